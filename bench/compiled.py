@@ -10,9 +10,9 @@ from dmlops.gpu import compiler
 from dmlops.gpu.plans.capabilities import FASTER, NO_CAPABILITIES
 
 CAPABILITIES = (NO_CAPABILITIES, *FASTER, FASTER)
-"""What shaders are compiled for ahead of time: no capability, each by itself, and all."""
+"""The capabilities that shaders are compiled for ahead of time: no capability, each by itself, and all."""
 
-compile_anew = compiler.compile
+compile_again = compiler.compile
 
 
 def code_of(folder: Path, source: str, defines: Mapping[str, int | str]) -> bytes:
@@ -21,5 +21,5 @@ def code_of(folder: Path, source: str, defines: Mapping[str, int | str]) -> byte
     file = folder / f"{key}.spv"
     if not file.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(compile_anew(source, defines))
+        file.write_bytes(compile_again(source, defines))
     return file.read_bytes()

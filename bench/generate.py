@@ -39,7 +39,7 @@ def main() -> None:
         specs, out = Path(folder) / "specs", Path(folder) / "generated"
         generate = [sys.executable, "-m", "dmlgen", "generate", "--specs", str(specs), "--out", str(out)]
 
-        def start_anew(number: int) -> None:
+        def start_cold(number: int) -> None:
             """Moves the specs to another folder, since the cache is per folder."""
             if number > 1:
                 shutil.rmtree(specs.resolve())
@@ -57,7 +57,7 @@ def main() -> None:
         python = seconds([sys.executable, "-c", "pass"])
         subprocess.run([*generate[:-4], "--out", str(out)], check=True, stdout=subprocess.DEVNULL)
         shutil.rmtree(out)
-        cold = seconds(generate, start_anew)
+        cold = seconds(generate, start_cold)
         worded = seconds(generate, lambda number: edit(SUMMARY, number))
         ruled = seconds(generate, lambda number: edit(RULE, number))
         idle = seconds(generate)

@@ -204,8 +204,8 @@ def on_torch(case: Case, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, flo
         return None
 
     def on_device(name: str) -> Any:
-        moved, told = torch.from_numpy(arrays[name].copy()).cuda(), case.desc[name]
-        strides = told.get("Strides") if isinstance(told, dict) else None  # tensors of an array are packed
+        moved, given = torch.from_numpy(arrays[name].copy()).cuda(), case.desc[name]
+        strides = given.get("Strides") if isinstance(given, dict) else None  # tensors of an array are packed
         if not strides or 0 in strides:
             return moved
         return copied(moved, strides)  # the same layout as the shader's

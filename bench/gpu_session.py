@@ -177,11 +177,11 @@ def on_vulkan(network: Network, device: Any, large: bool) -> dict[str, float]:
             if not np.allclose(output.numpy(), expected, rtol=tolerance, atol=most):
                 sys.exit("a network computes wrong results")
 
-        def anew() -> None:
+        def again() -> None:
             network.run(session.run, handles)
             session.submit()
 
-        found = {"replayed": seconds(recording.replay), "recorded and submitted once": seconds(anew)}
+        found = {"replayed": seconds(recording.replay), "recorded and submitted once": seconds(again)}
 
     def run(desc: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
         return gpu.run(desc, inputs, device)

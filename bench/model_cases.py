@@ -375,7 +375,8 @@ class Model:
         return layers.builder.build(y=self.forward(layers, values))
 
     def torch(self, torch: Any, device: str) -> tuple[Callable[[], Any], Mapping[str, Any]]:
-        """What runs the model on a device, in single precision on the CPU, and its inputs there."""
+        """The function that runs the model on a device, in single precision on the CPU, and its inputs
+        there."""
         dtype = getattr(torch, self.dtype if device == "cuda" else "float32")
         layers = Torch(torch, device, dtype)
         values = {name: layers.input(name, array) for name, array in self.inputs.items()}

@@ -130,7 +130,7 @@ def on_torch(torch: Any, made: Model) -> tuple[np.ndarray, dict[str, float]]:
 
 
 def expected(made: Model) -> tuple[np.ndarray, dict[str, float]]:
-    """What a model computes: by torch, on its GPU or on the CPU, or by the reference."""
+    """The outputs of a model: by torch, on its GPU or on the CPU, or by the reference."""
     torch = torch_on_gpu()
     if torch is not None:
         return on_torch(torch, made)

@@ -1,4 +1,5 @@
-"""What figures depend on besides the code: results record it, and docs/PERFORMANCE.md shows it."""
+"""The environment that figures depend on besides the code: results record it, and docs/PERFORMANCE.md shows
+it."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def provenance() -> dict[str, str]:
 
 
 def _output(*command: str) -> str:
-    """What a program prints; nothing if it is missing or fails."""
+    """The output of a program; nothing if it is missing or fails."""
     try:
         found = subprocess.run(
             command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False

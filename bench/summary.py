@@ -31,7 +31,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
 """Rows of README's table: how the names of their cases begin. All other cases are in its last row."""
 
 KINDS: Mapping[str, str] = {"spread": "transposed convolution", "product": "gemm"}
-"""What a kind is called on the pages, where that differs from its cases in the results."""
+"""The name of a kind on the pages, where that differs from its cases in the results."""
 
 
 def results(name: str) -> Any:
@@ -52,7 +52,7 @@ def family(case: str) -> str:
 
 
 def kind(case: str) -> str:
-    """What a case is of, without its sizes and types."""
+    """The subject of a case, without its sizes and types."""
     found = re.match(r"([a-z]+( [a-z]+)*?)( (of|by|to|float|e))?(?= ?\d| \(|$)", case)
     name = found[1] if found else "gather elements"
     first, _, rest = name.partition(" ")
@@ -128,7 +128,7 @@ def overall() -> str:
 
 
 def provenance() -> str:
-    """What each file of results says of the run that it is from."""
+    """The provenance of each file of results."""
     rows = []
     for path in sorted(RESULTS.glob("*.json")):
         measured = json.loads(path.read_text(encoding="utf-8"))

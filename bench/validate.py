@@ -231,7 +231,7 @@ class Case:
         for tensor in (self.desc.InputTensor, self.desc.IndicesTensor, self.desc.OutputTensor):
             object.__setattr__(tensor, "_state", 0)
 
-    def validate_anew(self) -> object:
+    def validate_again(self) -> object:
         self.forget()
         return self.desc.validate("6.4")
 
@@ -240,7 +240,7 @@ def measure(case: Case) -> dict[str, float]:
     by_schema, compiled = jsonschema.Draft7Validator(schema()), fastjsonschema.compile(schema())
     return {
         "by hand": microseconds(lambda: fault_by_hand(case.by_hand)),
-        "dmlops, a new description": microseconds(case.validate_anew) - microseconds(case.forget),
+        "dmlops, a new description": microseconds(case.validate_again) - microseconds(case.forget),
         "dmlops, again": microseconds(lambda: case.desc.validate("6.4")),
         "by hand, with construction": microseconds(lambda: fault_by_hand(case.make_by_hand())),
         "dmlops, with construction": microseconds(lambda: case.make_desc().validate("6.4")),

@@ -1,4 +1,5 @@
-"""What pyproject.toml cannot express: wheel and sdist include data that lies one folder up in a checkout."""
+"""The build steps that pyproject.toml cannot express: wheel and sdist include data that lies one folder up in
+a checkout."""
 
 import shutil
 from pathlib import Path

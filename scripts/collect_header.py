@@ -40,7 +40,7 @@ class Line(NamedTuple):
 
 
 def declarations(text: str) -> Iterator[Line]:
-    """What the header declares, without numbers."""
+    """The header's declarations, without numbers."""
     versions, kind, owner = ["0x1000"], "", ""
     for line in map(str.rstrip, text.splitlines()):
         if line.startswith("#if"):

@@ -81,7 +81,7 @@ def odd_rest(f: Function) -> Function:
 
 
 def relative(g: Function) -> Function:
-    """What an error of g counts against, where the result is a multiple of 1 + y g(y)."""
+    """The scale of an error of g, where the result is a multiple of 1 + y g(y)."""
     return lambda y: (1 + y * g(y)) / abs(y)
 
 
@@ -91,7 +91,7 @@ def logarithm(z: Any) -> Any:
 
 
 def logarithm_rest(z: Any) -> Any:
-    """What that has above its value at 0, over z."""
+    """The excess of that over its value at 0, over z."""
     return (logarithm(z) - 2 / mp.log(2)) / z
 
 

@@ -237,7 +237,7 @@ def test_c_works_out_what_python_does(tmp_path: Path) -> None:
     exec(f"from math import gcd\n{source}", scope)
     f, g, h, k, m, n = (scope[name] for name in "fghkmn")
     assert callable(f) and callable(g) and callable(h) and callable(k) and callable(m) and callable(n)
-    room = plans.reasons.names["ROOM"]
+    room = plans.reasons.names["PLAN_TOO_LARGE"]
     few = [1, 2, 3]
     expected = [f(5, -9), 2**63 - 1, g(few), h(3), 0, k(few, 1), 0, m(few), 0, n(few), 0, room, room]
     result = subprocess.run([program], env=OWN_ALLOCATOR, capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""Prose uses the field's words and American spelling: no phrase of `tests/data/words.tsv` is left.
+"""Prose and names use the field's words and American spelling: no phrase of `tests/data/words.tsv` is left.
 
 Each line of that table is a regular expression and what to write instead. Prose is what people read: specs,
 Markdown, templates of texts, and the comments and docstrings of the generator and the package. Code spans are
@@ -74,6 +74,20 @@ def test_prose_has_none_of_these_words(folder: str) -> None:
     assert [f"{path.name}:{one}" for path in paths for one in findings(prose(path))] == []
 
 
+def names(text: str) -> str:
+    """The words of the names in Python code, each name on its line."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    found = (token.string for token in tokens if token.type == tokenize.NAME)
+    return "\n".join(name.replace("_", " ").lower() + " ()" for name in found)
+
+
+@pytest.mark.parametrize("folder", [folder for folder, files in FOLDERS.items() if files.endswith(".py")])
+def test_names_have_none_of_these_words(folder: str) -> None:
+    paths = sorted((ROOT / folder).glob(FOLDERS[folder]))
+    texts = {path.name: names(path.read_text(encoding="utf-8")) for path in paths}
+    assert [f"{name}:{one}" for name, text in texts.items() for one in findings(text)] == []
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -85,6 +99,11 @@ def test_prose_has_none_of_these_words(folder: str) -> None:
         "IndicesTensor must differ from 0",
         "the neighbouring element",
         "as normalised by",
+        "what planners are told",
+        "attention of halves",
+        "the order of judgement",
+        '"""What a planner takes."""',
+        names("is_told(x)"),
         "summary: Gives x.",
     ],
 )
@@ -93,5 +112,5 @@ def test_such_words_are_found(text: str) -> None:
 
 
 def test_ordinary_words_are_not() -> None:
-    text = "precise promises advise otherwise; count the elements, as many as there are; a noisy rise"
+    text = "precise promises advise otherwise; count the elements, as many as there are; a rise; two halves"
     assert list(findings(text)) == []

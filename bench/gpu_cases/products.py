@@ -330,7 +330,7 @@ def quantized(
         f"{right}ScaleTensor": np.ones(one, np.float32),
         f"{output}ScaleTensor": np.full(one, scale_for(depth), np.float32),
     }
-    told = {key: tensor(one, value.dtype.name) for key, value in values.items()}
+    quantization = {key: tensor(one, value.dtype.name) for key, value in values.items()}
     factors = {f"{key}Tensor": tensors[f"{key}Tensor"]["Sizes"] for key in (left, right)}
 
     def arrays() -> dict[str, np.ndarray]:
@@ -338,4 +338,4 @@ def quantized(
             key: uniform(sizes, "int8", seed) for seed, (key, sizes) in enumerate(factors.items())
         } | values
 
-    return Case(name, operator, tensors | told | members, arrays, torch, size_of(*tensors.values()))
+    return Case(name, operator, tensors | quantization | members, arrays, torch, size_of(*tensors.values()))

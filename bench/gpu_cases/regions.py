@@ -26,7 +26,7 @@ def regions() -> Iterator[Case]:
         }
 
     def described(count: int, data_type: str) -> dict[str, Any]:
-        """What both operators are told of regions."""
+        """The members of regions of both operators."""
         return {
             "ROITensor": tensor((count, 4), data_type), "BatchIndicesTensor": tensor((count,), "uint32"),
             "ReductionFunction": "AVERAGE", "InterpolationMode": "LINEAR",

@@ -4126,7 +4126,7 @@ DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* What the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four. */
+/* The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four. */
 DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
     int64_t vector, dmlops_plan_Sources* result) {
@@ -4219,8 +4219,8 @@ DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* What the pass accesses directly, given what `plain` says without regard to past rows: if `is_split`, keys and values
-   of the past are read in place, and if it `stores`, all may be stored on the way. */
+/* The tensors that the pass accesses directly, given those of `plain` without regard to past rows: if `is_split`, keys
+   and values of the past are read in place, and if it `stores`, all may be stored on the way. */
 DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
     kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split, int stores, dmlops_plan_Sources* result) {
@@ -5152,7 +5152,7 @@ DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* What shaders multiply by instead of dividing; divisors below 1 are treated as 1. */
+/* The multipliers with which shaders divide; divisors below 1 are treated as 1. */
 DMLOPS_CALLED void dmlops_plan_reciprocals(dmlops_planning* planning, const dmlops_plan_int_8* divisors,
     dmlops_plan_int_8* result) {
     result->count = 0;

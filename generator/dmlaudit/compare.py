@@ -110,7 +110,8 @@ def _about(subject: Struct | Enum, verdicts: Iterator[Verdict]) -> Iterator[Verd
 
 
 def _untranslated(text: str) -> Iterator[str]:
-    """What a translation has to leave unchanged: numbers, and names with capitals or digits inside."""
+    """The parts that a translation has to leave unchanged: numbers, and names with capitals or digits
+    inside."""
     return (word for word in _WORD.findall(text) if word.isdecimal() or _NAME.fullmatch(word))
 
 

@@ -245,7 +245,7 @@ def negative_indices(page: Page) -> Iterator[NegativeIndices]:
 
 
 def in_place(page: Page) -> Iterator[InPlace]:
-    """What the page says about outputs that share the buffers of inputs."""
+    """The page's statements about outputs that share the buffers of inputs."""
     found: list[InPlace] = []
     for paragraph in page.paragraphs:
         for line, text in sentences(paragraph):

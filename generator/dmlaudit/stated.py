@@ -1,4 +1,4 @@
-"""What a page on an operator states, in the forms that are compared with the spec."""
+"""The statements of a page on an operator, in the forms that are compared with the spec."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Stated:
 
 
 def stated(page: Page) -> Stated:
-    """What can be read from the page."""
+    """The facts read from the page."""
     return Stated(
         declared=tuple(declarations(page)),
         described=described(page),

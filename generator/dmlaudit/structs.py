@@ -21,7 +21,7 @@ _TYPEDEFS = {"float": "FLOAT"}  # in windows.h
 
 
 def compare_struct(registry: Registry, struct: Struct, page: Page) -> Iterator[Verdict]:
-    """What the page states about the struct."""
+    """The page's statements about the struct."""
     place = struct.position or Position("structs.yaml")
     lists = [listed for listed in declarations(page) if listed.struct == struct.c_name]
     members = described(page)
@@ -92,7 +92,7 @@ def _base(registry: Registry, member: Member) -> str:
 
 
 def compare_enum(registry: Registry, enum: Enum, page: Page) -> Iterator[Verdict]:
-    """What the page states about the enumeration: names, values, order, levels, omitted names."""
+    """The page's statements about the enumeration: names, values, order, levels, omitted names."""
     entries = {f"{enum.prefix}{entry.name}": entry for entry in enum.entries}
     aliases = {f"DML_OPERATOR_{one.alias}": one.name for one in registry.operators if one.alias}
     place = enum.position or Position("enums.yaml")

@@ -29,7 +29,7 @@ Change: TypeAlias = Literal["", "adds", "extends"]
 
 
 def compare_topic(registry: Registry, page: Page) -> Iterator[Verdict]:
-    """What the page states about feature levels, versions, constants and fusion, wherever it does."""
+    """The page's statements about feature levels, versions, constants and fusion, wherever they are."""
     for section in page.sections:
         level = level_in(section.title) if len(section.path) > 1 else None
         for block in section.blocks:
@@ -151,7 +151,7 @@ def _target(registry: Registry, row: Row, value: int) -> Iterator[Verdict]:
 
 
 def _history(registry: Registry, level: str, blocks: list[Paragraph]) -> Iterator[Verdict]:
-    """What a level added: operators, and extensions of existing ones."""
+    """The additions of a level: operators, and extensions of existing ones."""
     known = registry.level.get(level)
     first = blocks[0].line if blocks else 1
     if known is None:
@@ -176,7 +176,7 @@ def _history(registry: Registry, level: str, blocks: list[Paragraph]) -> Iterato
 
 
 def _change(text: str) -> Change:
-    """What is said about the operators that a text names, or that are listed below it."""
+    """The statements about operators that a text names, or that are listed below it."""
     if _ADDED.match(text):
         return "adds"
     if text.startswith(("Introduced", "The operator types mentioned")):

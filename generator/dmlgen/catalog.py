@@ -18,7 +18,7 @@ KINDS: Mapping[Kind, str] = {
     "bool": "a bool, which the description alone gives",
     "coordinate": "a list of int, which depends on `at`",
 }
-"""What a spec gives for a role."""
+"""The forms in which a spec gives a role."""
 
 
 @dataclass(frozen=True)

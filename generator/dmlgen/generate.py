@@ -214,7 +214,7 @@ def write_schemas(out: Path, check: bool) -> int:
 
 @dataclass(frozen=True)
 class _LastRun:
-    """What the last run into a folder started from, and digests of the files it wrote; empty if unknown."""
+    """The inputs of the last run into a folder, and digests of the files it wrote; empty if unknown."""
 
     inputs: dict[str, str]
     files: dict[str, str]

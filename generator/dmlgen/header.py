@@ -33,7 +33,7 @@ class Declared:
 
 
 def declared(path: Path, operator: str) -> Declared | None:
-    """What a header declares of an operator, if anything. SpecError if it is not DirectML.h."""
+    """The declaration of an operator in a header, if anything. SpecError if it is not DirectML.h."""
     text = _read(path)
     found = {name: (value, version) for name, value, version in _operators(text)}
     members = tuple(_members(text, operator, path))

@@ -106,7 +106,7 @@ def _sources(registry: Registry) -> Iterator[Finding]:
 
 
 def _unwritten(operator: Operator) -> Iterator[Finding]:
-    """What `dmlgen new` leaves to the author."""
+    """The parts that `dmlgen new` leaves to the author."""
     if operator.defines is None and operator.algorithm is None:
         message = f"the spec does not say what {operator.name} computes; add `compute`"
         yield Finding(operator.position, "unwritten", message)

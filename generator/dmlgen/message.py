@@ -19,7 +19,7 @@ from dmlgen.text import Message
 Part = str | ir.Expr
 
 SHOWN = ("int", "bool", "float", "ints", "enum")
-"""What a message can show, by the kind of its type; programs in C number them in this order."""
+"""Values that a message can show, by the kind of their type; programs in C number them in this order."""
 
 _MUST = {
     "==": "equal ",

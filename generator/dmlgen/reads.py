@@ -1,4 +1,4 @@
-"""What a rule reads, so that it is skipped if an earlier rule has found that to be wrong.
+"""The values that a rule reads, so that it is skipped if an earlier rule has found that to be wrong.
 
 Paths are those of violations without indices: `InputTensor.Sizes`, `Axis`; for a rule on every tensor, only
 the field: `Sizes`.

@@ -331,7 +331,7 @@ class Inference:
 
 @dataclass(frozen=True)
 class Support:
-    """What one tensor supports: dimension counts and data types (names), if `when` holds."""
+    """The support of one tensor: dimension counts and data types (names), if `when` holds."""
 
     tensor: str
     ranks: tuple[int, ...]
@@ -389,7 +389,7 @@ class Intermediate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OutputDefinitions:
-    """What an operator computes: the value of every output at each of its coordinates `at`.
+    """The computation of an operator: the value of every output at each of its coordinates `at`.
 
     Values read inputs and intermediate tensors, never outputs. Every output has a value, which is not
     evaluated if the output is absent. `classes` maps every tensor and data type member to a representative of
@@ -517,7 +517,7 @@ class Erratum(Record):
 
     @property
     def sentence(self) -> str:
-        """What the source says or leaves open, for listings in plain text."""
+        """The source's statement or gap, for listings in plain text."""
         return f"does not specify {self.unspecified.plain}" if self.unspecified else f"says {self.says.plain}"
 
 
@@ -722,7 +722,7 @@ class FusedName:
 
 @dataclass(frozen=True)
 class Registration:
-    """What ONNX Runtime's provider registers for an operator.
+    """The registrations of ONNX Runtime's provider for an operator.
 
     That is the versions at which a registration begins, and the data types of the newest one; None if they
     are not recorded. `reading` is our interpretation of a difference.
@@ -959,7 +959,8 @@ class Registry:
 
     @cached_property
     def general(self) -> Registry:
-        """What applies to every operator: the registry without operators, and what names or counts them."""
+        """The part that applies to every operator: the registry without operators, and what names or counts
+        them."""
         return replace(
             self,
             operators=(),
@@ -971,7 +972,7 @@ class Registry:
         )
 
     def near(self, operator: Operator) -> Registry:
-        """What one operator depends on: itself, what can be fused into it, and what applies to all."""
+        """The dependencies of one operator: itself, what can be fused into it, and what applies to all."""
         names = {operator.name, *self.fusable(operator)}
         return replace(self.general, operators=tuple(one for one in self.operators if one.name in names))
 

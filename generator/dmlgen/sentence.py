@@ -41,7 +41,8 @@ def sentence(rule: Rule) -> Text:
 
 
 def _clauses(checks: tuple[Check, ...]) -> str:
-    """What the checks require, after the common case in which they apply; "" if there are no words."""
+    """The requirement of the checks, in words, after the common case in which they apply; "" if there are no
+    words."""
     demands = list(dict.fromkeys(map(_demand, checks)))
     cases = list(dict.fromkeys("" if check.guard is None else _clause(check.guard) for check in checks))
     if len(cases) > 1:
@@ -81,7 +82,7 @@ def _demand_in_case(check: Check) -> str:
 
 
 def _demand(check: Check) -> str:
-    """What a check requires, and for which entries; "" if there are no words."""
+    """The requirement of a check, and for which entries; "" if there are no words."""
     demand = _clause(check.condition)
     if not demand:
         return ""

@@ -200,7 +200,7 @@ def form_of(type_: type) -> Form:
 
 
 def _given(hint: Any) -> Any:
-    """What an annotation says about a key that is present; None stands for its absence."""
+    """The meaning of an annotation for a key that is present; None stands for its absence."""
     return Union[tuple(part for part in get_args(hint) if part is not NoneType)]  # noqa: UP007
 
 

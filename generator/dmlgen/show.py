@@ -59,7 +59,7 @@ def _lines(operator: Operator) -> Iterator[str]:
 
 
 def _computes(algorithm: AlgorithmUse) -> Iterator[str]:
-    """What an algorithm is given."""
+    """The inputs of an algorithm."""
     yield f"computes {algorithm.output} by the algorithm {algorithm.name}"
     for definition in algorithm.definitions:
         yield f"    {definition.name} = {SOURCE.print(definition.value)}"

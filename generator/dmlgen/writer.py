@@ -68,7 +68,8 @@ def write(outputs: Mapping[str, bytes], directory: Path, remembered: Mapping[str
 
 
 def check(outputs: Mapping[str, bytes], directory: Path, remembered: Mapping[str, str]) -> str:
-    """What `write` would change, as a unified diff; empty if nothing. Raises SpecError like `write`."""
+    """The changes that `write` would make, as a unified diff; empty if nothing. Raises SpecError like
+    `write`."""
     plan = _Plan.make(outputs, directory, remembered)
     return "".join(
         _difference(path, plan.before.get(path), plan.after.get(path))

@@ -218,7 +218,7 @@ class Enums(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class AnyMember(Record):
-    """What members of descriptions and of other structs have in common."""
+    """The common part of members of descriptions and of other structs."""
 
     count: Annotated[MemberName, "The member that gives the number of entries of an array."] | None = None
     pointer: Annotated[bool, "Whether the struct has a pointer to it."] = False
@@ -287,7 +287,7 @@ class Hints(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class AnyRule(Record):
-    """What the rules of tensors and of operators have in common."""
+    """The common part of the rules of tensors and of operators."""
 
     because: (
         Annotated[
@@ -359,7 +359,7 @@ Broken: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class GraphRule(Record):
-    """What all rules of graphs have in common."""
+    """The common part of all rules of graphs."""
 
     id: RuleId
     summary: Annotated[Text, "What it requires, in one sentence."]
@@ -419,7 +419,7 @@ class Graphs(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class BindingRule(Record):
-    """What all rules of bindings have in common."""
+    """The common part of all rules of bindings."""
 
     id: RuleId
     page: Annotated[Page, "The page that states the rule, if it is not that of the file."] | None = None
@@ -628,7 +628,7 @@ Rank: TypeAlias = Annotated[int, Range(1, 8)]
 
 @dataclass(frozen=True, kw_only=True)
 class SupportRow(Record):
-    """What some tensors support at a feature level."""
+    """The support of some tensors at a feature level."""
 
     tensors: Annotated[tuple[MemberName, ...], Size(1, unique=True), "The tensors of the row."]
     ranks: Annotated[
@@ -653,7 +653,7 @@ Formulas: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm(Record):
-    """What an operator computes, by an algorithm of the catalog and its roles."""
+    """The computation of an operator, by an algorithm of the catalog and its roles."""
 
     algorithm: Annotated[Scalar[str], "An algorithm of the catalog (dmlgen/catalog.py)."]
     let: Formulas = field(default_factory=dict)
@@ -694,7 +694,7 @@ class Definitions(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Definition(Definitions):
-    """What an operator computes, by a definition of its outputs."""
+    """The computation of an operator, by a definition of its outputs."""
 
     uses: Annotated[
         tuple[SharedFile, ...],
@@ -967,7 +967,7 @@ class Without(Record):
 
 @dataclass(frozen=True, kw_only=True)
 class Registration(Record):
-    """What ONNX Runtime's provider registers for an operator."""
+    """The registrations of ONNX Runtime's provider for an operator."""
 
     versions: Annotated[
         tuple[Annotated[int, Range(1, 999)], ...], Size(1), "The versions that are registered."

@@ -18,7 +18,7 @@ _OF_ARGUMENT = {"operator": "$operators", "old": "$levels", "new": "$levels", "s
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What may follow a command: its options, other words as shell text, and files."""
+    """The words that may follow a command: its options, other words as shell text, and files."""
 
     options: tuple[str, ...]
     others: str
@@ -113,6 +113,6 @@ def _fish(commands: Mapping[str, Words]) -> str:
 
 
 def words_of(options: Sequence[str], arguments: Sequence[str]) -> Words:
-    """What may follow a command with these options and positional arguments."""
+    """The words that may follow a command with these options and positional arguments."""
     others = " ".join(dict.fromkeys(_OF_ARGUMENT[name] for name in arguments if name in _OF_ARGUMENT))
     return Words(tuple(one for one in options if one.startswith("--")), others, "file" in arguments)

@@ -47,7 +47,7 @@ def registry_data() -> dict[str, Any]:
 
 @cache
 def operator_data() -> dict[str, dict[str, Any]]:
-    """What registry.json has on each operator, by name."""
+    """The entries of registry.json on each operator, by name."""
     return {one["name"]: one for one in registry_data()["operators"]}
 
 

@@ -1,4 +1,4 @@
-"""What the descriptions of all operators have in common."""
+"""The common base of all operators' descriptions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What a tensor can be at a feature level: dimension counts and data types."""
+    """The support of a tensor at a feature level: dimension counts and data types."""
 
     ranks: tuple[int, ...]
     types: tuple[TensorDataType, ...]

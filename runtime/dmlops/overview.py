@@ -1,4 +1,4 @@
-"""What the registry knows about levels and operators, as JSON values and as tables for people."""
+"""Facts of the registry about levels and operators, as JSON values and as tables for people."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def changes(old: FeatureLevel, new: FeatureLevel) -> list[dict[str, Any]]:
 
 
 def support(name: str, level: FeatureLevel) -> list[dict[str, Any]]:
-    """What each tensor of an operator supports at a feature level; KeyError for an unknown operator."""
+    """The support of each tensor of an operator at a feature level; KeyError for an unknown operator."""
     return _rows(registry.support(name, level))
 
 
@@ -87,7 +87,7 @@ def resolved(name: str) -> tuple[str, list[str]]:
 
 
 def data_requirement(identifier: str) -> dict[str, Any] | None:
-    """What an identifier demands of a tensor's elements, which no validator sees; None if it is a rule's."""
+    """The demand of an identifier on a tensor's elements, which no validator sees; None if it is a rule's."""
     for name, one in operator_data().items():
         for required in one.get("data_constraints", ()):
             if identifier == f"DML-{name}-{required['id']}":

@@ -35,7 +35,8 @@ BAR = 30  # characters
 
 
 def progress_for(stream: TextIO, what: str) -> Callable[[int, int], None] | None:
-    """What draws a bar of the work done, and removes it at the end; None if the stream is no terminal."""
+    """A function that draws a bar of the work done, and removes it at the end; None if the stream is no
+    terminal."""
     if not stream.isatty():
         return None
 

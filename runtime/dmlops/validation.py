@@ -225,7 +225,7 @@ def tensors(desc: Description) -> Given:
 
 
 def tensor_violations(tensor: TensorDesc, path: str, is_input: bool) -> list[Violation]:
-    """What is wrong with a tensor on its own, whose members have the right types."""
+    """The violations of a tensor on its own, whose members have the right types."""
     violations = _fields_fit(tensor, path)
     for check in () if violations else (check_structure, check_values):
         if not violations:
@@ -250,7 +250,7 @@ def _bounds(type_: int | None) -> tuple[int, int] | None:
 
 
 def _entries(desc: Description, member: Member) -> Iterator[tuple[str, Any]]:
-    """What a pointer refers to: the entries of an array, or a single value, with their paths."""
+    """The target of a pointer: the entries of an array, or a single value, with their paths."""
     value = getattr(desc, member.name)
     if value is None:
         return

@@ -73,7 +73,7 @@ def inferred(entry: Entry) -> dict[str, Any]:
 
 
 def unreadable(error: JsonError) -> Violation:
-    """What takes the place of a violation if there is no description."""
+    """The replacement for a violation if there is no description."""
     return Violation(UNREADABLE, error.path, "{}", (error.reason,))
 
 

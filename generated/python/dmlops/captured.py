@@ -22,7 +22,7 @@ Captured = Description | Graph | JsonError
 
 
 def captured(folder: Path) -> Iterator[tuple[str, Captured]]:
-    """What each file holds, by name. Raises OSError for one that cannot be read."""
+    """The content of each file, by name. Raises OSError for one that cannot be read."""
     for path in sorted(folder.glob("*.json")):
         with path.open("rb") as file:
             for entry in values(file):

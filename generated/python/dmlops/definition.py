@@ -239,7 +239,7 @@ class Evaluation:
         return np.zeros(()) if array is None else _read(array, at)
 
     def previous_contents(self, name: str, at: Sequence[Any]) -> Any:
-        """What an output held before; unknown here, so it is 0."""
+        """The previous content of an output; unknown here, so it is 0."""
         return np.zeros(())
 
     # Numbers.

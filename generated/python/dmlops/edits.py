@@ -850,7 +850,8 @@ def _near(problem: Problem, path: Path, value: Any) -> list[Any]:
 
 
 def _solving(problem: Problem, path: Path, value: Any) -> list[Any]:
-    """What solves the rule at a place: as it expects, or by the difference or ratio of its two sides."""
+    """The value that solves the rule at a place: as it expects, or by the difference or ratio of its two
+    sides."""
     found, expected = problem.violation.found, problem.violation.expected
     if path == problem.at and type(expected) in (int, float):
         return [expected]

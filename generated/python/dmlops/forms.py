@@ -185,13 +185,14 @@ def floating(value: Any, path: str) -> float:
 
 
 def _reader(member: Member) -> Read:
-    """What returns a value of a member, or an entry of an array, in its normal form, or raises WrongType."""
+    """A function that returns a value of a member or an entry of an array in normal form, or raises
+    WrongType."""
     return number if member.typed_by else _readers()[member.type]
 
 
 @cache
 def _readers() -> dict[str, Read]:
-    """What reads values, by the type of a member."""
+    """The readers of values, by the type of a member."""
     from .tensor import TensorDesc  # which creates its values with this module
 
     return {

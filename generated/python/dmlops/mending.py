@@ -227,7 +227,7 @@ class _Search:
         return desc.validate(self.level)
 
     def surprise(self, desc: Description, left: list[Violation]) -> float:
-        """What advice on an output costs: the description is valid, and probably not what is meant."""
+        """The cost of advice on an output: the description is valid, and probably not what is meant."""
         if left:
             return 0.0
         advice = [path_of(one.member) for one in desc.own_advice(self.level)]

@@ -1086,7 +1086,7 @@ def level_of_build(build: int) -> FeatureLevel | None:
 
 
 def rule(identifier: str) -> RuleText:
-    """What a rule requires, its source and its levels; KeyError for an unknown identifier."""
+    """The requirement of a rule, its source and its levels; KeyError for an unknown identifier."""
     texts = rule_texts()
     if identifier not in texts:
         raise KeyError(f"there is no rule {shown(identifier)}{nearest(identifier, texts)}")
@@ -1094,7 +1094,7 @@ def rule(identifier: str) -> RuleText:
 
 
 def support(name: str, level: LevelLike) -> Mapping[str, Support]:
-    """What each tensor of an operator supports at a feature level; empty if the level lacks the operator."""
+    """The support of each tensor of an operator at a feature level; empty if the level lacks the operator."""
     return operator(name).SUPPORT.get(feature_level(level), {})
 
 
@@ -1151,7 +1151,7 @@ def _rules(name: str, level: LevelLike) -> tuple[str, ...]:
 
 
 def _beyond(table: Mapping[str, Support], other: Mapping[str, Support]) -> dict[str, Support]:
-    """What one table lists and the other does not, by tensor."""
+    """The entries that one table lists and the other does not, by tensor."""
     nothing = Support((), ())
     rest = {
         tensor: Support(

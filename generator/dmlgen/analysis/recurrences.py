@@ -19,7 +19,7 @@ _Steps: TypeAlias = Mapping[str, int | None]
 
 
 def recurrence_faults(defines: OutputDefinitions) -> Iterator[tuple[str, ir.Entry | None, str]]:
-    """What may be wrong: the tensor, the read (None for its sizes), and the fault."""
+    """A possible error: the tensor, the read (None for its sizes), and the fault."""
     for group in defines.recurrences:
         for number, tensor in enumerate(group):
             if _step_count(tensor.sizes) != _step_count(group[0].sizes):

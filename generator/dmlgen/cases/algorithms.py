@@ -1,4 +1,4 @@
-"""What the catalog's algorithms compute, element by element.
+"""The catalog's algorithms, computed element by element.
 
 This is a third implementation beside reference and shaders: slow, simple, and independent of the others.
 """

@@ -38,7 +38,7 @@ NOWHERE = Slot("")
 
 
 class Place(NamedTuple):
-    """What a move changes: a member, its field or part, or an array's entry; without a member, the level.
+    """The target of a move: a member, its field or part, or an array's entry; without a member, the level.
 
     `at` is the index in an array of tensors. In proposals from rules on tensors, the member is "", the tensor
     being checked.

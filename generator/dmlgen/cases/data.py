@@ -73,7 +73,7 @@ class Shown:
 
 
 def computation_of(registry: Registry, operator: Operator) -> Algorithm | Definition:
-    """What an operator computes, as a function of description and data."""
+    """The results of an operator, as a function of description and data."""
     if operator.defines is not None:
         return Definition(registry, operator.defines)
     assert operator.algorithm is not None
@@ -171,7 +171,7 @@ class DataSearch:
         return chosen
 
     def _features(self, state: State) -> Iterator[tuple[object, int]]:
-        """What a state covers, and how much that is worth."""
+        """The facts that a state covers, and how much they are worth."""
         for name, tensor in tensors_of(state.description):
             layout = _layout(tensor)
             yield (name, "type", tensor.DataType), 2

@@ -29,7 +29,7 @@ EMPTY = "the greatest or least of nothing"
 CHOICES = frozenset(
     {NAN, INFINITY, OVERFLOW, DIVISION, CONVERSION, FRACTION, HALF, ORIGIN, RANGE, UNSTABLE, EMPTY}
 )
-"""What no source defines; the value is this registry's choice."""
+"""Values that no source defines; they are this registry's choice."""
 
 POWER = "powers of integers with negative or fractional exponents"
 SHIFT = "shifts by as many bits as an element has, or more"
@@ -37,7 +37,7 @@ OUTSIDE = "reads outside of a tensor"
 LARGE = "integers of more than 64 bits"
 EITHER = "the larger of NaN and another number"
 NEVER = frozenset({SHIFT, POWER, OUTSIDE, LARGE, EITHER})
-"""What has no value here, so no data may depend on it."""
+"""Elements without a value here, so no data may depend on them."""
 
 _PRECISION = {16: 11, 32: 24, 64: 53}  # bits of a float's significand
 _SMALLEST = {16: 2.0**-14, 32: 2.0**-126, 64: 2.0**-1022}  # least normal numbers; those below can become 0

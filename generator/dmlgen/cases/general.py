@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Setting:
-    """What moves for one operator are made of. `fusable` are the activations of members that are `nested`."""
+    """The parts of moves for one operator. `fusable` are the activations of members that are `nested`."""
 
     def __init__(self, validators: Validators, operator: Operator) -> None:
         self.validators, self.operator = validators, operator

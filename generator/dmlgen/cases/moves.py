@@ -154,8 +154,8 @@ class Proposer:
             case ir.Compare(op=op, left=left, right=right):
                 op_wanted = op if wanted else ir.OPPOSITE[op]
                 return [
-                    *self._towards(left, op_wanted, right),
-                    *self._towards(right, ir.FLIPPED[op_wanted], left),
+                    *self._toward(left, op_wanted, right),
+                    *self._toward(right, ir.FLIPPED[op_wanted], left),
                 ]
             case ir.OneOf(item=item, choices=choices):
                 values = [self.compile(choice) for choice in choices]
@@ -217,7 +217,7 @@ class Proposer:
         known = self._enums[type_.name or ""] if type_.kind == "enum" else []
         return [*(value for value in known if value not in values), max(values) + 1]
 
-    def _towards(self, target: ir.Expr, op: str, bound: ir.Expr) -> list[Proposal]:
+    def _toward(self, target: ir.Expr, op: str, bound: ir.Expr) -> list[Proposal]:
         value = self.compile(bound)
         return self._assign(target, lambda env: self._satisfying(op, value(env), bound.type))
 

@@ -18,7 +18,7 @@ EQUALS = "which of equal elements counts"
 RANDOM = "the order of random words"
 
 CHOICES = elements.CHOICES | {DUPLICATES, EQUALS, RANDOM}
-"""What no source defines; the value is this registry's choice."""
+"""Values that no source defines; they are this registry's choice."""
 
 ALWAYS = frozenset({RANDOM})
 """Choices that every data set involves."""

@@ -62,7 +62,7 @@ class Meaning(Printer):
         return re.sub(r"\w+", lambda word: self.renamed.get(word[0], word[0]), text)
 
     def message(self, check: Check, with_hint: bool) -> str:
-        """What is said if a check fails."""
+        """The message if a check fails."""
         parts = [*check.message]
         if with_hint and check.hint is not None:
             parts += [check.hint.when, *check.hint.message]

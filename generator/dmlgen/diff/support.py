@@ -37,7 +37,7 @@ def support_changes(was: Operator, now: Operator, old: Meaning) -> Iterator[Chan
 def _runs(
     tables: Mapping[str, _Table], others: Mapping[str, _Table]
 ) -> Iterator[tuple[tuple[str, ...], list[str], str]]:
-    """What the other side lacks: levels, tensors, and cells in words.
+    """The cells that the other side lacks: levels, tensors, and cells in words.
 
     What several tensors or neighboring levels have in common is reported once.
     """

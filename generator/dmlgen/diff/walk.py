@@ -61,7 +61,7 @@ def _only(fact: object | None) -> Facts:
 
 
 def _open(inferences: tuple[r.Inference, ...]) -> Facts:
-    """What no rule requires, by field: the rest changes with its rules."""
+    """The parts that no rule requires, by field: the rest changes with its rules."""
     found: Facts = {}
     for one in inferences:
         if not one.demanded:

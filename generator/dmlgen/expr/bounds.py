@@ -267,4 +267,4 @@ def _arithmetic(op: str, left: Interval, right: Interval) -> Interval:
 
 
 BOUNDS = Bounds()
-"""What holds of every description whose arrays are no longer than the header allows."""
+"""Facts about every description whose arrays are no longer than the header allows."""

@@ -614,7 +614,7 @@ class _Definition(Parser):
         return _Definition(self.definer, self.scope.with_names(names), self.at)
 
     def each(self, variable: ir.Local, node: ast.expr, depth: int) -> ir.Each:
-        """What a loop ranges over: `range`, `axes` or `box`."""
+        """The range of a loop: `range`, `axes` or `box`."""
         match node:
             case ast.Call(func=ast.Name(id="axes"), args=[tensor], keywords=[]):
                 owner = self.typed(tensor, depth, ir.TENSOR)

@@ -386,7 +386,7 @@ class Parser:
         return tuple(self.typed(argument, depth, *types) for argument, types in pairs)
 
     def written_out(self, node: ast.Call, name: str, arguments: list[ast.expr], depth: int) -> ir.Expr:
-        """What a shorthand stands for, with its parameters replaced by the arguments."""
+        """The expansion of a shorthand, with its parameters replaced by the arguments."""
         shorthand = SHORTHANDS[name]
         wanted = [(type_,) for type_ in shorthand.parameters.values()]
         values = self.arguments(node, name, arguments, wanted, depth)

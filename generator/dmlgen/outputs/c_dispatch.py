@@ -140,7 +140,7 @@ class PlannersView:
 
 @dataclass(frozen=True)
 class DispatchView:
-    """What planners are given, with the maximum of everything that a shader uses."""
+    """The inputs of planners, with the maximum of everything that a shader uses."""
 
     shaders: Mapping[str, ShaderView]
     activations: tuple[Operator, ...]  # those with parameters that can be fused
@@ -248,7 +248,7 @@ def _check_capacities(registry: Registry, plans: Plans, shaders: Mapping[str, Sh
 
 
 def _activations(registry: Registry) -> tuple[Operator, ...]:
-    """What shaders use as fused activation: members other than tensors have the type FLOAT."""
+    """The operators that shaders use as fused activations: members other than tensors have the type FLOAT."""
     names = {other for operator in registry.operators for other in registry.fusable(operator)}
     return tuple(
         operator
@@ -463,7 +463,7 @@ class _DispatchPrinter(CPrinter):
     """Prints what planners are given, and coordinates that lead to another tensor."""
 
     def fill_uniforms(self, uniforms: Uniforms, stored: bool) -> None:
-        """What an element-wise shader is given; `stored`: numbers as elements are stored."""
+        """Fills the uniforms of an element-wise shader; `stored`: numbers as elements are stored."""
         for name, node in uniforms.switches.items():
             self._append_input("switch", "&op.switches", c_string(name), self._value(node))
         for node in uniforms.elements.values():

@@ -16,7 +16,7 @@ _DESC = "OPERATOR_DESC"
 
 @dataclass(frozen=True)
 class CaseView:
-    """What a union holds beside a data type: a number of this type."""
+    """The content of a union besides its data type: a number of this type."""
 
     value: int
     data_type: str
@@ -37,7 +37,7 @@ class ValueView:
 
 @dataclass(frozen=True)
 class JsonView:
-    """What the template needs: all types, the tensor's struct, and the prefix of the names of operators."""
+    """The template's input: all types, the tensor's struct, and the prefix of the names of operators."""
 
     values: tuple[ValueView, ...]
     tensor: Struct

@@ -27,7 +27,7 @@ _NEEDS = {"product": "multiply", "sum": "add"}
 
 
 class _OfTypes(Bounds):
-    """What the types of members imply, whether a description is valid or not."""
+    """Facts that the types of members imply, whether a description is valid or not."""
 
     def __init__(self, registry: Registry, operator: Operator | None) -> None:
         super().__init__()
@@ -288,7 +288,7 @@ class CPrinter(StatementPrinter):
         self._add(self._call(function, f"&{target}", array, count, first, end) + ";")
 
     def _guards(self, rule: Rule, check: Check) -> list[str]:
-        """What must hold for a check to apply at all."""
+        """The condition under which a check applies at all."""
         guards = [f"run->level >= {rule.since.value}"] if rule.since.ordinal else []
         if rule.until is not None:
             guards.append(f"run->level < {rule.until.value}")

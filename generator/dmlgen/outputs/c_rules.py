@@ -98,7 +98,7 @@ class TypeListView:
 
 @dataclass(frozen=True)
 class SupportView:
-    """What a tensor supports from a level on: a bit mask of dimension counts, names of data types.
+    """The support of a tensor from a level on: a bit mask of dimension counts, names of data types.
 
     `condition` is the number of the operator's condition under which the row applies, counted from 1; 0 for
     always.
@@ -168,7 +168,7 @@ class OperatorView:
 
 
 class Tables:
-    """What operators share: support tables, lists of data types, of activations; equal ones once."""
+    """Tables shared by operators: of support, lists of data types, of activations; equal ones once."""
 
     def __init__(self, operators: Iterable[OperatorView]) -> None:
         self._starts: dict[tuple[SupportView, ...], int] = {}
@@ -535,7 +535,8 @@ def _outputs(code: OperatorCode, places: dict[str, int]) -> tuple[OutputView, ..
 
 
 def _inferred(operator: Operator, tensor: str, field: str) -> ir.Expr | None:
-    """What an output's field is inferred from; a marker for the given value if it cannot be inferred."""
+    """The expression from which an output's field is inferred; a marker for the given value if it cannot be
+    inferred."""
     found: ir.Expr | None = None
     for one in reversed([one for one in operator.inferences if (one.tensor, one.field) == (tensor, field)]):
         if one.when is None:

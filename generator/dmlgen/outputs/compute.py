@@ -1,4 +1,4 @@
-"""What operators compute, in Python: a module for every operator that has a `compute` section."""
+"""Computations of operators in Python: a module for every operator that has a `compute` section."""
 
 from __future__ import annotations
 

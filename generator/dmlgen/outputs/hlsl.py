@@ -236,7 +236,7 @@ def _type(node: ir.Expr) -> str:
 
 
 def _meaning(registry: Registry, node: ir.Expr) -> str:
-    """What a switch stands for, and its values."""
+    """The meaning of a switch, and its values."""
     if node.type.kind == "enum":
         entries = registry.enums[node.type.name or ""].entries
         return ", ".join(f"{entry.value} {entry.name}" for entry in entries)

@@ -30,7 +30,7 @@ _DEPTHS = {"(": 1, ")": -1, "{": 1, "}": -1, "[": 3, "]": -3}
 _COMMENT = re.compile(r" *// *")
 _OF_MACRO = re.compile(r"// (?:  )+ ?[A-Z][A-Z0-9_]* +")
 MEANINGS = "//              "
-"""What stands before the meaning of a macro in the head of a shader, and before what follows of it below."""
+"""The text before the meaning of a macro in the head of a shader, and before what follows of it below."""
 
 
 def broken(text: bytes) -> bytes:

@@ -18,7 +18,7 @@ def parts(
     make: Callable[[Registry, Operator], T],
     operators: Iterable[Operator] | None = None,
 ) -> dict[str, T]:
-    """What `make` returns for each operator (by default all), by name, or returned in the last run.
+    """The results of `make` for each operator (by default all), by name, or those in the last run.
 
     `make` gets only what is near the operator in the registry, so that its result depends on nothing else but
     the code and the templates, which `memory` accounts for.

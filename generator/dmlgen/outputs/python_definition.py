@@ -1,4 +1,4 @@
-"""What planners are given for definitions, in Python: a module for every operator that has one."""
+"""Planner inputs of definitions, in Python: a module for every operator that has one."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class DefinitionView:
 def definition_view(
     registry: Registry, operator: Operator, shader: DefinitionShader, plans: Plans
 ) -> DefinitionView:
-    """What the module says."""
+    """The content of the module."""
     defines = operator.defines
     assert defines is not None
     sizes = {tensor.name: tensor.sizes for tensor in defines.tensors}

@@ -65,7 +65,7 @@ class MemberView:
 
 @dataclass(frozen=True)
 class SupportView:
-    """What a tensor supports: the names of sets of dimension counts and of data types (python_support)."""
+    """The support of a tensor: the names of sets of dimension counts and of data types (python_support)."""
 
     ranks: str
     types: str

@@ -24,7 +24,7 @@ def literal(text: str) -> str:
 
 
 class Message(NamedTuple):
-    """What a violation carries, after the variables for long values, and its hint, if any.
+    """The arguments of a violation, after the variables for long values, and its hint, if any.
 
     `place` is the path of what is wrong, and `arguments` are the text with braces for each value and the
     values, as arguments of `report`.
@@ -225,7 +225,7 @@ class PythonPrinter(TuplePrinter):
         return super().not_(operand)
 
     def _absence(self, node: ir.Present) -> str:
-        """What stands for an item that is absent or out of range."""
+        """The substitute for an item that is absent or out of range."""
         of_operator = self.operator is not None and isinstance(node.item, ir.Tensor)
         return "ABSENT" if of_operator else "None"
 

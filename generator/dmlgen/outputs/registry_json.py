@@ -414,7 +414,7 @@ def _inference(inference: Inference) -> Json:
 
 
 def _compute(defines: OutputDefinitions | None, algorithm: AlgorithmUse | None) -> Json | None:
-    """What an operator computes, in the language of definitions."""
+    """An operator's computation, in the language of definitions."""
     if algorithm is not None:
         return _filled(
             algorithm=algorithm.name,

@@ -105,7 +105,7 @@ class _Compiled(jinja2.BytecodeCache):
 
 
 def _quoted(value: object) -> object:
-    """What a template prints; rejects free text that no filter has quoted."""
+    """The text of a template; rejects free text that no filter has quoted."""
     if isinstance(value, Text):
         raise TypeError(f"a template prints {value.plain!r} as it stands")
     return value

@@ -1,5 +1,5 @@
-"""What shaders require of a device, by data type: options of Direct3D 12, as planners refuse devices without
-them."""
+"""Requirements of shaders on a device, by data type: options of Direct3D 12, as planners refuse devices
+without them."""
 
 from __future__ import annotations
 

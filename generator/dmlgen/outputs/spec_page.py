@@ -95,7 +95,7 @@ def _type(shape: Shape) -> str:
 
 
 def _words(leaf: Leaf) -> str:
-    """What a single value may be, in words."""
+    """The form of a single value, in words."""
     if leaf.pattern is not None and leaf.pattern.words:
         return leaf.pattern.words
     limits = (leaf.range.least, leaf.range.most)

@@ -1,4 +1,4 @@
-"""What the C and HLSL printers have in common."""
+"""Statements, as the C and HLSL printers share them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a shader is given about a description: the parts of a computation that are the same for all elements.
+"""The inputs of a shader from a description: the parts of a computation that are the same for all elements.
 
 The host computes them, in every language from the same expressions. Conditions become macros, so a shader is
 compiled for them; the rest are constants of the dispatch.
@@ -153,7 +153,8 @@ def reciprocal_of(name: str) -> str:
 
 
 def _divisors(node: ir.Expr, found: Uniforms) -> Iterator[ir.Expr]:
-    """What shaders divide integers by: a value from the description, or the array of which it is an entry."""
+    """The divisors of integers in shaders: a value from the description, or the array of which it is an
+    entry."""
     if found.name(node) is not None:
         return
     match node:

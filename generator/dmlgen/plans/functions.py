@@ -413,7 +413,7 @@ class _Translation:
 
     @contextmanager
     def expression(self, node: ast.AST) -> Iterator[None]:
-        """What is translated inside must not need statements before it."""
+        """Translates an expression whose parts must not need statements before it."""
         before = len(self.lines)
         yield
         if len(self.lines) != before:
@@ -1076,7 +1076,7 @@ def _homes(function: Function) -> dict[str, Value]:
 
 
 def _places(result: Type, value: ast.expr) -> Iterator[tuple[ast.expr, Value]]:
-    """What is returned, or the parts of a record that is built there, with the places that they get."""
+    """The value returned, or the parts of a record that is built there, with the places that they get."""
     whole = Value(_RESULT, result)
     match value:
         case ast.Call(func=ast.Name(id=name)) if isinstance(result, Record) and result.name == name:

@@ -62,7 +62,7 @@ def resolve_algorithm(
 
 
 def _given(node: written.Algorithm, algorithm: Algorithm) -> dict[str, Scalar[str | int | bool]]:
-    """What the spec gives for each role of the algorithm."""
+    """The spec's expression for each role of the algorithm."""
     faults = Faults()
     given: dict[str, Scalar[str | int | bool]] = {}
     absent = algorithm.roles.keys() - {key.value for key in node.roles}

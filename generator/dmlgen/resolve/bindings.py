@@ -17,7 +17,7 @@ from dmlgen.resolve.rules import expression, template
 from dmlgen.sugar import Wording
 
 RANGE_FIELDS = ("Offset", "SizeInBytes", "Width", "RequiredSize", "GuaranteedBaseOffsetAlignment")
-"""What conditions on a range read: its members, its buffer's size, and what it is bound to."""
+"""Inputs of the conditions on a range: its members, its buffer's size, and what it is bound to."""
 
 _BOTH: tuple[Phase, ...] = ("execute", "initialize")
 

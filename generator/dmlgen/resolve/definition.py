@@ -35,7 +35,7 @@ def resolve_definition(
     support: Mapping[str, tuple[Support, ...]],
     definer: Definer,
 ) -> OutputDefinitions:
-    """What a spec defines for each output; `file` is the operator's own, in addition to those it uses."""
+    """The definition of each output in a spec; `file` is the operator's own, in addition to those it uses."""
     tensors = {member.name: member for member in members.values() if member.is_tensor}
     faults = Faults()
     for name, one in node.tensors.items():

@@ -62,7 +62,7 @@ _DATA_TYPES = 32  # bits in the masks in which the header and its validators sto
 
 
 class General:
-    """What operators are resolved against."""
+    """The context in which operators are resolved."""
 
     def __init__(self, files: written.General) -> None:
         self.levels = _levels(files.feature_levels.feature_levels)

@@ -128,7 +128,7 @@ def _members(
 
 
 def _name(general: General, member: Member) -> ir.Expr:
-    """What the member's name stands for in an expression."""
+    """The expression that the member's name stands for."""
     if member.is_tensor:
         return ir.Tensors(member.name) if member.count else ir.Tensor(member.name)
     type_ = general.expression_type(member, member.position)
@@ -211,7 +211,7 @@ def _computed(
     support: Mapping[str, tuple[Support, ...]],
     scope: Scope,
 ) -> OutputDefinitions | AlgorithmUse | None:
-    """What an operator computes, if the spec says so."""
+    """The computation of an operator, if the spec has one."""
     if node.compute is None:
         return None
     file = node.operator.position.file

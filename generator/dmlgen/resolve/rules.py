@@ -249,7 +249,8 @@ def _guard(node: written.AnyRule, scope: Scope) -> ir.Expr | None:
 
 @dataclass(frozen=True)
 class _Context:
-    """What a form of rules is lowered with: what names mean, the condition in `when`, and the texts."""
+    """The context in which a form of rules is lowered: the meanings of names, the condition in `when`, and
+    the texts."""
 
     general: General
     scope: Scope

@@ -11,7 +11,7 @@ from dmlgen.schedules.sets import AT
 
 @dataclass(frozen=True)
 class _Blocks:
-    """What says how large the blocks are that a coordinate counts: along each dimension, the size of the
+    """The sizes of the blocks that a coordinate counts: along each dimension, the size of the
     tensor `whole` divided by that of the tensor `parts`."""
 
     whole: str

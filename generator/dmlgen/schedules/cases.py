@@ -90,7 +90,7 @@ def _choices(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> Iterator[
 
 @dataclass(frozen=True)
 class _Argument:
-    """What a parameter stands for: an expression, and the meaning of its own names."""
+    """The value of a parameter: an expression, and the meaning of its own names."""
 
     node: ir.Expr
     names: _Names
@@ -179,7 +179,7 @@ class Writer:
                     return node, names
 
     def _where(self, test: ir.Expr, holds: bool, write: Callable[[], ir.Expr]) -> ir.Expr:
-        """What `write` returns, given whether a test holds."""
+        """The result of `write`, given whether a test holds."""
         before = self._known
         self._known = {**before, test: holds}
         found = write()

@@ -423,7 +423,7 @@ def _sum(type_: ir.Type, of_bytes: bool) -> ir.Expr:
 
 
 def _tail(coordinate: ir.Expr) -> ir.Expr | None:
-    """What follows the first entries of a coordinate."""
+    """The entries of a coordinate after the first ones."""
     return coordinate.right if isinstance(coordinate, ir.Binary) else None
 
 

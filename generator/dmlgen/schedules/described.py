@@ -1,4 +1,4 @@
-"""What a form depends on besides the definition: what rules and tables say of the tensors in one case."""
+"""The context of a form besides the definition: what rules and tables say of the tensors in one case."""
 
 from __future__ import annotations
 

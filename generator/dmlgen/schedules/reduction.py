@@ -131,7 +131,7 @@ class _Reader:
         return _Form(self._sets, self._steps_of(self._number(value, each=each, read=None), each))
 
     def _stored(self, value: ir.Expr) -> ir.Expr:
-        """What becomes an element of the output, which has the input's type unless it is an integer."""
+        """The value of an element of the output, which has the input's type unless it is an integer."""
         converted = isinstance(value, ir.Call) and value.function == "convert"
         inner = value.arguments[0] if isinstance(value, ir.Call) and converted else value
         if inner.type == ir.INT and self._chosen(inner) is not None:
@@ -313,7 +313,8 @@ class _Reader:
         return node
 
     def _result_of(self, node: ir.Expr) -> ir.Expr:
-        """What depends on the total and is the same for all elements: the largest such part of a value."""
+        """The part that depends on the total and is the same for all elements: the largest such part of a
+        value."""
         parts = list(ir.walk(node))
         if self._element not in parts and self._total in parts:
             return node
@@ -323,7 +324,7 @@ class _Reader:
         return found.pop()
 
     def _each(self, value: ir.Expr, mapped: ir.Expr) -> tuple[str, ir.Expr]:
-        """What is stored for each element, as a function of its term in the sum if that suffices."""
+        """The value stored for each element, as a function of its term in the sum if that suffices."""
         if mapped != self._element:
             of_mapped = ir.substitute(value, {mapped: self._mapped})
             parts = set(ir.walk(of_mapped))

@@ -244,7 +244,7 @@ class _ReadBefore:
 
     @property
     def found(self) -> tuple[tuple[str, ir.Expr], ...]:
-        """What is read, by the name of its local."""
+        """The reads, by the names of their locals."""
         return tuple((one.name, value) for value, one in self._read.items())
 
     def used(self, value: ir.Expr, along: bool) -> ir.Expr:

@@ -1,4 +1,4 @@
-"""What is bound to an operator, a graph or an initializer: ranges of buffers.
+"""The bindings of an operator, a graph or an initializer: ranges of buffers.
 
 A range is a `Range`; a binding is None for NONE, a Range for a BUFFER, or a sequence for a BUFFER_ARRAY:
 

@@ -77,7 +77,7 @@ def _target(value: Any, path: str) -> Target:
 
 
 class _Buffers:
-    """What is known of buffers, by name."""
+    """The known facts about buffers, by name."""
 
     def __init__(self, value: Any) -> None:
         self._known: dict[str, dict[str, Any]] = {}

@@ -65,13 +65,14 @@ class Target:
 
     @cached_property
     def requirements(self) -> Requirements:
-        """What bindings must satisfy. Raises ValueError for a description with members of the wrong type."""
+        """The requirements on bindings. Raises ValueError for a description with members of the wrong
+        type."""
         return of_graph(self.what) if isinstance(self.what, Graph) else of_operator(self.what)
 
 
 @dataclass(frozen=True)
 class Bindings:
-    """What is bound to execute a target, or to initialize any number of them.
+    """The bindings to execute a target, or to initialize any number of them.
 
     `initialized` is the range of the persistent resource that was initialized, if that is known.
     `temporary_size` is the TemporaryResourceSize of what is executed, or of the initializer.

@@ -1,4 +1,5 @@
-"""What bindings must satisfy: the tensors of an operator, or those that a graph's inputs and outputs join."""
+"""The requirements on bindings: the tensors of an operator, or those that a graph's inputs and outputs
+join."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from ..tensor import TensorDesc
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """What the binding of a tensor must satisfy; for an input of a graph, of all tensors that read it.
+    """The requirements on the binding of a tensor; for an input of a graph, of all tensors that read it.
 
     `name` can be empty for a graph. `size` is the TotalTensorSizeInBytes, `alignment` the
     GuaranteedBaseOffsetAlignment. `in_place` says whether the operator can write an output to its range, and

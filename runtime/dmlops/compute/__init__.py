@@ -1,4 +1,4 @@
-"""What operators compute: one module per operator, generated from the `compute` sections of the specs."""
+"""Computations of operators: one module per operator, generated from the `compute` sections of the specs."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ Facts: TypeAlias = Sequence[tuple[str, str]]  # the top of a report: names and v
 
 
 def as_text(facts: Facts, runs: Sequence[Run]) -> str:
-    """What was run on what, every finding, why runs were skipped, and the totals."""
+    """The runs and their machines, every finding, why runs were skipped, and the totals."""
     lines = [f"{name}: {printable(value)}" for name, value in facts]
     lines += [""] * bool(lines)
     lines += [f"{run.verdict.value}: {_name(run)}: {printable(run.why)}" for run in runs if _is_listed(run)]

@@ -47,7 +47,7 @@ class Run:
 
 
 class _Outcome(NamedTuple):
-    """What DxDispatch did: "accepted", "refused", or the name of a Verdict; and its message."""
+    """The action of DxDispatch: "accepted", "refused", or the name of a Verdict; and its message."""
 
     state: Verdict | None  # None: it completed
     why: str = ""
@@ -122,7 +122,7 @@ def _outcome(kind: str, folder: Path) -> _Outcome:
 
 
 def _not_created(kind: str, said: str) -> _Outcome:
-    """What a failure to create or compile an operator or a shader means, judging by its HRESULT."""
+    """The meaning of a failure to create or compile an operator or a shader, judging by its HRESULT."""
     codes = [code.upper() for code in _RESULT.findall(said)]
     if _REFUSED in codes and kind == DIRECTML:
         return _Outcome(Verdict.REFUSED, f"{_REFUSED}, E_INVALIDARG")

@@ -82,7 +82,8 @@ class Sets:
         vk.lib.vkCmdBindDescriptorSets(commands, point, layout, 0, 1, taken, 0, vk.ffi.NULL)
 
     def _update_template(self) -> Any:
-        """What writes all descriptors of a set at once, from an array of VkDescriptorBufferInfo."""
+        """A template that writes all descriptors of a set at once, from an array of
+        VkDescriptorBufferInfo."""
         size = vk.ffi.sizeof("VkDescriptorBufferInfo")
         entries = [
             vk.VkDescriptorUpdateTemplateEntry(

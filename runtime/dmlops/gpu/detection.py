@@ -1,5 +1,5 @@
-"""What a Vulkan device can do: the features that all or only some shaders need, and the capabilities that
-plans depend on."""
+"""The capabilities of a Vulkan device: the features that all or only some shaders need, and the capabilities
+that plans depend on."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Detected:
 
 
 def detected(instance: Any, physical: Any, name: str) -> Detected:
-    """What the device can do. Raises GpuUnavailable if it lacks what all shaders need."""
+    """The device's capabilities. Raises GpuUnavailable if it lacks what all shaders need."""
     listed = {one.extensionName for one in vk.vkEnumerateDeviceExtensionProperties(physical, None)}
     has_descriptors = listed.issuperset(_DESCRIPTORS)
     dots = vk.VkPhysicalDeviceShaderIntegerDotProductFeatures()

@@ -302,7 +302,7 @@ _opening = RLock()
 _inherited = False
 
 
-def _start_anew() -> None:
+def _restart() -> None:
     """After a fork the parent's instance and devices no longer work, and its lock may stay held for ever."""
     global _opening, _inherited
     _opening = RLock()
@@ -383,4 +383,4 @@ def _compute_family(physical: Any, name: str) -> int:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_anew)
+    os.register_at_fork(after_in_child=_restart)

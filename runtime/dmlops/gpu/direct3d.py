@@ -1,4 +1,4 @@
-"""What Direct3D 12 needs to run a plan: the compiler's arguments, and the resources that a shader uses.
+"""The inputs of Direct3D 12 to run a plan: the compiler's arguments, and the resources that a shader uses.
 
 The compiler drops a resource that no instruction accesses, and a root signature derived from the compiled
 shader, as in DxDispatch, has no slot for it.

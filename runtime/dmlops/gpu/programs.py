@@ -1,4 +1,4 @@
-"""What a device caches of descriptions for later calls: plans and byte code."""
+"""The programs that a device caches for later calls: plans and byte code."""
 
 from __future__ import annotations
 

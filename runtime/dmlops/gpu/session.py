@@ -41,7 +41,8 @@ from .work import Dispatch
 
 
 class _Owner:
-    """What gives up memory or commands of a device when it is gone; a copy would give them up once more."""
+    """An owner that frees memory or commands of a device when it is collected; a copy would free them
+    twice."""
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError(f"{type(self).__name__} objects cannot be copied or pickled")
@@ -348,7 +349,7 @@ class _Operator:
 
 @dataclass(eq=False)
 class _Pending:
-    """What has been recorded but not submitted.
+    """The commands recorded but not submitted.
 
     `free` is memory that only earlier operators of it use. `read` and `written` are the memory used since the
     last barrier between operators, by `id`.
@@ -377,7 +378,7 @@ class _Pending:
 
 
 class _Sealed:
-    """What a recording holds on the device: a command buffer, bound pipelines and their constants."""
+    """The objects of a recording on the device: a command buffer, bound pipelines and their constants."""
 
     def __init__(self, device: Device, pool: Pool, pending: _Pending) -> None:
         """`pool` has memory that the host can write."""

@@ -101,7 +101,8 @@ def _with_flags(graph: Graph, slot: Slot, flags: TensorFlags) -> Mended:
 
 
 def _same_size(graph: Graph, reader: Slot, number: int) -> Iterator[Mended]:
-    """What is read gets the form of what is written; if it has that form, the larger size of both."""
+    """Gives the tensor that is read the form of the one written; if it has that form, the larger size of
+    both."""
     for edge in graph.intermediate_edges:
         of_node = graph.slots[edge.FromNodeIndex]
         if (edge.ToNodeIndex, edge.ToNodeInputIndex) != (reader.at, number) or of_node is None:

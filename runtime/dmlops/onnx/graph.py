@@ -273,7 +273,7 @@ def constant(node: Any) -> np.ndarray:
 
 
 class Graph:
-    """What is known of the tensors of a graph; nodes must be `entered` in order."""
+    """The known facts about the tensors of a graph; nodes must be `entered` in order."""
 
     def __init__(self, model: Any, graph: Any, outer: Graph | None = None) -> None:
         self.model = model

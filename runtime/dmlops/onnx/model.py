@@ -120,7 +120,7 @@ def _nodes(
 
 
 def _needs(name: str, part: Nodes) -> str:
-    """What a subgraph needs."""
+    """The requirements of a subgraph."""
     lacking = sorted({node.operator for node in part.nodes if node.status not in ("mapped", "host")})
     if lacking:
         return f"{name} has nodes that do not run: {', '.join(lacking)}"

@@ -94,7 +94,7 @@ SHOWN = 20  # most nodes that a text explains
 
 
 def headline(model: Model) -> str:
-    """What the model needs, in a sentence or two."""
+    """The model's requirements, in a sentence or two."""
     counts = Counter[str](node.status for node in model.nodes)
     summary = (
         f"{len(model.nodes)} nodes: {counts['mapped']} run on DirectML, {counts['host']} need no operator"

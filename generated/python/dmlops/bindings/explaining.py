@@ -58,7 +58,7 @@ def _shown(binding: Binding) -> str:
 
 
 def _needed(bindings: Bindings, slot: Slot) -> str:
-    """What a slot needs, and when."""
+    """The needs of a slot, and when they apply."""
     needed = slot.requirement
     if needed is None or not needed.is_present:
         return f"needs {slot.required_size} bytes" if slot.required_size else "needs nothing"

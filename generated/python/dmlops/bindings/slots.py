@@ -72,7 +72,7 @@ class Slot:
 
 
 def bindings_of(bindings: Bindings, part: Part) -> tuple[Binding, ...]:
-    """What is bound as a part."""
+    """The binding of a part."""
     match part:
         case "Inputs":
             return bindings.inputs

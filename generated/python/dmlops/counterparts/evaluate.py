@@ -167,7 +167,7 @@ def _limits(type_: str) -> tuple[Any, Any]:
 
 
 def _clipped(bounds: list[int], size: int, part: str) -> int:
-    """What a Python slice means for an array of that length: its first index, its end or its count."""
+    """The bounds of a Python slice of an array of that length: its first index, its end or its count."""
     start, end, step = bounds
     chosen = range(size)[slice(start, end, step)]
     if not chosen:

@@ -342,7 +342,7 @@ def _declarations(text: str) -> Iterator[_Declaration]:
 
 
 def _names(code: str) -> frozenset[str] | None:
-    """What a declaration declares."""
+    """The names that a declaration declares."""
     if code.startswith("#"):
         found = re.match(r"#\s*define\s+(\w+)", code)
         return frozenset({found[1]}) if found else None

@@ -22,7 +22,7 @@ _LARGEST = 1 << 26  # bytes of a file; the largest shader has some hundred thous
 
 
 def load(name: str) -> bytes | None:
-    """What was stored under a name; None if nothing was, or if it is damaged."""
+    """The content stored under a name; None if nothing was, or if it is damaged."""
     folder = _folder()
     if folder is None:
         return None

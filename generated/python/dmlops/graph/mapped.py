@@ -107,7 +107,7 @@ class _Made:
                 self._sources[tensor.name, number if tensor.inner else None] = (at, slot_number)
 
     def _source(self, number: int, view: View) -> Source:
-        """What writes a tensor; an input or a constant is added when it is first read."""
+        """The writer of a tensor; an input or a constant is added when it is first read."""
         tensor = view.tensor
         key = (tensor.name, number if tensor.inner else None)
         if key in self._sources:

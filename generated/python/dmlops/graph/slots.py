@@ -61,7 +61,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """What edges can join to a node. All absent tensors count, and all entries of arrays."""
+    """The slots of a node that edges can join. All absent tensors count, and all entries of arrays."""
 
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]

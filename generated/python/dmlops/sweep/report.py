@@ -13,7 +13,7 @@ from .results import VALIDATION, Result
 
 
 def facts_of(results: Sequence[Result], kept: int, seconds: float) -> Iterator[tuple[str, str]]:
-    """What was checked, by kind and machine, and in what time; `kept` results are from earlier runs."""
+    """The checks, by kind and machine, and their time; `kept` results are from earlier runs."""
     by_kind: dict[str, Counter[Verdict]] = {}
     for run in (run for result in results for run in result.runs):
         by_kind.setdefault(run.kind, Counter())[run.verdict] += 1

@@ -1,4 +1,4 @@
-"""What an operator computes, line by line: as formulas, and as written in its spec."""
+"""The computation of an operator, line by line: as formulas, and as written in its spec."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Part:
 
 
 def parts(operator: Operator) -> tuple[Part, ...]:
-    """What the operator computes, in dependency order."""
+    """The operator's computation, in dependency order."""
     if operator.defines is not None:
         return _defines(operator)
     algorithm = operator.algorithm

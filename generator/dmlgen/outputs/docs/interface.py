@@ -41,7 +41,7 @@ def python_module(name: str, source: bytes, wanted: frozenset[str] | None = None
 
 
 def exported(source: bytes) -> Mapping[str, list[str]]:
-    """What a package's `__init__` imports for its users, by module."""
+    """The names that a package's `__init__` imports for its users, by module."""
     names: dict[str, list[str]] = {}
     for node in ast.parse(source).body:
         if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:

@@ -59,7 +59,7 @@ def index(registry: Registry, pages: Sequence[Entry], elsewhere: Sequence[Entry]
 
 
 def _patterns(rule: Rule) -> Iterable[str]:
-    """What messages of a rule say, with a mark for each value; a general one for the other of a member."""
+    """The texts of a rule's messages, with a mark for each value; a general one for the other of a member."""
     if rule.message:
         yield "".join(piece.text.plain + _VALUE * (piece.name is not None) for piece in rule.message)
     for check in rule.checks:

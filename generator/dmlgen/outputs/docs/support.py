@@ -37,7 +37,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Picture:
-    """What some tensors support at every level, if `when` holds; `never` are types without support."""
+    """The support of some tensors at every level, if `when` holds; `never` are types without support."""
 
     tensors: tuple[str, ...]
     when: str
@@ -47,7 +47,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Change:
-    """What is new for an operator at a level, each in a few words."""
+    """The news of an operator at a level, each in a few words."""
 
     level: FeatureLevel
     news: tuple[str, ...]
@@ -130,7 +130,7 @@ def _order(entry: EnumEntry) -> tuple[int, int]:
 
 
 def _table_news(operator: Operator, before: FeatureLevel, level: FeatureLevel) -> Iterator[str]:
-    """What tables add and drop; tensors with the same changes are grouped."""
+    """The additions and removals of tables; tensors with the same changes are grouped."""
     news: dict[tuple[str, ...], list[str]] = {}
     for tensor in operator.tensors:
         old = [row for row in operator.support[before.name] if row.tensor == tensor.name]

@@ -24,7 +24,7 @@ STEPS = {"first": None, "batch": 0, "head": 1, "row": 2, "element": 3}
 
 @dataclass(frozen=True)
 class AttentionPass(FormPass):
-    """What a pass of attention reads, and as texts: the heads of a key and a value for that of a query at
+    """The sources of a pass of attention, and as texts: the heads of a key and a value for that of a query at
     `at`, a score as a function of the local `total`, the limits from which on a head's keys are masked
     (`ends`), and whether a key below them counts; if the tensors in `scored_by` are absent, those of the
     description that scores or the mask depend on, all keys below count and scores are `multiple` times

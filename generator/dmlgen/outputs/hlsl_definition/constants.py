@@ -1,4 +1,4 @@
-"""What depends on the description alone, as constants of a shader."""
+"""Values that depend on the description alone, as constants of a shader."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class LoopPrinter(TensorPrinter):
         ]
 
     def _term(self, node: ir.Fold) -> str:
-        """What an iteration adds to the result, multiplies it by, or compares it with."""
+        """The value that an iteration adds to the result, multiplies it by, or compares it with."""
         body = node.body
         if node.type == ir.BOOL:
             return self.deciding(body, COMPARISON)

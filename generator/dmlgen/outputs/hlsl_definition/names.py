@@ -51,7 +51,7 @@ def free(base: str, *taken: Container[str]) -> str:
 
 
 def word(node: ir.Expr) -> str:
-    """What a constant is called: the name of what it is, or of the first thing that it is computed from."""
+    """The name of a constant: that of what it is, or of the first thing that it is computed from."""
     match node:
         case ir.Member(name=name) | ir.Definition(name=name):
             return name

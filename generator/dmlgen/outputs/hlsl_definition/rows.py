@@ -213,7 +213,7 @@ class _RowsPrinter:
             yield before
 
     def _around(self, before: Stage, stage: Stage, terms: Mapping[str, ir.Expr]) -> Around | None:
-        """What the only sum of a stage is around, if that is a statistic of the stage before."""
+        """The center of a stage's only sum, if that is a statistic of the stage before."""
         match [terms[name] for name, _ in stage.sums]:
             case [ir.Binary("*", ir.Binary("-", element, ir.Local(name=center)) as left, right)] if (
                 left == right

@@ -1,4 +1,4 @@
-"""What the shader of a definition consists of."""
+"""The parts of a definition's shader."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class DefinitionShader:
         return {name: node for one in self.forms for name, node in one.operands.items()}
 
     def box(self, pass_: Pass) -> tuple[str, int] | None:
-        """What has the sizes of the box that a keyed pass visits: "list" or "tensor", and its number."""
+        """The source of the sizes of the box that a keyed pass visits: "list" or "tensor", and its number."""
         if pass_.keyed is None:
             return None
         lists = [one.name for one in self.known_lists]

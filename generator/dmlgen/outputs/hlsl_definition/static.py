@@ -1,4 +1,5 @@
-"""What is the same for all descriptions of a definition's shader, as planners have it in Python and in C."""
+"""Constants of a definition's shader, the same for all descriptions, as planners have it in Python and in
+C."""
 
 from __future__ import annotations
 

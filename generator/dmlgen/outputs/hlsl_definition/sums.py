@@ -18,7 +18,7 @@ from dmlgen.schedules.sums import SharedSums, Sums
 
 @dataclass(frozen=True)
 class Read:
-    """What is read for a factor: a tensor of the description or an intermediate one, and where the read
+    """The source of a factor: a tensor of the description or an intermediate one, and where the read
     starts."""
 
     tensor: Tensor | None
@@ -106,7 +106,7 @@ class SumsPass:
 
     @property
     def record(self) -> Mapping[str, int | str | Sequence[str]]:
-        """What planners know of it."""
+        """The facts that planners have about it."""
         return {
             "number": self.number,
             "writes": self.targets,

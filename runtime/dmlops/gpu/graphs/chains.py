@@ -35,7 +35,7 @@ WIDTHS = (8, 16, 32)  # bits of elements that chains can take
 
 
 class _Input(NamedTuple):
-    """What an operator of a chain reads, at these strides for the coordinates of the chain."""
+    """The source of an operator of a chain, at these strides for the coordinates of the chain."""
 
     source: Source
     data_type: TensorDataType
@@ -64,7 +64,7 @@ class _Group(NamedTuple):
     members: dict[int, _Member]
 
     def sources(self) -> dict[_Input, int]:
-        """What comes from outside, numbered."""
+        """The inputs from outside, numbered."""
         found = (
             one.seen()
             for at in reversed(self.members)

@@ -24,8 +24,8 @@ NOTHING = Fixed()
 
 
 def fixed(net: Net, works: Mapping[int, Work], compiled: Compile) -> dict[int, Fixed]:
-    """What runs once, by node: dispatches that read only constants of the graph, or scratch that others of
-    them write, and that write only scratch that no other dispatch writes.
+    """The work that runs once, by node: dispatches that read only constants of the graph, or scratch that
+    others of them write, and that write only scratch that no other dispatch writes.
 
     Which buffers a dispatch uses is read from its compiled shader.
     """

@@ -382,7 +382,7 @@ def trace_whole(model: OnnxModel | WebnnModel, shaped: Mapping[str, Any]) -> Who
 
 
 def _graph_key(graph: Graph) -> Hashable:
-    """What two graphs that compute the same have in common; constants by their digest."""
+    """The key that graphs with the same computation share; constants by their digest."""
     nodes = tuple(
         blake2b(node.data or b"").digest() if node.desc is None else key_of(node.desc) for node in graph.nodes
     )

@@ -75,8 +75,9 @@ class Source(NamedTuple):
 
 
 class Sources(NamedTuple):
-    """What the pass accesses directly. Rows of keys and values before number `begin` are in tensors of their
-    own, and `key` and `value` have the rest; all of them are stored to `key_stored` and `value_stored`."""
+    """The tensors that the pass accesses directly. Rows of keys and values before number `begin` are in
+    tensors of their own, and `key` and `value` have the rest; all of them are stored to `key_stored` and
+    `value_stored`."""
 
     query: Source
     key: Source
@@ -164,7 +165,8 @@ def sources_of(
     kept_sizes: Annotated[Sequence[Sizes], 16],
     vector: int,
 ) -> Sources:
-    """What the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four."""
+    """The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of
+    four."""
     sizes = kept_sizes[attention.target]
     if not is_whole(kept_sizes[attention.query], sizes):
         return no_sources()
@@ -225,8 +227,9 @@ def sources_split(
     is_split: bool,
     stores: bool,
 ) -> Sources:
-    """What the pass accesses directly, given what `plain` says without regard to past rows: if `is_split`,
-    keys and values of the past are read in place, and if it `stores`, all may be stored on the way."""
+    """The tensors that the pass accesses directly, given those of `plain` without regard to past rows: if
+    `is_split`, keys and values of the past are read in place, and if it `stores`, all may be stored on the
+    way."""
     if not is_whole(kept_sizes[attention.query], kept_sizes[attention.target]):
         return plain
     keys, values = kept_sizes[attention.key], kept_sizes[attention.value]

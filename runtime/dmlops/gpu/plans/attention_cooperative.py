@@ -30,7 +30,7 @@ WIDEST = 512  # shared memory has room for a tile of 16 keys
 
 
 class AttentionTile(NamedTuple):
-    """What a group with cooperative matrices holds: `waves`, each with 16 queries, or one of `slices` of
+    """The parts of a group with cooperative matrices: `waves`, each with 16 queries, or one of `slices` of
     their elements and of the columns of values; and `keys` in shared memory, whose scores waves hold at
     once."""
 

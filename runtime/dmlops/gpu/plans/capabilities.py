@@ -1,4 +1,4 @@
-"""What a device can do, in Python and C alike; plans take it into account."""
+"""The capabilities of a device, in Python and C alike; plans take it into account."""
 
 from __future__ import annotations
 
@@ -37,4 +37,4 @@ TEXTS = {
     Capability.LACKS_DOUBLES: "no DoublePrecisionFloatShaderOps; in Vulkan no shaderFloat64",
     Capability.WAVE_OPERATIONS: "WaveOps, in waves of 4 to 128 threads; in Vulkan subgroup shuffles",
 }
-"""What a device needs for it, or is without."""
+"""The feature that a device needs for each, or lacks."""

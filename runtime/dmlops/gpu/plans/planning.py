@@ -1,4 +1,4 @@
-"""What a planner produces: macros, resources, constants, dispatches and scratch buffers. The header has the
+"""The output of a planner: macros, resources, constants, dispatches and scratch buffers. The header has the
 same in C."""
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class Planning:
         raise Refused(reason, known, number)
 
     def follow(self, shader: str, places: dict[Buffer, Buffer], owner: int) -> None:
-        """What follows uses another operator's shader, and reads what has been written so far.
+        """Lets the next dispatches use another operator's shader, and read what has been written so far.
 
         `places` are the buffers that stand for its own; `owner` is the member to name in place of its own.
         """

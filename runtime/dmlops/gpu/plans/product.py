@@ -74,7 +74,7 @@ class Packing(NamedTuple):
 
 
 class Product(NamedTuple):
-    """What a plan needs to know. `in_parts`: partial sums go to scratch, even if k has a single part.
+    """The parameters of a plan. `in_parts`: partial sums go to scratch, even if k has a single part.
 
     `matrices` are those of the tensors; `factors` are the same with the factors as the k-loop reads them:
     packed, perhaps, with so many `channels` per tap, and with `strides` along the right factor's window.
@@ -93,8 +93,9 @@ class Product(NamedTuple):
 
 
 class Common(NamedTuple):
-    """What is the same in all passes of a plan: the split, the sizes of the output and what groups divide
-    their numbers by, the partial sums in scratch, in words, and what depends on the description alone."""
+    """The parameters shared by all passes of a plan: the split, the sizes of the output and what groups
+    divide their numbers by, the partial sums in scratch, in words, and what depends on the description
+    alone."""
 
     split: Split
     sizes: Dimensions

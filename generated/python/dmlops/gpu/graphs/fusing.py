@@ -154,7 +154,7 @@ class _Term(NamedTuple):
 
 
 def _expression(desc: Description) -> _Term | None:
-    """What an element-wise operator computes for the element at a coordinate; None for any other."""
+    """The value that an element-wise operator computes at a coordinate; None for any other."""
     work = computation(desc)
     if not isinstance(work, Map) or work.place is not None:
         return None

@@ -35,7 +35,7 @@ class Port(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What a node wrote, or a port if the node is INPUTS, from `offset` bytes on."""
+    """The output of a node, or a port if the node is INPUTS, from `offset` bytes on."""
 
     node: int
     slot: int

@@ -49,7 +49,7 @@ def alias(net: Net, alignment: int, capabilities: Capability = NO_CAPABILITIES) 
 
 
 def _redirected(net: Net, at: int, alignment: int, capabilities: Capability) -> Any:
-    """What changes if a view is left out: descriptions of its readers, their sources, and outputs of the
+    """The changes if a view is left out: descriptions of its readers, their sources, and outputs of the
     graph; None if it has to stay."""
     outputs = list(net.outputs(at))
     seen_as = [view(net.descs[at], name, number) for number, (_, name, _) in enumerate(outputs)]

@@ -124,11 +124,11 @@ class SelectedPass(NamedTuple):
 
 
 class DefinitionShader(NamedTuple):
-    """What is the same for all descriptions: intermediate tensors, passes, the macros of further lists and of
-    numbers that bound loops, and faster passes to outputs and intermediate tensors. `float_lists` and
-    `float_numbers` have a bit for each list and each number passed as the bits of floats, `boxes` for each
-    list of sizes of a box that is visited row by row. `divisors` are the lists that come with reciprocals, by
-    number among all lists; those of tensors come first."""
+    """The constants of a shader, the same for all descriptions: intermediate tensors, passes, the macros of
+    further lists and of numbers that bound loops, and faster passes to outputs and intermediate tensors.
+    `float_lists` and `float_numbers` have a bit for each list and each number passed as the bits of floats,
+    `boxes` for each list of sizes of a box that is visited row by row. `divisors` are the lists that come
+    with reciprocals, by number among all lists; those of tensors come first."""
 
     kept: Sequence[Kept]
     passes: Sequence[Pass]
@@ -202,7 +202,7 @@ class Sliding(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """What the products of a contraction read; each sum has `depth` of them, or as many per tap. `applies`:
+    """The sources of a contraction's products; each sum has `depth` of them, or as many per tap. `applies`:
     there is a contraction, of floats or of bytes.
 
     For each dimension of a factor apart from the window's: the dimension of the output that indexes it, or

@@ -25,7 +25,8 @@ class Fused(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What depends on the description alone: lists, fused activations and numbers, as words of constants."""
+    """The constants that depend on the description alone: lists, fused activations and numbers, as words of
+    constants."""
 
     lists: Lists
     activations: Annotated[list[int], 32]
@@ -58,7 +59,7 @@ def padded(entries: Sizes) -> Eight:
 
 
 def reciprocals(divisors: Eight) -> Eight:
-    """What shaders multiply by instead of dividing; divisors below 1 are treated as 1."""
+    """The multipliers with which shaders divide; divisors below 1 are treated as 1."""
     return [(2**32 - 1) // max(divisor, 1) for divisor in divisors]
 
 

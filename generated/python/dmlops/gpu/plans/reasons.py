@@ -55,4 +55,4 @@ TEXTS = {
     Reason.LACKS_64_BIT: "{operator} needs 64-bit integers in shaders; the device lacks them",
     Reason.LACKS_DOUBLES: "{operator} needs doubles for these data types; the device lacks them",
 }
-"""What a reason says: `member` is the member concerned, `activation` the operator type `number`."""
+"""Texts of reasons: `member` is the member concerned, `activation` the operator type `number`."""

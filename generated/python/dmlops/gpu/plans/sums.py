@@ -63,7 +63,7 @@ class SumsPass(NamedTuple):
 
 
 class SumsTile(NamedTuple):
-    """What a group computes, a thread's share of it, the adjacent weights that a thread loads at once, and
+    """The work of a group, a thread's share of it, the adjacent weights that a thread loads at once, and
     how many such vectors it has in flight; threads in a group, and in all. With cooperative matrices only
     rows, columns and threads of these apply, besides `units`, and the tensors that are also `copied` as
     float16, as bits. `is_alone`: a single group runs all steps of a recurrence."""

@@ -20,7 +20,7 @@ from .tuning import CACHE_RATE, MEMORY_RATE, MULTIPROCESSORS, PARTS_START, TILE_
 
 
 class Shape(NamedTuple):
-    """What the model knows of a tile: its rows, its columns, the products per sum in a `step`, how many
+    """The cost model's facts about a tile: its rows, its columns, the products per sum in a `step`, how many
     groups are `resident` on a multiprocessor, and the percentage of its arithmetic rate that they reach."""
 
     rows: int

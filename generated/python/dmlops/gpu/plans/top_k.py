@@ -76,7 +76,7 @@ class TopKParams(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """What a dispatch passes on: keys and places in the line, in order."""
+    """The output of a dispatch: keys and places in the line, in order."""
 
     keys: Buffer
     places: Buffer
