@@ -93,7 +93,7 @@ typedef enum dmlops_capability {
     DMLOPS_CAPABILITY_LACKS_16_BIT = 8, /* no Native16BitShaderOpsSupported; in Vulkan no shaderFloat16 */
     DMLOPS_CAPABILITY_LACKS_64_BIT = 16, /* no Int64ShaderOps; in Vulkan no shaderInt64 */
     DMLOPS_CAPABILITY_LACKS_DOUBLES = 32, /* no DoublePrecisionFloatShaderOps; in Vulkan no shaderFloat64 */
-    DMLOPS_CAPABILITY_WAVE_OPERATIONS = 64 /* WaveOps, in waves of 4 to 128 threads; in Vulkan subgroup shuffles */
+    DMLOPS_CAPABILITY_WAVE_OPERATIONS = 64 /* WaveOps, waves of 4 to 128 consecutive threads; in Vulkan subgroup shuffles */
 } dmlops_capability;
 
 /* A buffer of the plan's own: its size in bytes, and whether it must be zeroed first. */

@@ -37,6 +37,6 @@ TEXTS = {
     Capability.LACKS_16_BIT: "no Native16BitShaderOpsSupported; in Vulkan no shaderFloat16",
     Capability.LACKS_64_BIT: "no Int64ShaderOps; in Vulkan no shaderInt64",
     Capability.LACKS_DOUBLES: "no DoublePrecisionFloatShaderOps; in Vulkan no shaderFloat64",
-    Capability.WAVE_OPERATIONS: "WaveOps, in waves of 4 to 128 threads; in Vulkan subgroup shuffles",
+    Capability.WAVE_OPERATIONS: "WaveOps, waves of 4 to 128 consecutive threads; in Vulkan subgroup shuffles",
 }
 """The feature that a device needs for each, or lacks."""
