@@ -14,11 +14,12 @@ import numpy as np
 
 import dmlops
 from dmlgen.outputs import compute, definition, hlsl
+from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.render import Templates
 from dmlgen.project import TEMPLATES
-from dmlgen.registry import Registry
+from dmlgen.registry import Operator, Registry
 from dmlgen.resolve import load_registry
-from dmlgen.schedules import F, form_of, schedule_of
+from dmlgen.schedules import F, form_of, forms_of, schedule_of
 from dmlgen.schedules.schedule import Schedule
 from whole_registry import whole_registry
 
@@ -69,6 +70,11 @@ class Variant:
     def form_of(self, kind: type[F]) -> F | None:
         """The faster form of a kind that passes of the definition get."""
         return form_of(self.registry, self.operator, kind)
+
+    @property
+    def lowered(self) -> Operator:
+        """The operator as its shader computes it."""
+        return lowered(self.operator, forms_of(self.registry, self.operator))
 
     def by_definition(self, desc: Any, arrays: Arrays) -> Arrays:
         """What the definition itself gives."""

@@ -272,7 +272,7 @@ UNCHANGED = {
     "a comment, and an empty line": (ELEMENTS, [("\nrules:\n", "\n\n# in order\nrules:\n")]),
     "keys in another order": (ELEMENTS, [("value: 107\nsince: \"2.1\"", "since: \"2.1\"\nvalue: 107")]),
     "another name in a `let`": (ND1, [("  IndexTupleSize: ", "  TupleLength: "), ("require: IndexTupleSize", "require: TupleLength"), ("+ IndexTupleSize:]", "+ TupleLength:]"), ("- IndexTupleSize, 0)", "- TupleLength, 0)"), ("range(IndexTupleSize)", "range(TupleLength)")]),
-    "another name in a definition": (ELEMENTS, [("index: wrap", "found: wrap"), ("Axis, index)]", "Axis, found)]")]),
+    "another name in a definition": (ELEMENTS, [("index: normalize_index", "found: normalize_index"), ("Axis, index)]", "Axis, found)]")]),
     "another name of a loop": (ELEMENTS, [("[d] == InputTensor.Sizes[d] for d in axes(InputTensor) if d !=", "[i] == InputTensor.Sizes[i] for i in axes(InputTensor) if i !=")]),
     "a table written otherwise": (ELEMENTS, [("[IndicesTensor], ranks: 1..8, types: [INT64, INT32, UINT64, UINT32]", "[IndicesTensor], ranks: [1, 2, 3, 4, 5, 6, 7, 8], types: [UINT32, UINT64, INT32, INT64]")]),
     "a table for another level that follows anyway": (ELEMENTS, [('  "4.1":', '  "5.0":\n    - {tensors: [InputTensor, OutputTensor], ranks: 1..8, types: [FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8]}\n    - {tensors: [IndicesTensor], ranks: 1..8, types: [INT64, INT32, UINT64, UINT32]}\n  "4.1":')]),

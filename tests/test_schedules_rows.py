@@ -63,7 +63,7 @@ def test_what_rows_are(old: str, new: str, fits: bool, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "fits"),
     [
-        ("pow(Beta1, turn)", "pow(Beta1, 2 * turn)", True),
+        ("pow(Beta1, t)", "pow(Beta1, 2 * t)", True),
         ("[[0 for d in axes(TrainingStepTensor)]])", "[at])", True),
         ("[[0 for d in axes(TrainingStepTensor)]])", "[[1 for d in axes(TrainingStepTensor)]])", False),
         ("float(TrainingStepTensor[[0 for d in axes(TrainingStepTensor)]])", "GradientTensor[at]", True),

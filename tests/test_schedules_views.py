@@ -12,7 +12,6 @@ import pytest
 import dmlops
 from c_plans import Library, expected
 from cooperative_matrix_apart import taken_apart
-from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.schedules.views import view_before, view_in, view_of
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import shader
@@ -256,7 +255,7 @@ def test_what_views_are(query: str, fits: bool, tmp_path: Path) -> None:
         "KeyValueHeads: HeadCount\n", f'KeyValueHeads: HeadCount\n    query(b, h, s, e): "{query}"\n'
     )
     assert query in text
-    defines = lowered(Variant(tmp_path, "MULTIHEAD_ATTENTION", text).operator).defines
+    defines = Variant(tmp_path, "MULTIHEAD_ATTENTION", text).lowered.defines
     assert defines is not None
     found = {one.name: view_of(one) for one in defines.tensors}
     assert (found["Query"] is not None) == fits
@@ -280,7 +279,7 @@ def test_what_stands_before(old: str, fits: bool, tmp_path: Path) -> None:
         "KeyValueHeads: HeadCount\n", f'KeyValueHeads: HeadCount\n    is_past(P, c): "{old}"\n'
     )
     assert old in text
-    defines = lowered(Variant(tmp_path, "MULTIHEAD_ATTENTION", text).operator).defines
+    defines = Variant(tmp_path, "MULTIHEAD_ATTENTION", text).lowered.defines
     assert defines is not None
     found = {one.name: view_before(one) for one in defines.tensors}
     assert (found["PresentKey"] is not None) == fits
@@ -302,6 +301,6 @@ def test_what_stands_before(old: str, fits: bool, tmp_path: Path) -> None:
 def test_where_outputs_have_the_entries(place: str, fits: bool, tmp_path: Path) -> None:
     text = section("MULTIHEAD_ATTENTION").replace("MergedHeads[align(at, 3, 0)]", f"Context[{place}]")
     assert place in text
-    defines = lowered(Variant(tmp_path, "MULTIHEAD_ATTENTION", text).operator).defines
+    defines = Variant(tmp_path, "MULTIHEAD_ATTENTION", text).lowered.defines
     assert defines is not None
     assert (view_in("OutputTensor", defines.outputs["OutputTensor"], "Context") is not None) == fits
