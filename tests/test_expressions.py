@@ -122,7 +122,7 @@ def test_values(text: str, expected: object) -> None:
         ("A < 1", "expression-type", 5),
         ("A.Sizes < A.Strides", "expression-type", 1),
         ("A.Sizes == A.Sizes", "idle-expression", 1),
-        ("A.Sizes[-1]", "expression-form", 9),
+        ("A.Sizes[-9]", "expression-form", 9),
         ("A.Sizes[8]", "expression-form", 9),
         ("A.Sizes[:2][2]", "expression-form", 13),
         ("A.Sizes[3:5][Axis + 2]", "expression-form", 14),

@@ -263,7 +263,8 @@ class Parser:
         value = self.place(index, depth, owner)
         if not isinstance(owner, ir.Tensors):
             self.expect(node.value, owner, ir.INTS, ir.FLOATS)
-        if BOUNDS.value(value)[0] >= (most := BOUNDS.length(owner)[1]):
+        (lowest, highest), most = BOUNDS.value(value), BOUNDS.length(owner)[1]
+        if lowest >= most or highest < 0:
             message = f"{ast.unparse(node.value)} has {most} entries at most, counted from 0"
             raise self.fail(index, "expression-form", message)
         return ir.Tensor(owner.name, value) if isinstance(owner, ir.Tensors) else ir.Index(owner, value)
