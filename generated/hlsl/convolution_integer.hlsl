@@ -1401,6 +1401,8 @@ struct Four
     bool isThere;
 };
 
+// Each place is computed by itself: going from one to the next takes branches, which stay even if only the first is
+// used.
 Four FourAt(uint number, uint x, uint end)
 {
     Four four;
