@@ -288,7 +288,7 @@ class _Expression:
 
 _RESOURCE = re.compile(r"(?:\[\[.*?\]\]\s*)*(?:\w+\s+)?(?:cbuffer|RWStructuredBuffer|StructuredBuffer)\b")
 _ARGUMENTS = re.compile(r"<[^<>]*>")
-_ATTRIBUTES = re.compile(r"(?:\[[^\]]*\]\s*)+")
+_ATTRIBUTES = re.compile(r"(?:\[[^\]]*\]+\s*)+")
 _EMPTY = re.compile(r"^#if.*\n+(?:#else\n+)?#endif\n\n*", re.MULTILINE)
 _BLANK = re.compile(r"\n{3,}")
 

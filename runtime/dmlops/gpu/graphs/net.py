@@ -5,7 +5,7 @@ Passes replace operators and redirect reads; indices of nodes stay those of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from math import prod
@@ -41,13 +41,14 @@ class Source(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """Element-wise operators as one dispatch in place of the last of them: what they read, by name, and the
-    shader."""
+    """Element-wise operators, perhaps behind another one, in place of the last of them: what they read, by
+    name, and the shader of each dispatch. The output may take over the memory of inputs in `in_place`."""
 
     operators: tuple[str, ...]
     inputs: tuple[tuple[str, TensorDesc, Source], ...]
+    in_place: tuple[str, ...]
     work: Work
-    shader: Shader
+    shaders: tuple[Shader, ...]
 
 
 @dataclass
@@ -140,16 +141,17 @@ class Net:
             if slot.tensor is not None:
                 yield number, slot.name, slot.tensor
 
-    def in_place(self, at: int) -> tuple[str, ...]:
+    def in_place(self, at: int, work: Work) -> tuple[str, ...]:
         """The inputs whose memory the output of a node may take over."""
-        chain = self.chains.get(at)
-        return self.descs[at].IN_PLACE if chain is None else tuple(name for name, *_ in chain.inputs)
+        if at in self.chains:
+            return self.chains[at].in_place
+        return () if work.scratch else self.descs[at].IN_PLACE
 
-    def shaders(self, at: int, work: Work) -> list[Shader]:
+    def shaders(self, at: int, work: Work) -> Sequence[Shader]:
         """The shaders of a node's dispatches."""
-        chain = self.chains.get(at)
-        operator = self.descs[at].OPERATOR
-        return [shader_of(operator, one) for one in work.dispatches] if chain is None else [chain.shader]
+        if at in self.chains:
+            return self.chains[at].shaders
+        return [shader_of(self.descs[at].OPERATOR, one) for one in work.dispatches]
 
     def readers(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
         """For each tensor that nodes write, the nodes and slots that read it."""

@@ -3,11 +3,13 @@
 """The HLSL of a chain of element-wise operators: their own functions, each called with results of others.
 
 What an element-wise operator computes is the function Compute of its shader. The text of that function, and
-of those that it calls, is put into a namespace of its own.
+of those that it calls, is put into a namespace of its own. A chain is a shader of its own, or the epilogue of
+the operator that it follows, in place of that one's function Finished.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
@@ -17,15 +19,21 @@ from typing import NamedTuple
 from .. import shader
 from ..plans.operands import Tensor
 from ..plans.types import stored_type, value_type
-from ..preprocessing import function
+from ..preprocessing import function, resolved
+
+_BINDING = re.compile(r"\[\[vk::binding\((\d+), 0\)\]\]")
+_RESOURCE = r"\[\[vk::binding\({}, 0\)\]\] .*> (\w+) : register"
+_CONSTANTS = re.compile(r"(\[\[vk::binding\(\d+, 0\)\]\] cbuffer Params [^}]*)\}")
+_FINISHED = re.compile(r"^(\w+ )Finished(\(List at, \w+ total\))\n\{\n(?:.*\n)*?\}\n", re.MULTILINE)
 
 
 class Part(NamedTuple):
     """An operator of a chain: its macros, the constants that its function reads, as declarations, and its
     tensors, the output last.
 
-    `operands` are what it is called with: inputs of the chain by number, followed by the results of the
-    parts before it; None stands for a tensor that is absent.
+    `operands` are what it is called with: inputs of the chain by number, followed by the result of the
+    operator that the chain follows, if any, and those of the parts before it; None stands for a tensor that
+    is absent.
     """
 
     operator: str
@@ -39,19 +47,13 @@ def text(parts: Sequence[Part], inputs: Sequence[Tensor], defines: Mapping[str, 
     """A shader without macros. The planner has `defines` for inputs X0, X1 and so on and an OUTPUT."""
     count, vector, output = len(inputs), int(defines["VECTOR"]), parts[-1].tensors[-1]
     reads = [_read(number, one, int(defines[f"X{number}_VECTOR"])) for number, one in enumerate(inputs)]
-    names: dict[str, str] = {}
-    for part in parts:
-        body = _function(part.operator, part.defines, part.constants)
-        names.setdefault(body, f"{part.operator.lower()}_{len(names)}")
+    names = _names(parts)
     entries, stored = _entries(output, vector), stored_type(*_type(output))
     resources = [
         *(read.resource for read in reads),
         f"[[vk::binding({count}, 0)]] RWStructuredBuffer<{entries}> outputTensor : register(u0);",
     ]
-    values = [
-        f"const {value_type(*_type(one))} v{at} = {reads[at].element};" for at, one in enumerate(inputs)
-    ]
-    values += _calls(parts, inputs, names)
+    values = [*_elements(inputs, reads), *_calls(parts, inputs, names)]
     values.append(f"results[k] = ({stored})v{count + len(parts) - 1};")
     results = ", ".join(f"results[{k}]" for k in range(vector))
     _, _, body = files(__package__).joinpath("chain.hlsl").read_text("utf-8").partition("\n\n")
@@ -60,7 +62,7 @@ def text(parts: Sequence[Part], inputs: Sequence[Tensor], defines: Mapping[str, 
         resources="\n".join(resources),
         constants=count + 1,
         head=(count + 5) // 4,
-        functions="\n\n".join(f"namespace {name}\n{{\n{body}}}" for body, name in names.items()),
+        functions=_functions(names),
         threads=defines["NUM_THREADS"],
         rank=defines["RANK"],
         loads="\n".join(f"    {read.load}" for read in reads if read.load),
@@ -69,9 +71,82 @@ def text(parts: Sequence[Part], inputs: Sequence[Tensor], defines: Mapping[str, 
         vector=vector,
         # a driver that vectorizes unrolled iterations may drop `precise`
         loop="loop" if any("precise " in body.lower() for body in names) else "unroll",
-        values="\n".join(f"        {line}" for line in values),
+        values=_lines(values, 8),
         output=_place(count),
     )
+
+
+class Epilogue(NamedTuple):
+    """A chain that takes the results of an operator, each at its coordinate, and tensors with strides for
+    that."""
+
+    parts: Sequence[Part]
+    inputs: Sequence[Tensor]
+    result: Tensor
+
+
+def followed(source: str, macros: Mapping[str, int | str], output: int, epilogue: Epilogue) -> str | None:
+    """A shader whose results go through a chain before it stores them.
+
+    It has its output as binding `output`, the first one after those that it reads. The inputs of the chain
+    come before that, and their strides, eight for each, after its constants. The text is empty if the shader
+    does not write the output, and None if it does so in other ways than by the function Finished.
+    """
+    parts, inputs, result = epilogue
+    own = resolved(source, macros)
+    found, resource = _FINISHED.search(own), re.search(_RESOURCE.format(output), own)
+    if found is None:
+        return "" if resource is None or len(re.findall(rf"\b{resource[1]}\b", own)) == 1 else None
+    names, count = _names(parts), len(inputs)
+    reads = [_behind(number, one, output) for number, one in enumerate(inputs)]
+    values = [
+        *_elements(inputs, reads),
+        f"const {value_type(*_type(result))} v{count} = FinishedAlone(at, total);",
+        *_calls(parts, [*inputs, result], names, count),
+        f"return {_converted(f'v{count + len(parts)}', parts[-1].tensors[-1], result)};",
+    ]
+    head, parameters = found.groups()
+    functions = (
+        f"{found[0].replace('Finished', 'FinishedAlone', 1)}\n{_functions(names)}\n\n"
+        f"// After the chain\n{head}Finished{parameters}\n{{\n{_lines(values, 4)}\n}}\n"
+    )
+    own = own[: found.start()] + functions + own[found.end() :]
+    own = _BINDING.sub(lambda one: _shifted(int(one[1]), output, count), own)
+    resources = "".join(f"{read.resource}\n" for read in reads)
+    strides = f"    uint4 chainStrides[{2 * count}];  // of the chain's inputs\n" if count else ""
+    return _CONSTANTS.sub(rf"{resources}\n\1{strides}}}", own, count=1)
+
+
+def _behind(number: int, one: Tensor, output: int) -> _Read:
+    """An input of a chain that follows an operator, at the coordinate of an element."""
+    at = output + number
+    resource = f"[[vk::binding({at}, 0)]] StructuredBuffer<{_entries(one, 1)}> x{number} : register(t{at});"
+    place = " + ".join(
+        f"(uint)at.entries[{d}] * chainStrides[{2 * number + d // 4}].{'xyzw'[d % 4]}"
+        for d in range(len(one.strides))
+    )
+    return _Read(resource, "", _element(one, f"x{number}", place))
+
+
+def _shifted(binding: int, output: int, count: int) -> str:
+    return f"[[vk::binding({binding + (count if binding >= output else 0)}, 0)]]"
+
+
+def _names(parts: Sequence[Part]) -> dict[str, str]:
+    """A namespace for each function of a chain."""
+    names: dict[str, str] = {}
+    for part in parts:
+        body = _function(part.operator, part.defines, part.constants)
+        names.setdefault(body, f"{part.operator.lower()}_{len(names)}")
+    return names
+
+
+def _functions(names: Mapping[str, str]) -> str:
+    return "\n\n".join(f"namespace {name}\n{{\n{body}}}" for body, name in names.items())
+
+
+def _lines(values: Sequence[str], indent: int) -> str:
+    return "\n".join(f"{'':{indent}}{line}" for line in values)
 
 
 class _Read(NamedTuple):
@@ -86,28 +161,42 @@ def _read(number: int, one: Tensor, vector: int) -> _Read:
     name, place, value = f"x{number}", _place(number), value_type(*_type(one))
     binding = f"[[vk::binding({number}, 0)]] StructuredBuffer<{_entries(one, vector)}> {name}"
     resource = f"{binding} : register(t{number});"
-    step = f"{place} + k * head[{(number + 2) // 4}].{'xyzw'[(number + 2) % 4]}"
     if one.bits == 8 and vector > 1:
         load = f"const uint word{number} = {name}[{place} / 4] >> ({place} % 4 * 8);"
         return _Read(resource, load, f"({value})(word{number} << (24 - 8 * k)) >> 24")
-    if one.bits == 8:
-        return _Read(resource, "", f"({value})({name}[({step}) / 4] << (24 - ({step}) % 4 * 8)) >> 24")
     if vector > 1:
         load = f"const {_entries(one, vector)}vector{number} = {name}[{place} / {vector}];"
         return _Read(resource, load, f"({value})vector{number}[k]")
-    return _Read(resource, "", f"({value}){name}[{step}]")
+    step = f"{place} + k * head[{(number + 2) // 4}].{'xyzw'[(number + 2) % 4]}"
+    return _Read(resource, "", _element(one, name, step))
 
 
-def _calls(parts: Sequence[Part], inputs: Sequence[Tensor], names: Mapping[str, str]) -> Iterator[str]:
-    """A line for each part."""
-    written = [*inputs, *(part.tensors[-1] for part in parts)]
-    for at, part in enumerate(parts, len(inputs)):
+def _element(one: Tensor, name: str, place: str) -> str:
+    """An element of a buffer that has one per entry, or bytes in words."""
+    value = value_type(*_type(one))
+    if one.bits == 8:
+        return f"({value})({name}[({place}) / 4] << (24 - ({place}) % 4 * 8)) >> 24"
+    return f"({value}){name}[{place}]"
+
+
+def _elements(inputs: Sequence[Tensor], reads: Sequence[_Read]) -> Iterator[str]:
+    """A line for each input."""
+    for at, (one, read) in enumerate(zip(inputs, reads, strict=True)):
+        yield f"const {value_type(*_type(one))} v{at} = {read.element};"
+
+
+def _calls(
+    parts: Sequence[Part], before: Sequence[Tensor], names: Mapping[str, str], loaded: int | None = None
+) -> Iterator[str]:
+    """A line for each part; of the tensors before them, the first are `loaded`, all if None."""
+    written = [*before, *(part.tensors[-1] for part in parts)]
+    for at, part in enumerate(parts, len(before)):
         name = names[_function(part.operator, part.defines, part.constants)]
         operands = [
             "0"
             if operand is None
             else f"v{operand}"
-            if operand < len(inputs)
+            if operand < (len(before) if loaded is None else loaded)
             else _converted(f"v{operand}", written[operand], tensor)
             for operand, tensor in zip(part.operands, part.tensors, strict=False)
         ]

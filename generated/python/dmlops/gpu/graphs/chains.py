@@ -3,33 +3,35 @@
 """Chains of element-wise operators as one dispatch: no result in between is written to memory.
 
 An operator joins those that read its result if nobody else does, and if they read all of it, each element at
-the coordinate where they write: then its definition stands in place of what they read. Nothing here knows an
-operator.
+the coordinate where they write: then its definition stands in place of what they read. Where the first of
+them reads what a product computes, in the same way, the chain becomes the epilogue of that product. Nothing
+here knows an operator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import prod
+from struct import pack
 from typing import Any, NamedTuple
 
 from ...computations.map import Map, Uniforms
 from ...compute import computation
 from ...enums import TensorDataType
 from ...tensor import TensorDesc
-from .. import planned
+from .. import planned, shader
 from ..errors import Unsupported
 from ..planner_inputs import map_inputs
 from ..plans.capabilities import NO_CAPABILITIES, Capability
 from ..plans.elementwise import Map as MapInputs
 from ..plans.elementwise import plan_map
-from ..plans.operands import Buffer, Tensor
+from ..plans.operands import MAX_RANK, Buffer, Tensor
 from ..plans.planning import Planning, Refused
 from ..work import Dispatch, Work
-from .chain_text import Part, text
-from .net import Chain, Net, Source
+from .chain_text import Epilogue, Part, followed, text
+from .net import Chain, Net, Source, with_tensors
 from .shaders import Shader
-from .views import recast
+from .views import is_as_fast, recast, with_strides
 
 MOST_INPUTS = 8  # a device may limit how many buffers a shader has
 MOST_OPERATORS = 32  # so that a shader compiles soon
@@ -95,11 +97,20 @@ def chain(net: Net, capabilities: Capability = NO_CAPABILITIES) -> None:
             if member is not None:
                 groups[at] = _Group(written.Sizes, {at: member})
     for at in list(net.order):
-        if at in groups and next(iter(groups[at].members)) == at and len(groups[at].members) > 1:
-            made = _chain(net, groups[at], capabilities)
+        if at not in groups or next(iter(groups[at].members)) != at:
+            continue
+        group = groups[at]
+        replaced = set(group.members) - {at}
+        for first in _leaders(net, group, readers, kept):
+            made = _behind(net, group, first, capabilities)
             if made is not None:
-                net.chains[at] = made
-                net.order = [one for one in net.order if one == at or one not in groups[at].members]
+                replaced.add(first)
+                break
+        else:
+            made = _chain(net, group, capabilities) if replaced else None
+        if made is not None:
+            net.chains[at] = made
+            net.order = [one for one in net.order if one not in replaced]
 
 
 def _is_element_wise(work: Any) -> bool:
@@ -185,28 +196,126 @@ def _chain(net: Net, group: _Group, capabilities: Capability) -> Chain | None:
     if defines["BLOCKS"]:
         return None
     ((_, written, _),) = net.outputs(next(iter(group.members)))
-    inputs = [
-        (f"X{number}", TensorDesc(one.data_type, group.sizes, Strides=one.strides), one.source)
-        for one, number in sources.items()
-    ]
-    names = (*(name for name, *_ in inputs), written)
+    inputs = _inputs(group, list(sources))
+    labels = tuple(label for label, *_ in inputs)
+    names = (*labels, written)
     dispatch = Dispatch({}, names, reads, constants, (groups.columns, groups.rows))
-    shader = Shader(parts[-1].operator, (), len(names), text(parts, tensors, defines))
-    operators = tuple(net.descs[at].OPERATOR for at in reversed(group.members))
-    return Chain(operators, tuple(inputs), Work((dispatch,)), shader)
+    one = Shader(parts[-1].operator, (), len(names), text(parts, tensors, defines))
+    return Chain(tuple(_operators(net, group)), inputs, labels, Work((dispatch,)), (one,))
+
+
+def _operators(net: Net, group: _Group) -> Iterator[str]:
+    return (net.descs[at].OPERATOR for at in reversed(group.members))
+
+
+def _inputs(group: _Group, sources: Sequence[_Input]) -> tuple[tuple[str, TensorDesc, Source], ...]:
+    """The inputs of a chain, for the coordinates of its output."""
+    return tuple(
+        (f"X{number}", with_strides(TensorDesc(one.data_type, group.sizes), one.strides), one.source)
+        for number, one in enumerate(sources)
+    )
+
+
+def _leaders(
+    net: Net,
+    group: _Group,
+    readers: Mapping[tuple[int, int], Sequence[tuple[int, int]]],
+    kept: Collection[tuple[int, int]],
+) -> Iterator[int]:
+    """The operators whose only result the group alone reads, and that depend on all else that it reads: any
+    other would have to wait for what it can overlap with."""
+    sources = {one.source.node for one in group.sources()} & net.descs.keys()
+    for at in sources - net.chains.keys():
+        key, *others = [(at, slot) for slot, *_ in net.outputs(at)]
+        is_alone = not others and key not in kept and all(one in group.members for one, _ in readers[key])
+        is_map = isinstance(computation(net.descs[at]), Map)
+        if is_alone and not is_map and sources - {at} <= _before(net, at):
+            yield at
+
+
+def _before(net: Net, at: int) -> set[int]:
+    """The nodes that lead to one."""
+    found: set[int] = set()
+    waiting = [at]
+    while waiting:
+        new = {source.node for *_, source in net.inputs(waiting.pop())} & net.descs.keys() - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _behind(net: Net, group: _Group, first: int, capabilities: Capability) -> Chain | None:
+    """The group as the epilogue of an operator; None if that has none, or if the coordinates of its result do
+    not find the group's elements."""
+    ((_, name, result),) = net.outputs(first)
+    ((_, written, output),) = net.outputs(next(iter(group.members)))
+    others = [one for one in group.sources() if one.source.node != first]
+    own = [one for one in group.sources() if one.source.node == first]
+    found = _seen_from(result, group.sizes, own, [*(one.strides for one in others), output.element_strides])
+    if found is None or output.DataType != result.DataType:
+        return None
+    *steps, stored = found
+    desc = with_tensors(net.descs[first], {name: with_strides(result, stored)})
+    if desc != net.descs[first] and not is_as_fast(net.descs[first], desc, capabilities):
+        return None
+    numbers = {one: number for number, one in enumerate(others)} | dict.fromkeys(own, len(others))
+    try:
+        work, parts = planned(desc, capabilities), list(_parts(net, group, numbers, capabilities))
+    except Unsupported:
+        return None
+    inputs = [one.tensor._replace(strides=step) for one, step in zip(others, steps, strict=True)]
+    epilogue = Epilogue(parts, inputs, own[0].tensor._replace(as_bits=False))
+    labels = [f"X{number}" for number in range(len(others))]
+    dispatches, shaders = [], []
+    for dispatch in work.dispatches:
+        source, reads = dispatch.shader or desc.OPERATOR, dispatch.reads
+        text = followed(shader(source), dispatch.defines, reads, epilogue)
+        if text is None:
+            return None
+        buffers = [written if one == name else one for one in dispatch.buffers]
+        if text:
+            buffers[reads:reads] = labels
+            constants = dispatch.constants + bytes(-len(dispatch.constants) % 16)
+            constants += b"".join(pack("<8I", *step, *(0,) * (MAX_RANK - len(step))) for step in steps)
+            dispatch = dispatch._replace(reads=reads + len(labels), constants=constants)
+        dispatches.append(dispatch._replace(buffers=tuple(buffers)))
+        shaders.append(Shader(source, tuple(dispatch.defines.items()), len(buffers), text))
+    if work.cleared or not any(one.text for one in shaders):
+        return None
+    given = tuple((label, tensor, source) for _, label, tensor, source in net.inputs(first))
+    operators = desc.OPERATOR, *_operators(net, group)
+    work = work._replace(dispatches=tuple(dispatches))
+    return Chain(operators, (*given, *_inputs(group, others)), tuple(labels), work, tuple(shaders))
+
+
+def _seen_from(
+    result: TensorDesc, sizes: tuple[int, ...], own: Sequence[_Input], strides: Sequence[tuple[int, ...]]
+) -> list[tuple[int, ...]] | None:
+    """Strides for the coordinates of a group, such that those of `result`, which the group reads as `own`,
+    find the same elements; None if there are none, or if the group does not read each element once."""
+    ways = {(one.source, one.data_type, one.strides) for one in own}
+    if len(ways) > 1 or own[0].source.offset or own[0].data_type != result.DataType:
+        return None
+    if prod(sizes) != prod(result.Sizes) or not all(
+        step or size == 1 for size, step in zip(sizes, own[0].strides, strict=True)
+    ):
+        return None
+    read = TensorDesc(result.DataType, sizes, Strides=own[0].strides)
+    found = [recast(read, one, result) for one in strides]
+    return None if None in found else [one for one in found if one is not None]
 
 
 def _parts(
     net: Net, group: _Group, sources: Mapping[_Input, int], capabilities: Capability
 ) -> Iterator[Part]:
     """The operators in order, each called with inputs of the chain or results of those before it."""
-    order = list(reversed(group.members))
+    order, before = list(reversed(group.members)), len(set(sources.values()))
     for at in order:
         member, desc = group.members[at], net.descs[at]
         operands = [
             None
             if one is None
-            else len(sources) + order.index(one.source.node)
+            else before + order.index(one.source.node)
             if one.source.node in group.members
             else sources[one.seen()]
             for one in member.inputs

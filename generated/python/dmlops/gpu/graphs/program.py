@@ -227,8 +227,9 @@ class _Layout:
         last: Mapping[tuple[int, int], int],
     ) -> int | None:
         """The storage of an input that dies here and that the output may overwrite; None if there is none."""
-        net, works_in_place = self.net, self.net.in_place(at)
-        if not works_in_place or name in self.works[at].cleared or self.works[at].scratch:
+        net, work = self.net, self.works[at]
+        works_in_place = net.in_place(at, work)
+        if not works_in_place or name in work.cleared:
             return None
         inputs = list(net.inputs(at))
         taken = {self.of[at, number] for number, *_ in net.outputs(at) if (at, number) in self.of}

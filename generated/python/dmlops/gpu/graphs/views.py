@@ -71,15 +71,15 @@ def _redirected(net: Net, at: int, alignment: int, capabilities: Capability) -> 
             strides = recast(written, seen.strides, tensor)
             if strides is None or tensor.DataType != written.DataType or net.reads[reader, slot].offset:
                 return None
-            tensors.setdefault(reader, {})[label] = _with_strides(tensor, strides)
+            tensors.setdefault(reader, {})[label] = with_strides(tensor, strides)
             reads[reader, slot] = moved
         for place, (end, tensor) in enumerate(net.ends):
             if end[:2] == (at, number):
                 if written.Strides is not None or moved.node < 0:
                     return None  # callers get what is packed, and not an input
-                ends[place] = moved, _with_strides(tensor, seen.strides)
+                ends[place] = moved, with_strides(tensor, seen.strides)
     descs = {reader: with_tensors(net.descs[reader], changed) for reader, changed in tensors.items()}
-    if all(_is_as_fast(net.descs[reader], desc, capabilities) for reader, desc in descs.items()):
+    if all(is_as_fast(net.descs[reader], desc, capabilities) for reader, desc in descs.items()):
         return descs, reads, ends
     return None
 
@@ -143,10 +143,10 @@ def recast(written: TensorDesc, strides: Sequence[int], read: TensorDesc) -> tup
 
 def is_packed(tensor: TensorDesc) -> bool:
     """Whether its elements lie one after another in the order of its dimensions."""
-    return _with_strides(tensor, tensor.element_strides).Strides is None
+    return with_strides(tensor, tensor.element_strides).Strides is None
 
 
-def _is_as_fast(old: Description, new: Description, capabilities: Capability) -> bool:
+def is_as_fast(old: Description, new: Description, capabilities: Capability) -> bool:
     """Whether an operator takes other strides without losing its shader; one that is element-wise may lose
     it, since it replaces a copy that would read the same strides."""
     if new.validate():
@@ -164,7 +164,7 @@ def _variant(dispatch: Any) -> Any:
     return dispatch.shader, dict(dispatch.defines)
 
 
-def _with_strides(tensor: TensorDesc, strides: tuple[int, ...]) -> TensorDesc:
+def with_strides(tensor: TensorDesc, strides: tuple[int, ...]) -> TensorDesc:
     changed = replace(tensor, Strides=strides, TotalTensorSizeInBytes=None)
     packed = replace(changed, Strides=None)
     kept = zip(tensor.Sizes, strides, packed.element_strides, strict=True)
