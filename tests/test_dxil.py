@@ -193,10 +193,6 @@ PUT_BACK: dict[str, Callable[[str], str]] = {
     "TOP_K": lambda text: re.sub(
         r"\[unroll\](\s+for \(uint other = 0; other < COUNTED)", r"[unroll(8)]\1", text
     ),
-    "LSTM": lambda text: text.replace(
-        "Weights weights[FETCHES][SUMS * THREAD_ROWS];",
-        "Weights weights[FETCHES][SUMS * THREAD_ROWS] = nextWeights;",
-    ).replace("weights[i][n] = nextWeights[i][n];", ";"),
 }
 
 
@@ -215,7 +211,6 @@ def described_as(operator: str, **members: Any) -> Drawn:
     return Drawn(desc, arrays)
 
 
-SIGMOID, TANH = ({"type": f"ACTIVATION_{name}", "desc": {}} for name in ("SIGMOID", "TANH"))
 NOTICING = {
     "ELEMENT_WISE_POW": described_as(
         "ELEMENT_WISE_POW",
@@ -224,12 +219,6 @@ NOTICING = {
     "TOP_K": described_as(
         "TOP_K", InputTensor=floats(1, 1, 2, 640), OutputValueTensor=floats(1, 1, 2, 20),
         OutputIndexTensor={"DataType": "UINT32", "Sizes": [1, 1, 2, 20]}, Axis=3, K=20,
-    ),
-    "LSTM": described_as(
-        "LSTM", InputTensor=floats(1, 2, 4, 64), WeightTensor=floats(1, 1, 256, 64),
-        RecurrenceTensor=floats(1, 1, 256, 64), OutputSequenceTensor=floats(2, 1, 4, 64),
-        ActivationDescs=[SIGMOID, TANH, TANH], Direction="FORWARD", ClipThreshold=0,
-        UseClipThreshold=False, CoupleInputForget=False,
     ),
 }  # fmt: skip
 

@@ -27,16 +27,16 @@
 //   THREAD_COLUMNS  columns, likewise: 1, 2 or a multiple of 4
 //   WEIGHTS_VECTOR  adjacent weights of one sum loaded at once: 1 or 4
 //   FETCHES    such vectors of each sum that a thread has in flight, 1 or more
+//   AHEAD      tiles prefetched into registers, 1 or more
 //   ALONE      1 if a single group runs all steps of a recurrence, else 0
 //   COOPERATIVE_MATRIX  1 for Vulkan only: float16 values are multiplied by cooperative matrices, in waves of 32
 //              threads. States are rounded to float16 for that, and large ones overflow to infinity. Compile with -Vd,
 //              and set the module's memory model to VulkanKHR (examples/README.md). Of the macros above, only SUM_ROWS,
-//              SUM_COLUMNS, a multiple of 16, apply, and ALONE is 0. With COOPERATIVE_MATRIX:
+//              SUM_COLUMNS, a multiple of 16, and AHEAD apply, and ALONE is 0. With COOPERATIVE_MATRIX:
 //     TILE_ROWS  rows of the weights' tile: SUM_ROWS for each sum, sum after sum; padded to a multiple of 16
 //     TILE_DEPTH  products per sum in a tile: a multiple of 16 times the number of waves that share the same sums
 //     WAVE_ROWS  rows of the tile that a wave accumulates, a multiple of 16
 //     WAVE_COLUMNS  columns, likewise
-//     AHEAD      tiles prefetched into registers, 1 or more
 // In all passes:
 //   SCRATCH_VECTOR  words that scratch is accessed in: 4 with COOPERATIVE_MATRIX, else 1
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or CELL_MEM_INIT or SEQUENCE_LENGTHS or
@@ -1583,7 +1583,15 @@ REAL_VALUE Chosen5(List at, REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read
     return read11;
 }
 
-#if PASS >= 5 && COOPERATIVE_MATRIX
+#if PASS >= 5
+// What is prefetched for a step. Without an index, if there is only one step, DXC leaves unrolling to the driver:
+// products of large float32 matrices are 1.14 times as fast.
+#if AHEAD > 1 || COOPERATIVE_MATRIX
+#define Ahead(next, step) next[step]
+#else
+#define Ahead(next, step) next
+#endif
+#if COOPERATIVE_MATRIX
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
 // rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
 typedef vk::integral_constant<uint, 16> Sixteen;
@@ -1616,54 +1624,76 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 [[vk::ext_instruction(62)]] void StoreWord([[vk::ext_reference]] uint to, uint word, [[vk::ext_literal]] uint operands);
 [[vk::ext_instruction(61)]] uint LoadWord([[vk::ext_reference]] uint from, [[vk::ext_literal]] uint operands);
 
-// Shared memory: a tile of weights and one of factors, with a line for each row or column, then the offsets of these
-// lines. After the k-loop, the waves' sums replace the tiles, stored by column.
+// Shared memory: a tile of weights and one of factors, with a line for each row or column, then where these lines start
+// in memory. After the k-loop, the waves' sums replace the tiles, stored by column.
+static const uint stepDepth = TILE_DEPTH, matrixProducts = 16;
 static const uint WAVES = NUM_THREADS / 32, wavesAcross = SUM_COLUMNS / WAVE_COLUMNS, wavesDown = TILE_ROWS / WAVE_ROWS;
-// waves that share the same sums and split their products
-static const uint wavesDeep = WAVES / (wavesAcross * wavesDown);
-static const uint eights = TILE_DEPTH / 8, tilePitch = eights + 1;  // padded by one to avoid bank conflicts
-static const uint factorsStart = TILE_ROWS * tilePitch, tileEnd = factorsStart + SUM_COLUMNS * tilePitch;
-static const uint weightsEach = (TILE_ROWS * eights + NUM_THREADS - 1) / NUM_THREADS;
-static const uint factorsEach = (SUM_COLUMNS * eights + NUM_THREADS - 1) / NUM_THREADS;
-static const uint sumPitch = WAVE_ROWS / 4 + 1;
+static const uint wavesDeep = WAVES / (wavesAcross * wavesDown);  // waves that share the same sums
+// padded by one to avoid bank conflicts
+static const uint eights = TILE_DEPTH / 8, leftPitch = eights + 1, rightPitch = leftPitch;
+static const uint rightStart = TILE_ROWS * leftPitch, tileEnd = rightStart + SUM_COLUMNS * rightPitch;
+static const uint sumsDown = 4, sumPitch = WAVE_ROWS / 4 + 1;
+static const uint sideColumns = WAVE_COLUMNS;
 // columns of a wave's sums that are held at once
 static const uint atOnce = WAVES * WAVE_COLUMNS * sumPitch <= 1792 ? WAVE_COLUMNS : 16;
-static const uint sumsEnd = WAVES * atOnce * sumPitch;
-static const uint placesStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
-groupshared uint4 tiles[placesStart + TILE_ROWS + SUM_COLUMNS];
+static const uint sumsEnd = WAVES * atOnce * sumPitch, placesStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
+static const uint readsStart = TILE_ROWS;
+groupshared uint4 tiles[placesStart + (TILE_ROWS + SUM_COLUMNS + 3) / 4];
+#define PlaceOf(line) tiles[placesStart + (line) / 4][(line) % 4]
+
+static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
+static uint lane;  // the thread in its wave
+#define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
+#define WaveBarrier() ControlBarrier(3, 3, EXCHANGED)
+#define LeftFragment(row, k) LoadLeft(tiles[(row) * leftPitch + (k) / 8], 0, leftPitch, NON_PRIVATE)
+#define RightFragment(column, k) LoadRight(tiles[rightStart + (column) * rightPitch + (k) / 8], 1, rightPitch, NON_PRIVATE)
+#define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
+
+// Accumulates a tile's products for a wave
+void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
+{
+    [unroll]
+    for (uint turn = 0; turn < stepDepth; turn += matrixProducts * wavesDeep)
+    {
+        const uint k = turn + wave / (wavesAcross * wavesDown) * matrixProducts;
+        const uint column = waveLeft, inTap = k;
+        LeftMatrix a[totalsDown];
+        uint i;
+        [unroll]
+        for (i = 0; i < totalsDown; i++)
+            a[i] = LeftFragment(waveTop + i * 16, k);
+        [unroll]
+        for (uint j = 0; j < totalsAcross; j++)
+        {
+            const RightMatrix b = RightFragment(column + j * 16, inTap);
+            [unroll]
+            for (i = 0; i < totalsDown; i++)
+                totals[i][j] = MultiplyAdd(a[i], b, totals[i][j]);
+        }
+    }
+}
 
 uint PackedFloat16(float2 pair)
 {
     return (uint)asuint16((float16_t)pair.x) | (uint)asuint16((float16_t)pair.y) << 16;
 }
 
-// Accumulates a wave's share of a tile's products.
-void MultiplyTile(uint down, uint across, uint deep, inout SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16])
+// Stores `atOnce` columns of each wave's sums, from `begin` on
+void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcross])
 {
+    GroupBarrier();
     [unroll]
-    for (uint i = 0; i < TILE_DEPTH / 16 / wavesDeep; i++)
-    {
-        const uint eight = (i * wavesDeep + deep) * 2;
-        LeftMatrix weights[WAVE_ROWS / 16];
-        uint r;
+    for (uint i = 0; i < totalsDown; i++)
         [unroll]
-        for (r = 0; r < WAVE_ROWS / 16; r++)
-            weights[r] = LoadLeft(tiles[(down * WAVE_ROWS + r * 16) * tilePitch + eight], 0, tilePitch, NON_PRIVATE);
-        [unroll]
-        for (uint c = 0; c < WAVE_COLUMNS / 16; c++)
-        {
-            const RightMatrix factors = LoadRight(tiles[factorsStart + (across * WAVE_COLUMNS + c * 16) * tilePitch
-                + eight], 1, tilePitch, NON_PRIVATE);
-            [unroll]
-            for (r = 0; r < WAVE_ROWS / 16; r++)
-                totals[r][c] = MultiplyAdd(weights[r], factors, totals[r][c]);
-        }
-    }
+        for (uint j = 0; j < atOnce / 16; j++)
+            PutSums((wave * atOnce + j * 16) * sumPitch + i * 4, totals[i][begin / 16 + j]);
+    GroupBarrier();
 }
 
-// A sum: adds up the partial sums that waves have put into shared memory
-float Sum(uint row, uint column)
+// Adds up the sums of the waves that share it
+float Sum(uint number, uint row, uint column)
 {
+    row += number * SUM_ROWS;
     float total = 0;
     [unroll]
     for (uint deep = 0; deep < wavesDeep; deep++)
@@ -1674,23 +1704,12 @@ float Sum(uint row, uint column)
     }
     return total;
 }
-
-// The same for four adjacent rows
-float4 FourSums(uint row, uint column)
-{
-    float4 total = 0;
-    [unroll]
-    for (uint deep = 0; deep < wavesDeep; deep++)
-    {
-        const uint of = (deep * wavesDown + row / WAVE_ROWS) * wavesAcross + column / atOnce;
-        total += asfloat(LoadShared(tiles[(of * atOnce + column % atOnce) * sumPitch + row % WAVE_ROWS / 4],
-            NON_PRIVATE));
-    }
-    return total;
-}
+#endif
 #endif
 
 #if PASS == 5
+static const uint SUMS = 1, READS = 1;
+static const uint rowsEach = COOPERATIVE_MATRIX ? 4 : 1;  // adjacent elements of a thread
 // The offset of an element of WeightTensor, at a coordinate that is clamped to it
 uint PlaceInWeight(List at)
 {
@@ -1748,264 +1767,280 @@ uint NumberOf(List at)
     return number;
 }
 
-float ValueOf(List at, ReadBefore before, float sums[1])
+float ValueOf(List at, ReadBefore before, float sums[SUMS])
 {
     const float read0 = before.read0;
     const float total0 = sums[0];
     return total0 + read0;
 }
 
-void WriteElement(List at, ReadBefore before, float sums[1])
+#if COOPERATIVE_MATRIX
+typedef uint4 LeftVector;
+static const uint leftVectors = TILE_ROWS * eights, leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
+static const uint leftLoads = leftEach;
+
+struct LeftReader
 {
-    WriteKeptInputProjection(NumberOf(at), ValueOf(at, before, sums));
+    uint from[leftEach];  // where the lines of a thread's vectors start
+};
+
+LeftReader OpenLeft(uint thread)
+{
+    LeftReader reader;
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+        reader.from[i] = LoadWord(PlaceOf(min((thread + i * NUM_THREADS) / eights, SUMS * SUM_ROWS - 1)), NON_PRIVATE);
+    return reader;
 }
 
-#if COOPERATIVE_MATRIX
-static const uint SUMS = 1;
-static const uint PARTS = 1;  // vectors in memory per eight factors, which are floats or float16 values
-
-// A thread's share of the next tile, zero beyond the last product
-void FetchWeights(uint thread, uint product, uint depth, uint places[weightsEach], out uint4 next[weightsEach])
+void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
 {
     [unroll]
-    for (uint i = 0; i < weightsEach; i++)
+    for (uint i = 0; i < leftLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
         next[i] = uint4(0, 0, 0, 0);
-        if (k < depth && number / eights < SUMS * SUM_ROWS)
-            next[i] = weightTensor[(places[i] + k) / 8];
+        if (k < end && number / eights < SUMS * SUM_ROWS)
+            next[i] = weightTensor[(reader.from[i] + k) / 8];
     }
 }
 
-void FetchFactors(uint thread, uint product, uint depth, uint places[factorsEach], out uint4 next[factorsEach * PARTS])
+void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 {
     [unroll]
-    for (uint i = 0; i < factorsEach; i++)
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
+            StoreShared(tiles[number / eights * leftPitch + number % eights], next[i], NON_PRIVATE);
+    }
+}
+
+typedef uint4 RightVector;
+static const uint rightVectors = SUM_COLUMNS * eights, rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
+static const uint rightLoads = rightEach;
+
+struct RightReader
+{
+    uint from[rightEach];  // where the lines of a thread's vectors start
+};
+
+RightReader OpenRight(uint thread)
+{
+    RightReader reader;
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+        reader.from[i] = LoadWord(PlaceOf(readsStart + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)),
+            NON_PRIVATE);
+    return reader;
+}
+
+void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+{
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
-        [unroll]
-        for (uint part = 0; part < PARTS; part++)
-        {
-            next[i * PARTS + part] = uint4(0, 0, 0, 0);
-            if (k < depth && number / eights < SUM_COLUMNS)
-                next[i * PARTS + part] = inputTensor[(places[i] + k) / 8];
-        }
+        next[i] = uint4(0, 0, 0, 0);
+        if (k < end && number / eights < SUM_COLUMNS)
+            next[i] = inputTensor[(reader.from[i] + k) / 8];
     }
 }
 
-void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsEach * PARTS])
+void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
-    uint i;
     [unroll]
-    for (i = 0; i < weightsEach; i++)
+    for (uint i = 0; i < rightEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        if (TILE_ROWS * eights % NUM_THREADS == 0 || number < TILE_ROWS * eights)
-            StoreShared(tiles[number / eights * tilePitch + number % eights], nextWeights[i], NON_PRIVATE);
-    }
-    [unroll]
-    for (i = 0; i < factorsEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint4 eight = nextFactors[i];
-        if (SUM_COLUMNS * eights % NUM_THREADS == 0 || number < SUM_COLUMNS * eights)
-            StoreShared(tiles[factorsStart + number / eights * tilePitch + number % eights], eight, NON_PRIVATE);
-    }
-}
-
-// Computes a block of rows and columns. The left matrices hold the weights, sum after sum, the right ones the other
-// factors. Tiles pass through registers into shared memory, and the next ones are prefetched while the current one is
-// used. Waves that share sums split their products and reduce the partial sums in shared memory; then each thread
-// computes whole elements.
-void AddUp(uint item, uint thread)
-{
-    const uint lane = WaveGetLaneIndex();
-    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
-    const uint rows = sizes[1].size * sizes[3].size, columns = sizes[0].size * sizes[2].size, others = 1;
-    const uint depth = (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4];
-    const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
-    const uint other = item / down / across;
-    if (other >= others)
-        return;
-    const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
-    uint n, i, j;
-
-    [loop]
-    for (n = thread; n < TILE_ROWS + SUM_COLUMNS; n += NUM_THREADS)
-    {
-        const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
-        const List at = CoordinateOf(other, min(firstColumn + column, columns - 1),
-            min(firstRow + n % SUM_ROWS, rows - 1));
-        uint place = 0;
-        if (n / SUM_ROWS == 0)
-            place = PlaceInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0));
-        if (n >= TILE_ROWS)
-            place = PlaceInInput(Listed(0, Entry(at, 0), Entry(at, 2), 0));
-        StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
-    }
-    ControlBarrier(2, 2, EXCHANGED);
-    uint weightPlaces[weightsEach];
-    uint factorPlaces[factorsEach];
-    [unroll]
-    for (i = 0; i < weightsEach; i++)
-        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)],
-            NON_PRIVATE).x;
-    [unroll]
-    for (i = 0; i < factorsEach; i++)
-        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS
-            + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
-
-    uint4 nextWeights[AHEAD][weightsEach], nextFactors[AHEAD][factorsEach * PARTS];
-    uint ahead;
-    [unroll]
-    for (ahead = 0; ahead < AHEAD; ahead++)
-        FetchWeights(thread, ahead * TILE_DEPTH, depth, weightPlaces, nextWeights[ahead]);
-    const bool isOneEach = NUM_THREADS * 4 % SUM_ROWS == 0;
-    [unroll]
-    for (ahead = 0; ahead < AHEAD; ahead++)
-        FetchFactors(thread, ahead * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
-
-    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown,
-        ownDeep = wave / (wavesAcross * wavesDown);
-    SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
-    [unroll]
-    for (i = 0; i < WAVE_ROWS / 16; i++)
-        [unroll]
-        for (j = 0; j < WAVE_COLUMNS / 16; j++)
-            totals[i][j] = Filled(0.0f);
-    [loop]
-    for (uint product = 0; product < depth; product += AHEAD * TILE_DEPTH)
-    {
-        [unroll]
-        for (ahead = 0; ahead < AHEAD; ahead++)
-        {
-            ControlBarrier(2, 2, EXCHANGED);
-            Put(thread, nextWeights[ahead], nextFactors[ahead]);
-            ControlBarrier(2, 2, EXCHANGED);
-            FetchWeights(thread, product + (AHEAD + ahead) * TILE_DEPTH, depth, weightPlaces, nextWeights[ahead]);
-            FetchFactors(thread, product + (AHEAD + ahead) * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
-            MultiplyTile(ownDown, ownAcross, ownDeep, totals);
-        }
-    }
-
-    ReadBefore before[4];
-    [unroll]
-    for (i = 0; i < 4; i++)
-        before[i] = Read(CoordinateOf(other, firstColumn, min(firstRow + thread * 4 % SUM_ROWS + i, rows - 1)));
-    [unroll]
-    for (uint begin = 0; begin < WAVE_COLUMNS; begin += atOnce)
-    {
-        ControlBarrier(2, 2, EXCHANGED);
-        [unroll]
-        for (i = 0; i < WAVE_ROWS / 16; i++)
-            [unroll]
-            for (j = 0; j < atOnce / 16; j++)
-                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch,
-                    NON_PRIVATE);
-        ControlBarrier(2, 2, EXCHANGED);
-        [loop]
-        for (n = thread * 4; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS * 4)
-        {
-            const uint ownColumn = n / SUM_ROWS, row = firstRow + n % SUM_ROWS;
-            const uint column = firstColumn + ownColumn / atOnce * WAVE_COLUMNS + begin + ownColumn % atOnce;
-            if (row < rows && column < columns)
-            {
-                List at = CoordinateOf(other, column, row);
-                const uint number = NumberOf(at);
-                const float4 totalsOfRows = FourSums(n % SUM_ROWS, ownColumn);
-                uint4 four;
-                [unroll]
-                for (i = 0; i < 4; i++)
-                {
-                    if (!isOneEach)
-                        before[i] = Read(at);
-                    const float own[SUMS] = { totalsOfRows[i] };
-                    four[i] = asuint(ValueOf(at, before[i], own));
-                    at.entries[3]++;
-                }
-                scratch[((uint)keptInputProjectionFirst + number) / 4] = four;
-            }
-        }
+        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
+            StoreShared(tiles[rightStart + number / eights * rightPitch + number % eights], next[i], NON_PRIVATE);
     }
 }
 #else
-static const uint FACTORS = 1, SUMS = 1, READS = 1;
+static const uint FACTORS = 1;
 static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns in one shared-memory vector
 static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
 static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;  // blocks of sums; each is shared by LANES threads
 static const uint LANES = NUM_THREADS / SHARES;
-static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum per iteration of the k-loop
+static const uint stepDepth = LANES * FETCHES * WEIGHTS_VECTOR;
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // padded by one to avoid bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // partial sums of a thread
 // this many of which are reduced at a time
 static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;
-static const uint tileSize = FACTORS * CHUNK * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
-static const uint putEach = (SUM_COLUMNS * CHUNK + NUM_THREADS - 1) / NUM_THREADS;
+static const uint tileSize = FACTORS * stepDepth * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
+static const uint rightEach = (SUM_COLUMNS * stepDepth + NUM_THREADS - 1) / NUM_THREADS,
+    rightLoads = FACTORS * rightEach;
+static const uint totalsDown = SUMS * THREAD_ROWS, totalsAcross = THREAD_COLUMNS / FOUR,
+    leftLoads = FETCHES * totalsDown;
+static const uint sideColumns = SUM_COLUMNS, atOnce = SUM_COLUMNS, wavesAcross = 1;
+static const uint readsStart = SUMS * SUM_ROWS;
+#define GroupBarrier() GroupMemoryBarrierWithGroupSync()
+#define StoreWord(to, word, operands) to = word
+#define PlaceOf(line) places[line]
 
-typedef vector<float, FOUR> Columns;
-typedef vector<float, WEIGHTS_VECTOR> Weights;
+typedef vector<float, FOUR> SumMatrix;
+typedef vector<float, WEIGHTS_VECTOR> LeftVector;
+typedef float RightVector;
 // the factors' tile, stored by k; then the threads' partial sums
-groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];
-groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
-groupshared uint readsFirst[READS * SUM_COLUMNS];  // where each column's factors start
-groupshared uint weightsFirst[SUMS * SUM_ROWS];
+groupshared SumMatrix held[tileSize > partsSize ? tileSize : partsSize];
+groupshared float added[SUMS * SUM_ROWS * SUM_COLUMNS];
+groupshared uint places[readsStart + READS * SUM_COLUMNS];  // where weights and factors start
 
-// A thread's share of the group's next factors, zero beyond the last product
-void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS][putEach])
+SumMatrix Filled(float entry)
+{
+    return (SumMatrix)entry;
+}
+
+struct LeftReader
+{
+    uint lane;
+    uint row;  // the thread's first
+    LeftVector weights[leftLoads];  // for the current step
+};
+
+LeftReader OpenLeft(uint thread)
+{
+    LeftReader reader = (LeftReader)0;
+    reader.lane = thread % LANES;
+    reader.row = thread / LANES / threadsAcross * THREAD_ROWS;
+    return reader;
+}
+
+void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
+{
+    const uint step = (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4];
+    [unroll]
+    for (uint i = 0; i < leftLoads; i++)
+    {
+        const uint k = product + (i / totalsDown * LANES + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
+        next[i] = (LeftVector)0;
+        if (k < end)
+            next[i] = (LeftVector)weightTensor[(places[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
+                + k * step) / WEIGHTS_VECTOR];
+    }
+}
+
+void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 {
     [unroll]
-    for (uint i = 0; i < putEach; i++)
+    for (uint i = 0; i < leftLoads; i++)
+        reader.weights[i] = next[i];
+}
+
+typedef uint RightReader;  // a thread's first column
+
+RightReader OpenRight(uint thread)
+{
+    return thread / LANES % threadsAcross * THREAD_COLUMNS;
+}
+
+void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        const uint column = min(number / CHUNK, SUM_COLUMNS - 1), k = product + number % CHUNK;
-        next[0][i] = 0;
-        if (k < depth)
-            next[0][i] = (float)LoadInput(readsFirst[column]
+        const uint column = min(number / stepDepth, SUM_COLUMNS - 1), k = product + number % stepDepth;
+        next[i] = 0;
+        if (k < end)
+            next[i] = (float)LoadInput(places[readsStart + column]
                 + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
     }
 }
 
-// Stores these factors to shared memory, permuted along k so that the lanes of a sum read adjacent vectors
-void PutFactors(uint thread, float next[FACTORS][putEach])
+// Stores factors permuted along k, so that the lanes of a sum read adjacent vectors
+void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
     [unroll]
-    for (uint i = 0; i < putEach; i++)
+    for (uint i = 0; i < rightEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        const uint column = number / CHUNK, k = number % CHUNK;
-        const uint place = (k % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch + column / FOUR;
+        const uint column = number / stepDepth, k = number % stepDepth;
+        const uint place = (k % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch
+            + column / FOUR;
         if (column < SUM_COLUMNS)
         {
             [unroll]
             for (uint factor = 0; factor < FACTORS; factor++)
-                held[factor * CHUNK * pitch + place][column % FOUR] = next[factor][i];
+                held[factor * stepDepth * pitch + place][column % FOUR] = next[factor * rightEach + i];
         }
     }
 }
 
-// The weights of these products for a thread's sums, zero beyond the last product
-void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights next[FETCHES][SUMS * THREAD_ROWS])
+// Accumulates a thread's share of a step's products
+void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[totalsDown][totalsAcross])
 {
-    const uint step = (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4];
     [unroll]
-    for (uint i = 0; i < FETCHES; i++)
+    for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
     {
-        const uint k = product + (i * LANES + lane) * WEIGHTS_VECTOR;
+        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + left.lane)
+            * pitch + column / FOUR;
         [unroll]
-        for (uint n = 0; n < SUMS * THREAD_ROWS; n++)
+        for (uint j = 0; j < totalsAcross; j++)
         {
-            next[i][n] = (Weights)0;
-            if (k < depth)
-                next[i][n] = (Weights)weightTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS]
-                    + k * step) / WEIGHTS_VECTOR];
+            const SumMatrix factor0 = held[place + j];
+            [unroll]
+            for (uint r = 0; r < THREAD_ROWS; r++)
+            {
+                totals[r][j] = mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown + r][i % WEIGHTS_VECTOR],
+                    factor0, totals[r][j]);
+            }
         }
     }
 }
 
-// Computes a block of rows and columns. The threads that share sums split their products among them and reduce the
-// partial sums in shared memory; then each thread computes whole elements, all of whose sums are there.
+// Reduces each sum over its lanes. Each starts at a different lane to avoid bank conflicts.
+void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcross])
+{
+    [unroll]
+    for (uint part = 0; part < OWN; part += TOGETHER)
+    {
+        GroupBarrier();
+        [unroll]
+        for (uint i = 0; i < TOGETHER; i++)
+        {
+            const uint number = part + i, place = i * NUM_THREADS + thread;
+            if (number < OWN)
+                held[place / FOUR][place % FOUR] =
+                    totals[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
+        }
+        GroupBarrier();
+        [loop]
+        for (uint n = thread; n < TOGETHER * SHARES; n += NUM_THREADS)
+        {
+            const uint number = part + n / SHARES, of = n % SHARES;
+            if (number < OWN)
+            {
+                float total = 0;
+                [unroll]
+                for (uint i = 0; i < LANES; i++)
+                {
+                    const uint place = n / SHARES * NUM_THREADS + of * LANES + (i + n) % LANES;
+                    total += held[place / FOUR][place % FOUR];
+                }
+                const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
+                const uint column = of % threadsAcross * THREAD_COLUMNS + number % THREAD_COLUMNS;
+                added[(number / (THREAD_COLUMNS * THREAD_ROWS) * SUM_COLUMNS + column) * SUM_ROWS + row] = total;
+            }
+        }
+    }
+    GroupBarrier();
+}
+
+float Sum(uint number, uint row, uint column)
+{
+    return added[(number * SUM_COLUMNS + column) * SUM_ROWS + row];
+}
+#endif
+
+// Computes a block of rows and columns: first the sums of products, then, from these, whole elements.
 void AddUp(uint item, uint thread)
 {
+#if COOPERATIVE_MATRIX
+    lane = WaveGetLaneIndex();
+    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
+#endif
     const uint rows = sizes[1].size * sizes[3].size, columns = sizes[0].size * sizes[2].size, others = 1;
     const uint depth = (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4];
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
@@ -2021,124 +2056,112 @@ void AddUp(uint item, uint thread)
         const List at = CoordinateOf(other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
         if (n < SUM_COLUMNS)
         {
-            readsFirst[n] = PlaceInInput(Listed(0, Entry(at, 0), Entry(at, 2), 0));
+            StoreWord(PlaceOf(readsStart + n), PlaceInInput(Listed(0, Entry(at, 0), Entry(at, 2), 0)), NON_PRIVATE);
         }
         if (n < SUM_ROWS)
         {
-            weightsFirst[n] = PlaceInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0));
+            StoreWord(PlaceOf(n), PlaceInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0)), NON_PRIVATE);
         }
     }
-    GroupMemoryBarrierWithGroupSync();
+    GroupBarrier();
 
-    const bool isOneEach = NUM_THREADS % SUM_ROWS == 0;  // elements' other operands are loaded while sums accumulate
-    ReadBefore before = (ReadBefore)0;
-    if (isOneEach)
-        before = Read(CoordinateOf(other, min(firstColumn + thread / SUM_ROWS, columns - 1),
-            firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
-    const uint lane = thread % LANES, share = thread / LANES;
-    const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
-    Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
-    {
-        [unroll]
-        for (uint i = 0; i < SUMS * THREAD_ROWS; i++)
-            [unroll]
-            for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
-                own[i][j] = (Columns)0;
-    }
-    float nextFactors[FACTORS][putEach];
-    Weights nextWeights[FETCHES][SUMS * THREAD_ROWS];
-    FetchWeights(lane, ownRow, 0, depth, nextWeights);
-    FetchFactors(thread, 0, depth, nextFactors);
-    [loop]
-    for (uint product = 0; product < depth; product += CHUNK)
-    {
-        PutFactors(thread, nextFactors);
-        Weights weights[FETCHES][SUMS * THREAD_ROWS];
-        {
-            // Entry by entry: in DXIL, DXC 1.8 drops a copy of the array, since FetchWeights overwrites its source.
-            [unroll]
-            for (uint i = 0; i < FETCHES; i++)
-                [unroll]
-                for (uint n = 0; n < SUMS * THREAD_ROWS; n++)
-                    weights[i][n] = nextWeights[i][n];
-        }
-        GroupMemoryBarrierWithGroupSync();
-        FetchFactors(thread, product + CHUNK, depth, nextFactors);
-        FetchWeights(lane, ownRow, product + CHUNK, depth, nextWeights);
-        [unroll]
-        for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
-        {
-            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane)
-                * pitch + ownColumn / FOUR;
-            [unroll]
-            for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
-            {
-                const Columns factor0 = held[place + j];
-                [unroll]
-                for (uint r = 0; r < THREAD_ROWS; r++)
-                {
-                    own[r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][r][i % WEIGHTS_VECTOR], factor0, own[r][j]);
-                }
-            }
-        }
-        GroupMemoryBarrierWithGroupSync();
-    }
-
-    // Reduces each sum over its lanes. Each starts at a different lane to avoid bank conflicts.
+    // elements' other operands are loaded while sums accumulate
+    const bool isOneEach = NUM_THREADS * rowsEach % SUM_ROWS == 0;
+    ReadBefore before[rowsEach];
     [unroll]
-    for (uint part = 0; part < OWN; part += TOGETHER)
+    for (n = 0; n < rowsEach; n++)
+    {
+        before[n] = (ReadBefore)0;
+        if (isOneEach)
+            before[n] = Read(CoordinateOf(other, min(firstColumn + thread * rowsEach / SUM_ROWS, columns - 1),
+                min(firstRow + thread * rowsEach % SUM_ROWS + n, rows - 1)));
+    }
+    SumMatrix totals[totalsDown][totalsAcross];
+    uint i, j;
+    [unroll]
+    for (i = 0; i < totalsDown; i++)
+        [unroll]
+        for (j = 0; j < totalsAcross; j++)
+            totals[i][j] = Filled(0.0f);
+
+    const uint begin = 0, end = depth;
+    LeftReader leftReader = OpenLeft(thread);
+    RightReader rightReader = OpenRight(thread);
+#if COOPERATIVE_MATRIX
+    const uint waveTop = wave / wavesAcross % wavesDown * WAVE_ROWS, waveLeft = wave % wavesAcross * WAVE_COLUMNS;
+#endif
+    LeftVector Ahead(nextLeft, AHEAD)[leftLoads];
+    RightVector Ahead(nextRight, AHEAD)[rightLoads];
+    uint ahead;
+    [unroll]
+    for (ahead = 0; ahead < AHEAD; ahead++)
+    {
+        FetchLeft(thread, leftReader, begin + ahead * stepDepth, end, Ahead(nextLeft, ahead));
+        FetchRight(thread, rightReader, begin + ahead * stepDepth, end, Ahead(nextRight, ahead));
+    }
+    PutLeft(thread, Ahead(nextLeft, 0), leftReader);
+    PutRight(thread, Ahead(nextRight, 0), rightReader);
+    GroupBarrier();
+    [loop]
+    for (uint product = begin + AHEAD * stepDepth;; product += AHEAD * stepDepth)
     {
         [unroll]
-        for (uint i = 0; i < TOGETHER; i++)
+        for (ahead = 0; ahead < AHEAD; ahead++)
         {
-            const uint number = part + i, place = i * NUM_THREADS + thread;
-            if (number < OWN)
-                held[place / FOUR][place % FOUR] =
-                    own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
-        }
-        GroupMemoryBarrierWithGroupSync();
-        [loop]
-        for (n = thread; n < TOGETHER * SHARES; n += NUM_THREADS)
-        {
-            const uint number = part + n / SHARES, of = n % SHARES;
-            if (number < OWN)
+            FetchLeft(thread, leftReader, product + ahead * stepDepth, end, Ahead(nextLeft, ahead));
+            FetchRight(thread, rightReader, product + ahead * stepDepth, end, Ahead(nextRight, ahead));
+#if COOPERATIVE_MATRIX
+            MultiplyTile(waveTop, waveLeft, totals);
+#else
+            MultiplyTile(leftReader, rightReader, totals);
+#endif
+            if (ahead + 1 < AHEAD || product < end)
             {
-                float total = 0;
-                [unroll]
-                for (uint i = 0; i < LANES; i++)
-                {
-                    const uint place = n / SHARES * NUM_THREADS + of * LANES + (i + n) % LANES;
-                    total += held[place / FOUR][place % FOUR];
-                }
-                const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
-                const uint column = of % threadsAcross * THREAD_COLUMNS + number % THREAD_COLUMNS;
-                totals[(number / (THREAD_COLUMNS * THREAD_ROWS) * SUM_COLUMNS + column) * SUM_ROWS + row] = total;
+                GroupBarrier();
+                PutLeft(thread, Ahead(nextLeft, (ahead + 1) % AHEAD), leftReader);
+                PutRight(thread, Ahead(nextRight, (ahead + 1) % AHEAD), rightReader);
+                GroupBarrier();
             }
         }
-        GroupMemoryBarrierWithGroupSync();
+        if (product >= end)
+            break;
     }
-
-    [loop]
-    for (n = thread; n < SUM_ROWS * SUM_COLUMNS; n += NUM_THREADS)
+    [unroll]
+    for (uint side = 0; side < sideColumns; side += atOnce)
     {
-        const uint row = firstRow + n % SUM_ROWS, column = firstColumn + n / SUM_ROWS;
-        if (row < rows && column < columns)
+        PutTotals(thread, side, totals);
+        [loop]
+        for (n = thread * rowsEach; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS * rowsEach)
         {
-            const List at = CoordinateOf(other, column, row);
-            if (!isOneEach)
-                before = Read(at);
-            float own[SUMS];
-            [unroll]
-            for (uint i = 0; i < SUMS; i++)
-                own[i] = totals[i * SUM_COLUMNS * SUM_ROWS + n];
-            WriteElement(at, before, own);
+            const uint ownColumn = n / SUM_ROWS, row = firstRow + n % SUM_ROWS;
+            const uint column = firstColumn + ownColumn / atOnce * sideColumns + side + ownColumn % atOnce;
+            if (row < rows && column < columns)
+            {
+                List at = CoordinateOf(other, column, row);
+                const uint number = NumberOf(at);
+                vector<uint, rowsEach> values;
+                [unroll]
+                for (uint e = 0; e < rowsEach; e++)
+                {
+                    if (!isOneEach)
+                        before[e] = Read(at);
+                    float own[SUMS];
+                    [unroll]
+                    for (i = 0; i < SUMS; i++)
+                        own[i] = Sum(i, n % SUM_ROWS + e, ownColumn);
+                    values[e] = asuint(ValueOf(at, before[e], own));
+                    at.entries[3]++;
+                }
+                scratch[((uint)keptInputProjectionFirst + number) / rowsEach] = values;
+            }
         }
     }
 }
 #endif
-#endif
 
 #if PASS == 6
+static const uint SUMS = 4, READS = 1;
+static const uint rowsEach = 1;  // adjacent elements of a thread
 // The offset of an element of RecurrenceTensor, at a coordinate that is clamped to it
 uint PlaceInRecurrence(List at)
 {
@@ -2163,13 +2186,12 @@ uint PlaceInKeptHidden(List at)
     return (uint)keptHiddenFirst + place;
 }
 
-#if COOPERATIVE_MATRIX
-// The same in its float16 copy, which follows it, in units of float16 values
-uint CopyInKeptHidden(List at)
+// The same in what products read: with cooperative matrices its float16 copy, which follows it, in units of float16
+// values
+uint BeginKeptHidden(List at)
 {
-    return PlaceInKeptHidden(at) + (uint)keptHiddenFirst + 2 * count * sizes[0].size;
+    return PlaceInKeptHidden(at) + (COOPERATIVE_MATRIX ? (uint)keptHiddenFirst + 2 * count * sizes[0].size : 0);
 }
-#endif
 
 List CoordinateOf(uint step, uint other, uint column, uint row)
 {
@@ -2226,9 +2248,8 @@ uint NumberOf(List at)
     return number;
 }
 
-float WriteElement(List at, ReadBefore before, float sums[4])
+float WriteElement(uint number, List at, ReadBefore before, float sums[SUMS])
 {
-    const uint number = NumberOf(at);
     const float read0 = before.read0;
     const float read1 = before.read1;
     const float read2 = before.read2;
@@ -2254,259 +2275,277 @@ float WriteElement(List at, ReadBefore before, float sums[4])
 }
 
 #if COOPERATIVE_MATRIX
-static const uint SUMS = 4;
-static const uint PARTS = 1;  // vectors in memory per eight factors, which are floats or float16 values
+typedef uint4 LeftVector;
+static const uint leftVectors = TILE_ROWS * eights, leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
+static const uint leftLoads = leftEach;
 
-// A thread's share of the next tile, zero beyond the last product
-void FetchWeights(uint thread, uint product, uint depth, uint places[weightsEach], out uint4 next[weightsEach])
+struct LeftReader
+{
+    uint from[leftEach];  // where the lines of a thread's vectors start
+};
+
+LeftReader OpenLeft(uint thread)
+{
+    LeftReader reader;
+    [unroll]
+    for (uint i = 0; i < leftEach; i++)
+        reader.from[i] = LoadWord(PlaceOf(min((thread + i * NUM_THREADS) / eights, SUMS * SUM_ROWS - 1)), NON_PRIVATE);
+    return reader;
+}
+
+void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
 {
     [unroll]
-    for (uint i = 0; i < weightsEach; i++)
+    for (uint i = 0; i < leftLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
         next[i] = uint4(0, 0, 0, 0);
-        if (k < depth && number / eights < SUMS * SUM_ROWS)
-            next[i] = recurrenceTensor[(places[i] + k) / 8];
+        if (k < end && number / eights < SUMS * SUM_ROWS)
+            next[i] = recurrenceTensor[(reader.from[i] + k) / 8];
     }
 }
 
-void FetchFactors(uint thread, uint product, uint depth, uint places[factorsEach], out uint4 next[factorsEach * PARTS])
+void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 {
     [unroll]
-    for (uint i = 0; i < factorsEach; i++)
+    for (uint i = 0; i < leftEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
+            StoreShared(tiles[number / eights * leftPitch + number % eights], next[i], NON_PRIVATE);
+    }
+}
+
+typedef uint4 RightVector;
+static const uint rightVectors = SUM_COLUMNS * eights, rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
+static const uint rightLoads = rightEach;
+
+struct RightReader
+{
+    uint from[rightEach];  // where the lines of a thread's vectors start
+};
+
+RightReader OpenRight(uint thread)
+{
+    RightReader reader;
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+        reader.from[i] = LoadWord(PlaceOf(readsStart + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)),
+            NON_PRIVATE);
+    return reader;
+}
+
+void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+{
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
-        [unroll]
-        for (uint part = 0; part < PARTS; part++)
-        {
-            next[i * PARTS + part] = uint4(0, 0, 0, 0);
-            if (k < depth && number / eights < SUM_COLUMNS)
-                next[i * PARTS + part] = LoadShared(scratch[(places[i] + k) / (8 / PARTS) + part], NON_PRIVATE);
-        }
+        next[i] = uint4(0, 0, 0, 0);
+        if (k < end && number / eights < SUM_COLUMNS)
+            next[i] = LoadShared(scratch[(reader.from[i] + k) / 8], NON_PRIVATE);
     }
 }
 
-void Put(uint thread, uint4 nextWeights[weightsEach], uint4 nextFactors[factorsEach * PARTS])
+void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
-    uint i;
     [unroll]
-    for (i = 0; i < weightsEach; i++)
+    for (uint i = 0; i < rightEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        if (TILE_ROWS * eights % NUM_THREADS == 0 || number < TILE_ROWS * eights)
-            StoreShared(tiles[number / eights * tilePitch + number % eights], nextWeights[i], NON_PRIVATE);
-    }
-    [unroll]
-    for (i = 0; i < factorsEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint4 eight = nextFactors[i];
-        if (SUM_COLUMNS * eights % NUM_THREADS == 0 || number < SUM_COLUMNS * eights)
-            StoreShared(tiles[factorsStart + number / eights * tilePitch + number % eights], eight, NON_PRIVATE);
-    }
-}
-
-// Computes a block of rows and columns. The left matrices hold the weights, sum after sum, the right ones the other
-// factors. Tiles pass through registers into shared memory, and the next ones are prefetched while the current one is
-// used. Waves that share sums split their products and reduce the partial sums in shared memory; then each thread
-// computes whole elements.
-void AddUpStep(uint item, uint thread, uint step)
-{
-    const uint lane = WaveGetLaneIndex();
-    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
-    const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
-        / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
-    const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
-    const uint other = item / down / across;
-    if (other >= others)
-        return;
-    const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
-    uint n, i, j;
-
-    [loop]
-    for (n = thread; n < TILE_ROWS + SUM_COLUMNS; n += NUM_THREADS)
-    {
-        const uint column = n < TILE_ROWS ? 0 : n - TILE_ROWS;
-        const List at = CoordinateOf(step, other, min(firstColumn + column, columns - 1),
-            min(firstRow + n % SUM_ROWS, rows - 1));
-        uint place = 0;
-        if (n / SUM_ROWS == 0)
-            place = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                RavelIndex(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
-        if (n / SUM_ROWS == 1)
-            place = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                RavelIndex(Listed(2, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
-        if (n / SUM_ROWS == 2)
-            place = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                RavelIndex(Listed(3, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
-        if (n / SUM_ROWS == 3)
-            place = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                RavelIndex(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
-        if (n >= TILE_ROWS)
-            place = CopyInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0));
-        StoreShared(tiles[placesStart + n], uint4(place, 0, 0, 0), NON_PRIVATE);
-    }
-    ControlBarrier(2, 2, EXCHANGED);
-    uint weightPlaces[weightsEach];
-    uint factorPlaces[factorsEach];
-    [unroll]
-    for (i = 0; i < weightsEach; i++)
-        weightPlaces[i] = LoadShared(tiles[placesStart + min((thread + i * NUM_THREADS) / eights, TILE_ROWS - 1)],
-            NON_PRIVATE).x;
-    [unroll]
-    for (i = 0; i < factorsEach; i++)
-        factorPlaces[i] = LoadShared(tiles[placesStart + TILE_ROWS
-            + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)], NON_PRIVATE).x;
-
-    uint4 nextWeights[AHEAD][weightsEach], nextFactors[AHEAD][factorsEach * PARTS];
-    uint ahead;
-    [unroll]
-    for (ahead = 0; ahead < AHEAD; ahead++)
-        FetchWeights(thread, ahead * TILE_DEPTH, depth, weightPlaces, nextWeights[ahead]);
-    const bool isOneEach = atOnce == WAVE_COLUMNS && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
-    ReadBefore before = (ReadBefore)0;
-    if (isOneEach && step > 0)  // its loads are in flight while sums accumulate
-        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
-            min(firstRow + thread % SUM_ROWS, rows - 1)));
-    [unroll]
-    for (ahead = 0; ahead < AHEAD; ahead++)
-        FetchFactors(thread, ahead * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
-
-    const uint ownAcross = wave % wavesAcross, ownDown = wave / wavesAcross % wavesDown,
-        ownDeep = wave / (wavesAcross * wavesDown);
-    SumMatrix totals[WAVE_ROWS / 16][WAVE_COLUMNS / 16];
-    [unroll]
-    for (i = 0; i < WAVE_ROWS / 16; i++)
-        [unroll]
-        for (j = 0; j < WAVE_COLUMNS / 16; j++)
-            totals[i][j] = Filled(0.0f);
-    [loop]
-    for (uint product = 0; product < depth; product += AHEAD * TILE_DEPTH)
-    {
-        [unroll]
-        for (ahead = 0; ahead < AHEAD; ahead++)
-        {
-            ControlBarrier(2, 2, EXCHANGED);
-            Put(thread, nextWeights[ahead], nextFactors[ahead]);
-            ControlBarrier(2, 2, EXCHANGED);
-            FetchWeights(thread, product + (AHEAD + ahead) * TILE_DEPTH, depth, weightPlaces, nextWeights[ahead]);
-            FetchFactors(thread, product + (AHEAD + ahead) * TILE_DEPTH, depth, factorPlaces, nextFactors[ahead]);
-            MultiplyTile(ownDown, ownAcross, ownDeep, totals);
-        }
-    }
-
-    [unroll]
-    for (uint begin = 0; begin < WAVE_COLUMNS; begin += atOnce)
-    {
-        ControlBarrier(2, 2, EXCHANGED);
-        [unroll]
-        for (i = 0; i < WAVE_ROWS / 16; i++)
-            [unroll]
-            for (j = 0; j < atOnce / 16; j++)
-                StoreSums(tiles[(wave * atOnce + j * 16) * sumPitch + i * 4], totals[i][begin / 16 + j], 1, sumPitch,
-                    NON_PRIVATE);
-        ControlBarrier(2, 2, EXCHANGED);
-        [loop]
-        for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
-        {
-            const uint ownColumn = n / SUM_ROWS, row = firstRow + n % SUM_ROWS;
-            const uint column = firstColumn + ownColumn / atOnce * WAVE_COLUMNS + begin + ownColumn % atOnce;
-            if (row < rows && column < columns)
-            {
-                const List at = CoordinateOf(step, other, column, row);
-                if (!isOneEach && step > 0)
-                    before = Read(at);
-                float own[SUMS];
-                [unroll]
-                for (i = 0; i < SUMS; i++)
-                    own[i] = Sum(i * SUM_ROWS + n % SUM_ROWS, ownColumn);
-                const float state = WriteElement(at, before, own);
-                const float neighbor = WaveReadLaneAt(state, WaveGetLaneIndex() ^ 1);
-                const uint place = CopyInKeptHidden(at);
-                if (n % 2 == 0)
-                    StoreWord(ScratchWord(place / 2), PackedFloat16(float2(state, neighbor)), NON_PRIVATE);
-            }
-        }
+        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
+            StoreShared(tiles[rightStart + number / eights * rightPitch + number % eights], next[i], NON_PRIVATE);
     }
 }
 #else
-static const uint FACTORS = 1, SUMS = 4, READS = 1;
+static const uint FACTORS = 1;
 static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns in one shared-memory vector
 static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
 static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;  // blocks of sums; each is shared by LANES threads
 static const uint LANES = NUM_THREADS / SHARES;
-static const uint CHUNK = LANES * FETCHES * WEIGHTS_VECTOR;  // products of each sum per iteration of the k-loop
+static const uint stepDepth = LANES * FETCHES * WEIGHTS_VECTOR;
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // padded by one to avoid bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // partial sums of a thread
 // this many of which are reduced at a time
 static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;
-static const uint tileSize = FACTORS * CHUNK * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
-static const uint putEach = (SUM_COLUMNS * CHUNK + NUM_THREADS - 1) / NUM_THREADS;
+static const uint tileSize = FACTORS * stepDepth * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
+static const uint rightEach = (SUM_COLUMNS * stepDepth + NUM_THREADS - 1) / NUM_THREADS,
+    rightLoads = FACTORS * rightEach;
+static const uint totalsDown = SUMS * THREAD_ROWS, totalsAcross = THREAD_COLUMNS / FOUR,
+    leftLoads = FETCHES * totalsDown;
+static const uint sideColumns = SUM_COLUMNS, atOnce = SUM_COLUMNS, wavesAcross = 1;
+static const uint readsStart = SUMS * SUM_ROWS;
+#define GroupBarrier() GroupMemoryBarrierWithGroupSync()
+#define StoreWord(to, word, operands) to = word
+#define PlaceOf(line) places[line]
 
-typedef vector<float, FOUR> Columns;
-typedef vector<float, WEIGHTS_VECTOR> Weights;
+typedef vector<float, FOUR> SumMatrix;
+typedef vector<float, WEIGHTS_VECTOR> LeftVector;
+typedef float RightVector;
 // the factors' tile, stored by k; then the threads' partial sums
-groupshared Columns held[tileSize > partsSize ? tileSize : partsSize];
-groupshared float totals[SUMS * SUM_ROWS * SUM_COLUMNS];
-groupshared uint readsFirst[READS * SUM_COLUMNS];  // where each column's factors start
-groupshared uint weightsFirst[SUMS * SUM_ROWS];
+groupshared SumMatrix held[tileSize > partsSize ? tileSize : partsSize];
+groupshared float added[SUMS * SUM_ROWS * SUM_COLUMNS];
+groupshared uint places[readsStart + READS * SUM_COLUMNS];  // where weights and factors start
 
-// A thread's share of the group's next factors, zero beyond the last product
-void FetchFactors(uint thread, uint product, uint depth, out float next[FACTORS][putEach])
+SumMatrix Filled(float entry)
 {
+    return (SumMatrix)entry;
+}
+
+struct LeftReader
+{
+    uint lane;
+    uint row;  // the thread's first
+    LeftVector weights[leftLoads];  // for the current step
+};
+
+LeftReader OpenLeft(uint thread)
+{
+    LeftReader reader = (LeftReader)0;
+    reader.lane = thread % LANES;
+    reader.row = thread / LANES / threadsAcross * THREAD_ROWS;
+    return reader;
+}
+
+void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
+{
+    const uint step = (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     [unroll]
-    for (uint i = 0; i < putEach; i++)
+    for (uint i = 0; i < leftLoads; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        const uint column = min(number / CHUNK, SUM_COLUMNS - 1), k = product + number % CHUNK;
-        next[0][i] = 0;
-        if (k < depth)
-            next[0][i] = asfloat(ScratchWord(readsFirst[column] + k));
+        const uint k = product + (i / totalsDown * LANES + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
+        next[i] = (LeftVector)0;
+        if (k < end)
+            next[i] = (LeftVector)recurrenceTensor[(places[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
+                + k * step) / WEIGHTS_VECTOR];
     }
 }
 
-// Stores these factors to shared memory, permuted along k so that the lanes of a sum read adjacent vectors
-void PutFactors(uint thread, float next[FACTORS][putEach])
+void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 {
     [unroll]
-    for (uint i = 0; i < putEach; i++)
+    for (uint i = 0; i < leftLoads; i++)
+        reader.weights[i] = next[i];
+}
+
+typedef uint RightReader;  // a thread's first column
+
+RightReader OpenRight(uint thread)
+{
+    return thread / LANES % threadsAcross * THREAD_COLUMNS;
+}
+
+void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        const uint column = number / CHUNK, k = number % CHUNK;
-        const uint place = (k % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch + column / FOUR;
+        const uint column = min(number / stepDepth, SUM_COLUMNS - 1), k = product + number % stepDepth;
+        next[i] = 0;
+        if (k < end)
+            next[i] = asfloat(ScratchWord(places[readsStart + column] + k));
+    }
+}
+
+// Stores factors permuted along k, so that the lanes of a sum read adjacent vectors
+void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
+{
+    [unroll]
+    for (uint i = 0; i < rightEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS;
+        const uint column = number / stepDepth, k = number % stepDepth;
+        const uint place = (k % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch
+            + column / FOUR;
         if (column < SUM_COLUMNS)
         {
             [unroll]
             for (uint factor = 0; factor < FACTORS; factor++)
-                held[factor * CHUNK * pitch + place][column % FOUR] = next[factor][i];
+                held[factor * stepDepth * pitch + place][column % FOUR] = next[factor * rightEach + i];
         }
     }
 }
 
-// The weights of these products for a thread's sums, zero beyond the last product
-void FetchWeights(uint lane, uint row, uint product, uint depth, out Weights next[FETCHES][SUMS * THREAD_ROWS])
+// Accumulates a thread's share of a step's products
+void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[totalsDown][totalsAcross])
 {
-    const uint step = (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     [unroll]
-    for (uint i = 0; i < FETCHES; i++)
+    for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
     {
-        const uint k = product + (i * LANES + lane) * WEIGHTS_VECTOR;
+        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + left.lane)
+            * pitch + column / FOUR;
         [unroll]
-        for (uint n = 0; n < SUMS * THREAD_ROWS; n++)
+        for (uint j = 0; j < totalsAcross; j++)
         {
-            next[i][n] = (Weights)0;
-            if (k < depth)
-                next[i][n] = (Weights)recurrenceTensor[(weightsFirst[n / THREAD_ROWS * SUM_ROWS + row + n % THREAD_ROWS]
-                    + k * step) / WEIGHTS_VECTOR];
+            const SumMatrix factor0 = held[place + j];
+            [unroll]
+            for (uint r = 0; r < THREAD_ROWS; r++)
+            {
+                totals[r][j] = mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown + r][i % WEIGHTS_VECTOR],
+                    factor0, totals[r][j]);
+                totals[THREAD_ROWS + r][j] = mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown + THREAD_ROWS
+                    + r][i % WEIGHTS_VECTOR], factor0, totals[THREAD_ROWS + r][j]);
+                totals[2 * THREAD_ROWS + r][j] = mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown
+                    + 2 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, totals[2 * THREAD_ROWS + r][j]);
+                totals[3 * THREAD_ROWS + r][j] = mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown
+                    + 3 * THREAD_ROWS + r][i % WEIGHTS_VECTOR], factor0, totals[3 * THREAD_ROWS + r][j]);
+            }
         }
     }
 }
 
-// Computes a block of rows and columns. The threads that share sums split their products among them and reduce the
-// partial sums in shared memory; then each thread computes whole elements, all of whose sums are there.
+// Reduces each sum over its lanes. Each starts at a different lane to avoid bank conflicts.
+void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcross])
+{
+    [unroll]
+    for (uint part = 0; part < OWN; part += TOGETHER)
+    {
+        GroupBarrier();
+        [unroll]
+        for (uint i = 0; i < TOGETHER; i++)
+        {
+            const uint number = part + i, place = i * NUM_THREADS + thread;
+            if (number < OWN)
+                held[place / FOUR][place % FOUR] =
+                    totals[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
+        }
+        GroupBarrier();
+        [loop]
+        for (uint n = thread; n < TOGETHER * SHARES; n += NUM_THREADS)
+        {
+            const uint number = part + n / SHARES, of = n % SHARES;
+            if (number < OWN)
+            {
+                float total = 0;
+                [unroll]
+                for (uint i = 0; i < LANES; i++)
+                {
+                    const uint place = n / SHARES * NUM_THREADS + of * LANES + (i + n) % LANES;
+                    total += held[place / FOUR][place % FOUR];
+                }
+                const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
+                const uint column = of % threadsAcross * THREAD_COLUMNS + number % THREAD_COLUMNS;
+                added[(number / (THREAD_COLUMNS * THREAD_ROWS) * SUM_COLUMNS + column) * SUM_ROWS + row] = total;
+            }
+        }
+    }
+    GroupBarrier();
+}
+
+float Sum(uint number, uint row, uint column)
+{
+    return added[(number * SUM_COLUMNS + column) * SUM_ROWS + row];
+}
+#endif
+
+// Computes a block of rows and columns: first the sums of products, then, from these, whole elements.
 void AddUpStep(uint item, uint thread, uint step)
 {
+#if COOPERATIVE_MATRIX
+    lane = WaveGetLaneIndex();
+    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
+#endif
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
     const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
         / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
@@ -2523,135 +2562,118 @@ void AddUpStep(uint item, uint thread, uint step)
         const List at = CoordinateOf(step, other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
         if (n < SUM_COLUMNS)
         {
-            readsFirst[n] = PlaceInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0));
+            StoreWord(PlaceOf(readsStart + n), BeginKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0)),
+                NON_PRIVATE);
         }
         if (n < SUM_ROWS)
         {
-            weightsFirst[n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                RavelIndex(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
-            weightsFirst[SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                RavelIndex(Listed(2, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
-            weightsFirst[2 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                RavelIndex(Listed(3, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
-            weightsFirst[3 * SUM_ROWS + n] = PlaceInRecurrence(Listed(0, Entry(at, 1),
-                RavelIndex(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0));
+            StoreWord(PlaceOf(n), PlaceInRecurrence(Listed(0, Entry(at, 1),
+                RavelIndex(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0)), NON_PRIVATE);
+            StoreWord(PlaceOf(SUM_ROWS + n), PlaceInRecurrence(Listed(0, Entry(at, 1),
+                RavelIndex(Listed(2, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0)), NON_PRIVATE);
+            StoreWord(PlaceOf(2 * SUM_ROWS + n), PlaceInRecurrence(Listed(0, Entry(at, 1),
+                RavelIndex(Listed(3, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0)), NON_PRIVATE);
+            StoreWord(PlaceOf(3 * SUM_ROWS + n), PlaceInRecurrence(Listed(0, Entry(at, 1),
+                RavelIndex(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0)), NON_PRIVATE);
         }
     }
-    GroupMemoryBarrierWithGroupSync();
+    GroupBarrier();
 
     // elements' other operands are loaded while sums accumulate
-    const bool isOneEach = SUM_ROWS * SUM_COLUMNS <= NUM_THREADS;
-    ReadBefore before = (ReadBefore)0;
-    if (isOneEach && step > 0)
-        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
-            firstRow + min(thread % SUM_ROWS, rows - 1 - firstRow)));
-    const uint lane = thread % LANES, share = thread / LANES;
-    const uint ownRow = share / threadsAcross * THREAD_ROWS, ownColumn = share % threadsAcross * THREAD_COLUMNS;
-    Columns own[SUMS * THREAD_ROWS][THREAD_COLUMNS / FOUR];
-    {
-        [unroll]
-        for (uint i = 0; i < SUMS * THREAD_ROWS; i++)
-            [unroll]
-            for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
-                own[i][j] = (Columns)0;
-    }
-    float nextFactors[FACTORS][putEach];
-    Weights nextWeights[FETCHES][SUMS * THREAD_ROWS];
-    FetchWeights(lane, ownRow, 0, depth, nextWeights);
-    FetchFactors(thread, 0, depth, nextFactors);
-    [loop]
-    for (uint product = 0; product < depth; product += CHUNK)
-    {
-        PutFactors(thread, nextFactors);
-        Weights weights[FETCHES][SUMS * THREAD_ROWS];
-        {
-            // Entry by entry: in DXIL, DXC 1.8 drops a copy of the array, since FetchWeights overwrites its source.
-            [unroll]
-            for (uint i = 0; i < FETCHES; i++)
-                [unroll]
-                for (uint n = 0; n < SUMS * THREAD_ROWS; n++)
-                    weights[i][n] = nextWeights[i][n];
-        }
-        GroupMemoryBarrierWithGroupSync();
-        FetchFactors(thread, product + CHUNK, depth, nextFactors);
-        FetchWeights(lane, ownRow, product + CHUNK, depth, nextWeights);
-        [unroll]
-        for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
-        {
-            const uint place = (i % WEIGHTS_VECTOR * (CHUNK / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + lane)
-                * pitch + ownColumn / FOUR;
-            [unroll]
-            for (uint j = 0; j < THREAD_COLUMNS / FOUR; j++)
-            {
-                const Columns factor0 = held[place + j];
-                [unroll]
-                for (uint r = 0; r < THREAD_ROWS; r++)
-                {
-                    own[r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][r][i % WEIGHTS_VECTOR], factor0, own[r][j]);
-                    own[THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][THREAD_ROWS
-                        + r][i % WEIGHTS_VECTOR], factor0, own[THREAD_ROWS + r][j]);
-                    own[2 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][2 * THREAD_ROWS
-                        + r][i % WEIGHTS_VECTOR], factor0, own[2 * THREAD_ROWS + r][j]);
-                    own[3 * THREAD_ROWS + r][j] = mad((Columns)weights[i / WEIGHTS_VECTOR][3 * THREAD_ROWS
-                        + r][i % WEIGHTS_VECTOR], factor0, own[3 * THREAD_ROWS + r][j]);
-                }
-            }
-        }
-        GroupMemoryBarrierWithGroupSync();
-    }
-
-    // Reduces each sum over its lanes. Each starts at a different lane to avoid bank conflicts.
+    const bool isOneEach = atOnce == sideColumns && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS * rowsEach;
+    ReadBefore before[rowsEach];
     [unroll]
-    for (uint part = 0; part < OWN; part += TOGETHER)
+    for (n = 0; n < rowsEach; n++)
+    {
+        before[n] = (ReadBefore)0;
+        if (isOneEach && step > 0)
+            before[n] = Read(CoordinateOf(step, other, min(firstColumn + thread * rowsEach / SUM_ROWS, columns - 1),
+                min(firstRow + thread * rowsEach % SUM_ROWS + n, rows - 1)));
+    }
+    SumMatrix totals[totalsDown][totalsAcross];
+    uint i, j;
+    [unroll]
+    for (i = 0; i < totalsDown; i++)
+        [unroll]
+        for (j = 0; j < totalsAcross; j++)
+            totals[i][j] = Filled(0.0f);
+
+    const uint begin = 0, end = depth;
+    LeftReader leftReader = OpenLeft(thread);
+    RightReader rightReader = OpenRight(thread);
+#if COOPERATIVE_MATRIX
+    const uint waveTop = wave / wavesAcross % wavesDown * WAVE_ROWS, waveLeft = wave % wavesAcross * WAVE_COLUMNS;
+#endif
+    LeftVector Ahead(nextLeft, AHEAD)[leftLoads];
+    RightVector Ahead(nextRight, AHEAD)[rightLoads];
+    uint ahead;
+    [unroll]
+    for (ahead = 0; ahead < AHEAD; ahead++)
+    {
+        FetchLeft(thread, leftReader, begin + ahead * stepDepth, end, Ahead(nextLeft, ahead));
+        FetchRight(thread, rightReader, begin + ahead * stepDepth, end, Ahead(nextRight, ahead));
+    }
+    PutLeft(thread, Ahead(nextLeft, 0), leftReader);
+    PutRight(thread, Ahead(nextRight, 0), rightReader);
+    GroupBarrier();
+    [loop]
+    for (uint product = begin + AHEAD * stepDepth;; product += AHEAD * stepDepth)
     {
         [unroll]
-        for (uint i = 0; i < TOGETHER; i++)
+        for (ahead = 0; ahead < AHEAD; ahead++)
         {
-            const uint number = part + i, place = i * NUM_THREADS + thread;
-            if (number < OWN)
-                held[place / FOUR][place % FOUR] =
-                    own[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
-        }
-        GroupMemoryBarrierWithGroupSync();
-        [loop]
-        for (n = thread; n < TOGETHER * SHARES; n += NUM_THREADS)
-        {
-            const uint number = part + n / SHARES, of = n % SHARES;
-            if (number < OWN)
+            FetchLeft(thread, leftReader, product + ahead * stepDepth, end, Ahead(nextLeft, ahead));
+            FetchRight(thread, rightReader, product + ahead * stepDepth, end, Ahead(nextRight, ahead));
+#if COOPERATIVE_MATRIX
+            MultiplyTile(waveTop, waveLeft, totals);
+#else
+            MultiplyTile(leftReader, rightReader, totals);
+#endif
+            if (ahead + 1 < AHEAD || product < end)
             {
-                float total = 0;
-                [unroll]
-                for (uint i = 0; i < LANES; i++)
-                {
-                    const uint place = n / SHARES * NUM_THREADS + of * LANES + (i + n) % LANES;
-                    total += held[place / FOUR][place % FOUR];
-                }
-                const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
-                const uint column = of % threadsAcross * THREAD_COLUMNS + number % THREAD_COLUMNS;
-                totals[(number / (THREAD_COLUMNS * THREAD_ROWS) * SUM_COLUMNS + column) * SUM_ROWS + row] = total;
+                GroupBarrier();
+                PutLeft(thread, Ahead(nextLeft, (ahead + 1) % AHEAD), leftReader);
+                PutRight(thread, Ahead(nextRight, (ahead + 1) % AHEAD), rightReader);
+                GroupBarrier();
             }
         }
-        GroupMemoryBarrierWithGroupSync();
+        if (product >= end)
+            break;
     }
-
-    [loop]
-    for (n = thread; n < SUM_ROWS * SUM_COLUMNS; n += NUM_THREADS)
+    [unroll]
+    for (uint side = 0; side < sideColumns; side += atOnce)
     {
-        const uint row = firstRow + n % SUM_ROWS, column = firstColumn + n / SUM_ROWS;
-        if (row < rows && column < columns)
+        PutTotals(thread, side, totals);
+        [loop]
+        for (n = thread * rowsEach; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS * rowsEach)
         {
-            const List at = CoordinateOf(step, other, column, row);
-            if (!isOneEach && step > 0)
-                before = Read(at);
-            float own[SUMS];
-            [unroll]
-            for (uint i = 0; i < SUMS; i++)
-                own[i] = totals[i * SUM_COLUMNS * SUM_ROWS + n];
-            WriteElement(at, before, own);
+            const uint ownColumn = n / SUM_ROWS, row = firstRow + n % SUM_ROWS;
+            const uint column = firstColumn + ownColumn / atOnce * sideColumns + side + ownColumn % atOnce;
+            if (row < rows && column < columns)
+            {
+                List at = CoordinateOf(step, other, column, row);
+                const uint number = NumberOf(at);
+                [unroll]
+                for (uint e = 0; e < rowsEach; e++)
+                {
+                    if (!isOneEach && step > 0)
+                        before[e] = Read(at);
+                    float own[SUMS];
+                    [unroll]
+                    for (i = 0; i < SUMS; i++)
+                        own[i] = Sum(i, n % SUM_ROWS + e, ownColumn);
+                    const float state = WriteElement(number, at, before[e], own);
+#if COOPERATIVE_MATRIX
+                    const float neighbor = WaveReadLaneAt(state, WaveGetLaneIndex() ^ 1);
+                    const uint place = BeginKeptHidden(at);
+                    if (n % 2 == 0)
+                        StoreWord(ScratchWord(place / 2), PackedFloat16(float2(state, neighbor)), NON_PRIVATE);
+#endif
+                }
+            }
         }
     }
 }
-#endif
 
 #if ALONE
 #ifdef __spirv__

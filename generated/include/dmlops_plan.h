@@ -5043,6 +5043,7 @@ DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlo
         dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), units->ahead);
         return;
     }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_ROWS"), tile->thread_rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_COLUMNS"), tile->thread_columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), tile->vector);

@@ -228,6 +228,7 @@ def define_sums(out: Planning, tile: SumsTile, is_along: bool, is_alone: bool) -
         out.define("WAVE_COLUMNS", units.wave_columns)
         out.define("AHEAD", units.ahead)
         return
+    out.define("AHEAD", 1)
     out.define("THREAD_ROWS", tile.thread_rows)
     out.define("THREAD_COLUMNS", tile.thread_columns)
     out.define("WEIGHTS_VECTOR", tile.vector)
