@@ -2681,26 +2681,25 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
 void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
     bool isInside;
+    const uint first = RightPlace(thread, 0).y;
 #if WHOLE_TAPS
-    const uint offset = Reached(reader.pixels[0], reader.step, isInside);
+    const uint offset = Reached(reader.pixels[0], reader.step, isInside) + first * rightDepthStep;
     isInside = isInside && product < end;
     reader.step = AfterTile(reader.step);
 #else
-    const uint first = product + RightPlace(thread, 0).y;
-    const uint2 at = StepOf(first, first);
+    const uint2 at = StepOf(product + first, product + first);
     reader.step = StepAt(at.x, at.y);
 #endif
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint k = RightPlace(thread, i).y;
         next[i] = (RightVector)0;
 #if WHOLE_TAPS
         if (isInside)
-            next[i] = (RightVector)inputTensor[(offset + k * rightDepthStep) / RIGHT_VECTOR];
+            next[i] = (RightVector)inputTensor[(offset + i * rightDistance * rightDepthStep) / RIGHT_VECTOR];
 #else
         const uint offset = Reached(reader.pixels[0], reader.step, isInside);
-        if (isInside && product + k < end)
+        if (isInside && product + first + i * rightDistance < end)
             next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
         [unroll]
         for (uint n = 0; n < rightDistance; n++)
@@ -2960,26 +2959,25 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
 void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
     bool isInside;
+    const uint first = RightPlace(thread, 0).y;
 #if WHOLE_TAPS
-    const uint offset = Reached(reader.pixels[0], reader.step, isInside);
+    const uint offset = Reached(reader.pixels[0], reader.step, isInside) + first * rightDepthStep;
     isInside = isInside && product < end;
     reader.step = AfterTile(reader.step);
 #else
-    const uint first = product + RightPlace(thread, 0).y;
-    const uint2 at = StepOf(first, first);
+    const uint2 at = StepOf(product + first, product + first);
     reader.step = StepAt(at.x, at.y);
 #endif
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint k = RightPlace(thread, i).y;
         next[i] = (RightVector)0;
 #if WHOLE_TAPS
         if (isInside)
-            next[i] = (RightVector)inputTensor[(offset + k * rightDepthStep) / RIGHT_VECTOR];
+            next[i] = (RightVector)inputTensor[(offset + i * rightDistance * rightDepthStep) / RIGHT_VECTOR];
 #else
         const uint offset = Reached(reader.pixels[0], reader.step, isInside);
-        if (isInside && product + k < end)
+        if (isInside && product + first + i * rightDistance < end)
             next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
         [unroll]
         for (uint n = 0; n < rightDistance; n++)
