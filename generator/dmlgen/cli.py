@@ -271,15 +271,18 @@ def _schema(options: argparse.Namespace) -> int:
 
 
 def _lint(options: argparse.Namespace) -> int:
-    from dmlgen.generate import registry_of
+    from dmlgen.generate import memory_of, registry_of
     from dmlgen.lint import lint, list_identifiers
+    from dmlgen.schedules.table import misfits
 
+    memory = memory_of(options.specs)
     if options.fix or options.retire:
-        registry, path = registry_of(options.specs), options.specs / "identifiers.yaml"
+        registry, path = registry_of(options.specs, memory), options.specs / "identifiers.yaml"
         list_identifiers(registry, path, options.retire)
     findings: list[Finding] = []
     try:
-        findings = lint(registry_of(options.specs))
+        registry = registry_of(options.specs, memory)
+        findings = [*lint(registry), *misfits(registry, memory)]
     except SpecError as error:
         findings = list(error.findings)
     _report(findings, options.format, sys.stdout)

@@ -71,12 +71,17 @@ def _memory(cache: Cache, specs: Path, inputs: Mapping[str, str]) -> Memory:
     return Memory(cache, inputs["generator"], str(specs.resolve()))
 
 
+def memory_of(specs: Path) -> Memory:
+    """The results of earlier runs on these specs."""
+    return _memory(Cache(cache_folder()), specs, digests(specs))
+
+
 def registry_of(specs: Path, memory: Memory | None = None) -> Registry:
     """The registry, with what earlier runs resolved of it. Raises SpecError."""
     from dmlgen.resolve import load_registry
 
     gc.disable()  # a registry lives until the end of the process
-    registry = load_registry(specs, memory or _memory(Cache(cache_folder()), specs, digests(specs)))
+    registry = load_registry(specs, memory or memory_of(specs))
     gc.freeze()
     gc.enable()
     return registry

@@ -120,7 +120,7 @@ class InElements:
 
     def _few(self, node: ir.Fold, loop: ir.Each) -> ir.Expr:
         """A reduction over dimensions."""
-        first = ir.Number(0, ir.INT) if loop.first is None else loop.first
+        first = ir.ZERO if loop.first is None else loop.first
         body = self.of(node.body)
         if body.type not in (ir.INT, ir.BOOL):
             raise Unfit
@@ -171,8 +171,8 @@ class InElements:
             case ir.Call("in_bounds", (at, ir.Field(tensor=tensor, name="Sizes") as sizes)):
                 dimension, rank = ir.Local("d", ir.INT), ir.Field(tensor, "DimensionCount", ir.INT)
                 entry, size = ir.Index(self.of(at), dimension), ir.Index(sizes, dimension)
-                tests = ir.Compare(">=", entry, ir.Number(0, ir.INT)), ir.Compare("<", entry, size)
-                loop = ir.Loop(dimension, ir.Number(0, ir.INT), rank, None)
+                tests = ir.Compare(">=", entry, ir.ZERO), ir.Compare("<", entry, size)
+                loop = ir.Loop(dimension, ir.ZERO, rank, None)
                 return ir.Reduce("all", loop, ir.Logic("and", tests), ir.BOOL)
             case ir.Call("normalize_index", (index, count)):
                 element = self.of(index)

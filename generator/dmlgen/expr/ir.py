@@ -415,6 +415,16 @@ class Apply:
         return self.function.body.type
 
 
+AT = Local("at", INTS)
+"""The coordinate of the element being defined."""
+ZERO, ONE = Number(0, INT), Number(1, INT)
+
+
+def at(dimension: int) -> Index:
+    """An entry of that coordinate."""
+    return Index(AT, Number(dimension, INT))
+
+
 Expr: TypeAlias = (
     Number | EnumValue | Constant | Local | Definition | Member | Tensor | Tensors | Field | Part | Present
     | Index | Slice | ListOf | Negate | Not | Binary | Compare | OneOf | Logic | Conditional | Reduce

@@ -27,7 +27,6 @@ from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned, single
 from dmlgen.schedules.schedule import Schedule, Steps
-from dmlgen.schedules.sets import AT
 
 _NUMBER = ir.Local("index", ir.INT)
 _LONGEST_END = len("_SIZES_LENGTH")
@@ -505,7 +504,7 @@ class _DispatchPrinter(CPrinter):
             item = self.print(function)
             tests = " || ".join(f"{item} == {entries[case.case]}" for case in cases)
             self._add(f"op.{name} = {tests};")
-        direction = roles.get("direction", ir.Number(0, ir.INT))
+        direction = roles.get("direction", ir.ZERO)
         self._add("if (op.chooses) {")
         self._add(
             f'    dmlops_append_switch(planning, &op.switches, "DECREASING", {self._value(direction)});'
@@ -602,10 +601,10 @@ class _DispatchPrinter(CPrinter):
         return f"dmlops_enum(&desc->{type_.name})"
 
     def _list(self, node: ir.Expr) -> str:
-        return "trace->at" if node == AT else super()._list(node)
+        return "trace->at" if node == ir.AT else super()._list(node)
 
     def _append(self, node: ir.Expr, target: str) -> None:
-        if node == AT:
+        if node == ir.AT:
             self._append_slice(node, None, None, target)
         else:
             super()._append(node, target)

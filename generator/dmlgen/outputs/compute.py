@@ -19,7 +19,7 @@ from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, uniforms_
 from dmlgen.registry import Definition, Operator, Registry, Stage
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned, single
-from dmlgen.schedules.gelu import gelu_of
+from dmlgen.schedules.functions import gelu_of
 from dmlgen.schedules.schedule import Schedule
 
 _ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # builtins of Python
@@ -174,7 +174,7 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> Compute
         place=where,
         uniforms=uniforms,
         uniform_assignments=_assigned(printer, definitions, uniform),
-        widened="" if of_doubles == ir.Number(0, ir.INT) else printer.print(of_doubles),
+        widened="" if of_doubles == ir.ZERO else printer.print(of_doubles),
         moves=moves(schedule),
         bits=bits(operator, schedule),
         aligned=schedule.value is not None and is_aligned(schedule),

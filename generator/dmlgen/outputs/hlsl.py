@@ -29,7 +29,6 @@ from dmlgen.registry import EnumEntry, Operator, Registry, Stage
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned
 from dmlgen.schedules.schedule import Schedule, is_shifted
-from dmlgen.schedules.sets import AT
 from dmlgen.text import Text
 
 
@@ -157,7 +156,7 @@ def _map(
     printer = HlslPrinter(uniforms, is_aligned(schedule), Valid(registry, operator, Stage.VALUES))
     value_lines, value = printer.value(clamped(schedule.value), ATOM)
     output = tensor_of(registry, operator, schedule.output)
-    place = AT if schedule.place is None else schedule.place
+    place = ir.AT if schedule.place is None else schedule.place
     place_lines, offset = printer.offset(place, f"{output.local}Stride")
     read = tensors_read(operator, [schedule.value, place])
     inputs = tuple(tensor_of(registry, operator, name) for name in read)

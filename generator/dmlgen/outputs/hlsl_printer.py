@@ -19,8 +19,7 @@ from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT
 from dmlgen.names import shader_variable
 from dmlgen.outputs.statements import StatementPrinter, indented
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain, reciprocal_of
-from dmlgen.schedules.gelu import gelu_of
-from dmlgen.schedules.softplus import softplus_of
+from dmlgen.schedules.functions import gelu_of, softplus_of
 
 LARGEST = 2**31 - 1
 CHOICE, LOGIC = 0, 1

@@ -16,7 +16,6 @@ from dmlgen.names import shader_macro, shader_variable
 from dmlgen.registry import Operator
 from dmlgen.schedules.aligned import is_aligned, is_first
 from dmlgen.schedules.schedule import Schedule
-from dmlgen.schedules.sets import AT
 
 ACTIVATION_PARAMETERS = 2  # the most parameters of an activation
 _SHAPE = (("Sizes", ir.INTS), ("DimensionCount", ir.INT))
@@ -79,7 +78,7 @@ def clamped(node: ir.Expr) -> ir.Expr:
     is not given the sizes of one of several tensors, which may be absent.
     """
     reads = [one for one in ir.walk(node) if isinstance(one, ir.Load)]
-    reads = [one for one in reads if one.coordinate != AT and not is_first(one.coordinate)]
+    reads = [one for one in reads if one.coordinate != ir.AT and not is_first(one.coordinate)]
     new: dict[ir.Expr, ir.Expr] = {
         one: replace(one, coordinate=_clamped(one)) for one in reads if one.tensor.index is None
     }
@@ -94,9 +93,9 @@ def _clamped(read: ir.Load) -> ir.Expr:
         case sequence:
             d = ir.Local("d", ir.INT)
             entry = ir.Index(sequence, d)
-    last = ir.Binary("-", ir.Index(sizes, d), ir.Number(1, ir.INT), ir.INT)
-    first = ir.Call("max", (entry, ir.Number(0, ir.INT)), ir.INT)
-    loop = ir.Loop(d, ir.Number(0, ir.INT), rank, None)
+    last = ir.Binary("-", ir.Index(sizes, d), ir.ONE, ir.INT)
+    first = ir.Call("max", (entry, ir.ZERO), ir.INT)
+    loop = ir.Loop(d, ir.ZERO, rank, None)
     return ir.Reduce("list", loop, ir.Call("min", (first, last), ir.INT), ir.INTS)
 
 
@@ -175,7 +174,7 @@ def _reciprocals(divisors: ir.Expr) -> ir.Expr:
         case ir.Reduce(kind="list", body=body):
             return replace(divisors, body=_reciprocal(body))
     d, count = ir.Local("d", ir.INT), ir.Call("len", (divisors,), ir.INT)
-    loop = ir.Loop(d, ir.Number(0, ir.INT), count, None)
+    loop = ir.Loop(d, ir.ZERO, count, None)
     return ir.Reduce("list", loop, _reciprocal(ir.Index(divisors, d)), ir.INTS)
 
 
@@ -195,7 +194,7 @@ def _without_rank(node: ir.Expr) -> ir.Expr:
     """A loop over all dimensions without its bound: shaders know the rank."""
     match node:
         case ir.Reduce(loop=ir.Loop(upper=ir.Field(name="DimensionCount")) as loop):
-            return replace(node, loop=replace(loop, upper=ir.Number(0, ir.INT)))
+            return replace(node, loop=replace(loop, upper=ir.ZERO))
         case _:
             return node
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
+from dmlgen.schedules.pattern import match
 from dmlgen.schedules.schedule import Schedule, is_shifted
-from dmlgen.schedules.sets import AT
+
+_SIZES = "[Whole.Sizes[e] // Parts.Sizes[e] for e in range(rank)]"
 
 
 @dataclass(frozen=True)
@@ -26,13 +28,13 @@ def is_aligned(schedule: Schedule) -> bool:
     """
     assert schedule.value is not None
     if schedule.place is not None:
-        moved = ir.Load(ir.Tensor(schedule.over, ir.Local("index", ir.INT)), AT, schedule.value.type)
+        moved = ir.Load(ir.Tensor(schedule.over, ir.Local("index", ir.INT)), ir.AT, schedule.value.type)
         return is_shifted(schedule.place) and schedule.value == moved
     reads = _reads(schedule)
     tensors = {read.tensor.entry for read in reads}
-    each = {read.tensor.entry for read in reads if read.coordinate == AT}
+    each = {read.tensor.entry for read in reads if read.coordinate == ir.AT}
     of_blocks = _blocks(schedule)
-    with_at = sum(node == AT for node in ir.walk(schedule.value))
+    with_at = sum(node == ir.AT for node in ir.walk(schedule.value))
     wholes = {*each, schedule.output}
     return (
         schedule.over == schedule.output
@@ -55,10 +57,7 @@ def blocked(schedule: Schedule) -> tuple[str, ...]:
 
 def is_first(coordinate: ir.Expr) -> bool:
     """Whether a coordinate is 0 in all dimensions."""
-    match coordinate:
-        case ir.Reduce(kind="list", loop=ir.Loop(condition=None), body=ir.Number(value=0)):
-            return True
-    return False
+    return isinstance(coordinate, ir.Reduce) and match("[0 for d in range(rank)]", coordinate) is not None
 
 
 def _reads(schedule: Schedule) -> list[ir.Load]:
@@ -67,36 +66,11 @@ def _reads(schedule: Schedule) -> list[ir.Load]:
 
 
 def _blocks(schedule: Schedule) -> dict[str, _Blocks]:
-    found = {read.tensor.entry: _blocks_at(read.coordinate) for read in _reads(schedule)}
-    return {name: blocks for name, blocks in found.items() if blocks is not None}
-
-
-def _blocks_at(coordinate: ir.Expr) -> _Blocks | None:
-    """The blocks of a coordinate that is that of the block which `at` lies in."""
-    match coordinate:
-        case ir.Definition(value=value):
-            return _blocks_at(value)
-        case ir.Reduce(
-            "list",
-            ir.Loop(variable=d, condition=None),
-            ir.Binary("//", ir.Index(ir.Local(name="at"), at), ir.Index(blocks, along)),
-        ) if at == along == d:
-            return _quotient(blocks)
-    return None
-
-
-def _quotient(sizes: ir.Expr) -> _Blocks | None:
-    match sizes:
-        case ir.Definition(value=value):
-            return _quotient(value)
-        case ir.Reduce(
-            "list",
-            ir.Loop(variable=d, condition=None),
-            ir.Binary(
-                "//",
-                ir.Index(ir.Field(tensor=whole, name="Sizes"), first),
-                ir.Index(ir.Field(tensor=parts, name="Sizes"), second),
-            ),
-        ) if first == second == d:
-            return _Blocks(whole.entry, parts.entry)
-    return None
+    """The blocks of coordinates that are those of the block which `at` lies in, by tensor."""
+    found: dict[str, _Blocks] = {}
+    for read in _reads(schedule):
+        block = match("[at[d] // sizes[d] for d in range(rank)]", read.coordinate)
+        size = block and match(_SIZES, block.sizes)
+        if size:
+            found[read.tensor.entry] = _Blocks(size.Whole.entry, size.Parts.entry)
+    return found

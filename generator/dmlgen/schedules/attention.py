@@ -16,15 +16,27 @@ from dmlgen.expr.defined import entries_of, free_locals
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.described import Described
+from dmlgen.schedules.pattern import fit, match
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sets import AT, ZERO
 
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 """The dot product of a query and a key, in scores."""
 
-_NOTHING = ir.Number(0.0, ir.FLOAT)
-_ROW = ir.Slice(AT, None, ir.Number(3, ir.INT))
-"""Batch, head and index of a query."""
+_TARGET = (
+    "sum(exp(Scores[at[:3] + [key]] - Peaks[at[:3]]) * Value[[value_batch, value_head, key, at[3]]]"
+    " for key in range(keys) if counts) / Totals[at[:3]]"
+)
+_PEAK = "max(Scores[at + [key]] for key in range(keys) if counts)"
+_TOTAL = "sum(exp(Scores[at + [key]] - Peaks[at]) for key in range(keys) if counts)"
+_PRODUCT = (
+    "sum(Query[at[:3] + [element]] * Key[[key_batch, key_head, at[3], element]] for element in range(depth))"
+)
+_SIZES = {
+    "Query": "[batches, heads, rows, depth]",
+    "Key": "[key_batches, key_heads, keys, depth]",
+    "Value": "[value_batches, value_heads, keys, width]",
+    "Target": "[batches, heads, rows, width]",
+}
 
 
 @dataclass(frozen=True)
@@ -78,69 +90,27 @@ class _Reader:
         self._tensors = tensors
 
     def attention(self, target: Intermediate) -> Attention:
-        match written(target.value, {}):
-            case ir.Binary(
-                "/",
-                ir.Fold(
-                    "sum",
-                    (ir.Each(variable=ir.Local(type=ir.INT) as key, first=None, last=keys) as loop,),
-                    condition,
-                    ir.Binary("*", weight, ir.Entry(tensor=value, coordinate=ir.ListOf(value_place))),
-                ),
-                ir.Entry(tensor=total, coordinate=row),
-            ) if row == _ROW:
-                pass
-            case _:
-                raise Unfit
-        score, peak = _exponential(weight, key)
-        score_at = ir.Entry(score, _one_more(AT, key), ir.FLOAT)
-        shifted = ir.Binary("-", score_at, ir.Entry(peak, AT, ir.FLOAT), ir.FLOAT)
-        exponential = ir.Call("exp", (shifted,), ir.FLOAT)
-        wanted = {
-            peak: ir.Fold("max", (loop,), condition, score_at, ir.FLOAT, False),
-            total: ir.Fold("sum", (loop,), condition, exponential, ir.FLOAT, False),
-        }
-        if any(self._value(name) != value_ for name, value_ in wanted.items()):
-            raise Unfit
-        product, whole = self._score(score)
-        match product:
-            case ir.Fold(
-                "sum",
-                (ir.Each(variable=ir.Local(type=ir.INT) as depth, first=None, last=deep),),
-                None,
-                ir.Binary(
-                    "*",
-                    ir.Entry(tensor=query, coordinate=query_place),
-                    ir.Entry(tensor=matched, coordinate=ir.ListOf(key_place)),
-                ),
-            ) if query_place == _one_more(_ROW, depth):
-                pass
-            case _:
-                raise Unfit
-        of_query, of_key, of_value = map(self._sizes, (query, matched, value))
-        if key_place[2:] != (ir.Index(AT, ir.Number(3, ir.INT)), depth):
-            raise Unfit
-        if value_place[2:] != (key, ir.Index(AT, ir.Number(3, ir.INT))):
-            raise Unfit
-        if (of_query[3], of_key[2], of_key[3], of_value[2]) != (deep, keys, deep, keys):
-            raise Unfit
-        if self._sizes(target.name) != (*of_query[:3], of_value[3]):
-            raise Unfit
-        counts = None
-        if condition is not None:
-            counts = ir.substitute(condition, {key: ir.Index(AT, ir.Number(3, ir.INT))})
-        key_head, value_head = _head(key_place), _head(value_place)
+        mean = fit(_TARGET, written(target.value, {}))
+        fit(_PEAK, self._value(mean.Peaks.name), **vars(mean))
+        fit(_TOTAL, self._value(mean.Totals.name), **vars(mean))
+        product, score = self._score(mean.Scores.name)
+        found = fit(_PRODUCT, product, Target=ir.Tensor(target.name), **vars(mean))
+        for role, sizes in _SIZES.items():
+            tensor = self._tensors[getattr(found, role).name]
+            found = fit(sizes, written(tensor.sizes, {}), **vars(found))
+        key_head = _head(found.key_batch, found.key_head)
+        value_head = _head(found.value_batch, found.value_head)
         return Attention(
             target=target.name,
-            query=query,
-            key=matched,
-            value=value,
+            query=found.Query.name,
+            key=found.Key.name,
+            value=found.Value.name,
             key_head=key_head,
             value_head=value_head,
-            shared=_shared(key_head) if key_head == value_head else ZERO,
-            score=whole,
-            counts=counts,
-            multiple=_multiple(whole),
+            shared=_shared(key_head) if key_head == value_head else ir.ZERO,
+            score=score,
+            counts=found.counts and ir.substitute(found.counts, {found.key: ir.at(3)}),
+            multiple=_multiple(score),
         )
 
     def _value(self, name: str) -> ir.Expr:
@@ -150,18 +120,12 @@ class _Reader:
             raise Unfit
         return written(tensor.value, {})
 
-    def _sizes(self, name: str) -> tuple[ir.Expr, ...]:
-        match written(self._tensors[name].sizes, {}):
-            case ir.ListOf(items) if len(items) == 4:
-                return items
-        raise Unfit
-
     def _score(self, name: str) -> tuple[ir.Expr, ir.Expr]:
         """The sum that a score depends on, and the score as a function of `TOTAL` and of no intermediate
         tensor."""
         whole = self._value(name)
         while inner := entries_of(whole):  # ends: tensors read only earlier ones
-            if any(part.coordinate != AT for part in inner):
+            if any(part.coordinate != ir.AT for part in inner):
                 break
             whole = ir.substitute(whole, {part: self._value(part.tensor) for part in inner})
             if any(isinstance(part, ir.Fold) and not part.unrolled for part in ir.walk(whole)):
@@ -176,60 +140,33 @@ class _Reader:
         return product, made
 
 
-def _exponential(weight: ir.Expr, key: ir.Local) -> tuple[str, str]:
-    """The names of the tensors of the scores, and of what is subtracted from them."""
-    match weight:
-        case ir.Call("exp", (ir.Binary("-", ir.Entry(score, place), ir.Entry(peak, row)),)) if (
-            place == _one_more(_ROW, key) and row == _ROW
-        ):
-            return score, peak
-    raise Unfit
-
-
 def _multiple(score: ir.Expr) -> ir.Expr | None:
     """The factor of `TOTAL` that a score is if none of the tensors that it reads is present."""
     read = {part.tensor for part in ir.walk(score) if isinstance(part, ir.Load)}
-    match _without(score, read):
-        case ir.Binary("*", factor, product) if product == TOTAL and not free_locals(factor):
-            return factor
-    return None
+    found = match("factor * total", _without(score, read), total=TOTAL)
+    return found.factor if found and not free_locals(found.factor) else None
 
 
 def _without(value: ir.Expr, absent: Collection[ir.Tensor]) -> ir.Expr:
     """A value if these tensors are absent: conditionals and sums are simplified, as far as that goes."""
-    match value:
-        case ir.Conditional(ir.Present(tensor), _, other) if tensor in absent:
-            return _without(other, absent)
-        case ir.Conditional(ir.Not(ir.Present(tensor)), other, _) if tensor in absent:
-            return _without(other, absent)
-        case ir.Binary("+", left, right) if _without(right, absent) == _NOTHING:
-            return _without(left, absent)
+    if (found := match("then if present(Optional) else other", value)) and found.Optional in absent:
+        return _without(found.other, absent)
+    if (found := match("then if not present(Optional) else other", value)) and found.Optional in absent:
+        return _without(found.then, absent)
+    if (found := match("left + right", value)) and match("0", _without(found.right, absent)):
+        return _without(found.left, absent)
     return value
 
 
-def _one_more(row: ir.Expr, entry: ir.Expr) -> ir.Expr:
-    return ir.Binary("+", row, ir.ListOf((entry,)), ir.INTS)
-
-
-def _head(place: tuple[ir.Expr, ...]) -> ir.ListOf:
+def _head(batch: ir.Expr, head: ir.Expr) -> ir.ListOf:
     """The first two entries of the coordinate of a key or a value, which depend on the head alone."""
-    whole = ir.ListOf(place[:2])
-    of_head: dict[ir.Expr, ir.Expr] = {
-        ir.Index(AT, ir.Number(number, ir.INT)): ir.Number(0, ir.INT) for number in range(2)
-    }
-    if free_locals(ir.substitute(whole, of_head)):
+    whole = ir.ListOf((batch, head))
+    if free_locals(ir.substitute(whole, {ir.at(0): ir.ZERO, ir.at(1): ir.ZERO})):
         raise Unfit
     return whole
 
 
 def _shared(head: ir.ListOf) -> ir.Expr:
     """How many adjacent heads of queries share each head; 0 if that is not known."""
-    match head.items:
-        case (
-            ir.Index(first, ir.Number(0)),
-            ir.Index(
-                ir.Call("unravel_index", (ir.Index(second, ir.Number(1)), ir.ListOf((_, each)))), ir.Number(0)
-            ),
-        ) if first == second == AT:
-            return each
-    return ZERO
+    found = match("[at[0], unravel_index(at[1], [groups, each])[0]]", head)
+    return found.each if found else ir.ZERO

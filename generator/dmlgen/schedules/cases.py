@@ -151,7 +151,7 @@ class Writer:
             case ir.Reduce(kind=kind, loop=loop, body=body, type=type_):
                 return self._loop(kind, loop, body, type_, names, depth)
             case ir.Fold(kind=kind, loops=(each,), condition=condition, body=body, unrolled=True):
-                first = each.first or ir.Number(0, ir.INT)
+                first = each.first or ir.ZERO
                 loop = ir.Loop(each.variable, first, each.last, condition)
                 return self._loop(kind, loop, body, node.type, names, depth)  # type: ignore[arg-type]
             case ir.Fold():
@@ -210,7 +210,7 @@ class Writer:
     ) -> ir.Expr:
         lower, upper = self._write(loop.lower, names, depth), self._write(loop.upper, names, depth)
         variable = ir.Local(f"v{depth}", ir.INT)
-        end = upper if lower == ir.Number(0, ir.INT) else None
+        end = upper if lower == ir.ZERO else None
         inner = {**names, loop.variable.name: _Variable(variable, end)}
         condition = None if loop.condition is None else self._write(loop.condition, inner, depth + 1)
         written = self._write(body, inner, depth + 1)
@@ -294,9 +294,9 @@ def spelled(node: ir.Expr, output: str) -> ir.Expr:
 def _written_out(node: ir.Reduce, output: str) -> ir.Expr:
     assert node.kind != "list"
     loop, most = node.loop, BOUNDS.value(node.loop.upper)[1]
-    whole = loop.lower == ir.Number(0, ir.INT) and loop.condition is None and most <= MAX_RANK
+    whole = loop.lower == ir.ZERO and loop.condition is None and most <= MAX_RANK
     if node.type != ir.BOOL or not whole:
-        first = None if loop.lower == ir.Number(0, ir.INT) else loop.lower
+        first = None if loop.lower == ir.ZERO else loop.lower
         each = ir.Each(loop.variable, first, loop.upper)
         return ir.Fold(node.kind, (each,), loop.condition, node.body, node.type, unrolled=True)
     parts: list[ir.Expr] = []

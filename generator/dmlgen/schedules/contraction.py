@@ -13,19 +13,20 @@ Sums of those are integers, even if the definition adds them up as floats, which
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from types import SimpleNamespace
 from typing import NamedTuple
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import free_locals, is_known
 from dmlgen.registry import OutputDefinitions
+from dmlgen.schedules.access import axes_of, numbers, sum_at
 from dmlgen.schedules.cases import Choice, TooLarge, spelled, written
 from dmlgen.schedules.described import Described
+from dmlgen.schedules.pattern import fit, match
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sets import AT
-from dmlgen.schedules.windows import axes_of, numbers, sum_at
 
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 WHOLE_TOTAL = ir.Local("total", ir.INT, varies=True)
@@ -101,6 +102,10 @@ class Contraction(FastForm):
     def of_bytes(self) -> bool:
         return self.left.less is not None
 
+    @property
+    def roles(self) -> Mapping[str, str]:
+        return {"output": self.output, "left": self.left.tensor, "right": self.right.tensor}
+
 
 def recognize(defines: OutputDefinitions, described: Described) -> Contraction | None:
     """The contraction that a definition of one output amounts to, for all descriptions or for those with
@@ -160,10 +165,17 @@ def _choices(defines: OutputDefinitions, described: Described) -> Iterator[Choic
                 yield {member: ir.EnumValue(entry.name, entry.value, member.type)}
 
 
+_GROUP = "unravel_index(at[axis], [groups, Output.Sizes[axis] // groups])"
+_CHANNEL = f"ravel_index([{_GROUP}[0], k], [groups, depth])"
+"""The group that a row is in, with its number there, and the channel over all groups."""
+_INSIDE = "in_bounds(place, RightTensor.Sizes[2:])"
+
+
 class _Element(NamedTuple):
     """An element of a factor, and, for bytes, its zero point."""
 
-    load: ir.Load
+    tensor: ir.Tensor
+    place: ir.Expr
     less: ir.Expr | None
 
 
@@ -210,7 +222,7 @@ class _Reader:
             if one.along or one.decides or one.type != ir.FLOAT or written(one.sizes, self._choice) != sizes:
                 raise Unfit
             value = ir.substitute(written(one.value, self._choice), new)
-            new[ir.Entry(one.name, AT, one.type)] = value
+            new[ir.Entry(one.name, ir.AT, one.type)] = value
         whole = ir.substitute(written(self._value, self._choice), new)
         if any(isinstance(part, ir.Entry) for part in ir.walk(whole)):
             raise Unfit
@@ -219,55 +231,42 @@ class _Reader:
     def _products(self, total: ir.Fold) -> tuple[Factor, Factor, ir.Expr, Window | None]:
         """The factors of the products, the number of products per sum or per tap of the window, and that
         window."""
-        match total:
-            case ir.Fold(kind="sum", body=ir.Binary("*", one, other)):
-                left, right = self._element(one), self._element(other)
-            case _:
-                raise Unfit
+        plain = match("sum(x * y for k in range(depth))", total)
+        found = plain or fit("sum(x * y for w in ndindex(sizes) for k in range(depth) if test)", total)
+        left, right = self._element(found.x), self._element(found.y)
         if (left.less is None) != (right.less is None):
             raise Unfit
-        match total.loops, total.condition:
-            case (ir.Each(variable=ir.Local(type=ir.INT) as k, first=None, last=depth),), None:
-                rows, columns = (self._places(one.load.coordinate, k) for one in (left, right))
-                return self._factor(left, rows), self._factor(right, columns), depth, None
-            case (
-                ir.Each(variable=ir.Local(type=ir.INTS) as w, first=None, last=sizes),
-                ir.Each(variable=ir.Local(type=ir.INT) as k, first=None, last=depth),
-            ), condition:
-                inside, divides = _tests(condition)
-                if _tail(left.load.coordinate) == inside.arguments[0]:
-                    left, right = right, left
-                return self._windowed(left, right, inside, divides, w, sizes, k, depth)
-        raise Unfit
+        if plain:
+            rows, columns = (self._places(one.place, found.k) for one in (left, right))
+            return self._factor(left, rows), self._factor(right, columns), found.depth, None
+        test = match(_INSIDE, found.test) or fit(f"{_INSIDE} and divides", found.test)
+        if match("head + place", left.place, place=test.place):
+            left, right = right, left
+        if test.RightTensor != right.tensor:
+            raise Unfit
+        return self._windowed(left, right, SimpleNamespace(**{"divides": None} | vars(found) | vars(test)))
 
     def _element(self, node: ir.Expr) -> _Element:
         """An element of a tensor that is never absent: a float, or an integer minus a zero point."""
-        match node:
-            case ir.Load(type=ir.FLOAT):
-                found = _Element(node, None)
-            case ir.Call("float", (whole,)) if whole.type == ir.INT:
-                return self._element(whole)
-            case ir.Load(type=ir.INT):
-                found = _Element(node, ir.Number(0, ir.INT))
-            case ir.Binary("-", ir.Load(type=ir.INT) as load, less, ir.INT):
-                found = _Element(load, less)
-            case _:
-                raise Unfit
-        tensor = found.load.tensor
-        if tensor.index is not None or not self._described.is_certain(tensor.name):
+        if (whole := match("float(whole)", node)) and whole.whole.type == ir.INT:
+            return self._element(whole.whole)
+        found = match("XTensor[place]", node) or fit("XTensor[place] - less", node)
+        less = getattr(found, "less", ir.ZERO if node.type == ir.INT else None)
+        is_certain = found.XTensor.index is None and self._described.is_certain(found.XTensor.name)
+        if node.type != (ir.FLOAT if less is None else ir.INT) or not is_certain:
             raise Unfit
-        return found
+        return _Element(found.XTensor, found.place, less)
 
     def _factor(self, element: _Element, places: ir.Expr) -> Factor:
         axes: tuple[ir.Expr, ...] = ()
         if element.less is not None:
             indices = [part for part in ir.walk(element.less) if isinstance(part, ir.Index)]
-            entries = [part for part in indices if part.sequence == AT]
+            entries = [part for part in indices if part.sequence == ir.AT]
             axes = tuple(dict.fromkeys(part.index for part in entries))
-            rest = ir.substitute(element.less, {part: ir.Number(0, ir.INT) for part in entries})
+            rest = ir.substitute(element.less, dict.fromkeys(entries, ir.ZERO))
             if not all(map(is_known, axes)) or free_locals(rest):
                 raise Unfit
-        return Factor(element.load.tensor.name, places, element.less, ir.ListOf(axes))
+        return Factor(element.tensor.name, places, element.less, ir.ListOf(axes))
 
     def _of_bytes(self, factor: Factor) -> list[ir.Expr]:
         """Tests of types: that elements have 8 bits, and zero points have the same type."""
@@ -296,9 +295,8 @@ class _Reader:
         The rank of the output stands for the loop variable, and the number after it for 0.
         """
         match node:
-            case ir.Slice(sequence=sequence, lower=lower, upper=upper) if sequence == AT:
-                if all(end is None or is_known(end) for end in (lower, upper)):
-                    return numbers(lower or ir.Number(0, ir.INT), upper or self._rank)
+            case ir.Slice(ir.AT, lower, upper) if all(end is None or is_known(end) for end in (lower, upper)):
+                return numbers(lower or ir.ZERO, upper or self._rank)
             case ir.ListOf(items):
                 return ir.ListOf(tuple(self._place(item, k) for item in items))
             case ir.Binary("+", left, right, ir.INTS):
@@ -309,106 +307,75 @@ class _Reader:
 
     def _place(self, item: ir.Expr, k: ir.Local) -> ir.Expr:
         match item:
-            case ir.Index(sequence, index) if sequence == AT and is_known(index):
+            case ir.Index(ir.AT, index) if is_known(index):
                 return index
             case ir.Number(value=0):
-                return ir.Binary("+", self._rank, ir.Number(1, ir.INT), ir.INT)
+                return ir.Binary("+", self._rank, ir.ONE, ir.INT)
         if item == k:
             return self._rank
         raise Unfit
 
     def _windowed(
-        self,
-        left: _Element,
-        right: _Element,
-        inside: ir.Call,
-        divides: ir.Expr | None,
-        w: ir.Local,
-        sizes: ir.Expr,
-        k: ir.Local,
-        depth: ir.Expr,
+        self, left: _Element, right: _Element, found: SimpleNamespace
     ) -> tuple[Factor, Factor, ir.Expr, Window]:
         """The same with a window on the right factor: taps outside of it contribute nothing, nor do those
         that leave a remainder."""
-        match left.load.coordinate, right.load.coordinate, inside.arguments:
-            case (
-                ir.Binary("+", ir.ListOf((_, _) as own), taps, ir.INTS),
-                ir.Binary("+", ir.ListOf((first, channel)), ir.Reduce(kind="list") as place, ir.INTS),
-                (tested, ir.Slice(ir.Field(tensor, "Sizes"), ir.Number(value=2), None)),
-            ) if tested == place and tensor == right.load.tensor and is_known(sizes):
-                places, groups = self._in_groups(own, channel, k, depth)
-                beside = ir.ListOf((self._place(first, k), self._place(k, k)))
-                if AT in ir.walk(taps):
-                    raise Unfit
-                if taps == w:
-                    each = place.loop
-                    taps = ir.Reduce("list", each, ir.Index(w, each.variable), ir.INTS)
-                dividend, divisors = _quotient(place, divides)
-                window = Window(
-                    sizes=sizes,
-                    groups=groups,
-                    axes=axes_of(dividend),
-                    left_first=sum_at(taps, w, 0, 0),
-                    left_taps=sum_at(taps, w, 0, 1),
-                    right_first=sum_at(dividend, w, 0, 0),
-                    right_steps=sum_at(dividend, w, 1, 0),
-                    right_taps=sum_at(dividend, w, 0, 1),
-                    right_divisors=divisors,
-                )
-                return self._factor(left, places), self._factor(right, beside), depth, window
-        raise Unfit
+        own = fit("[first, second] + taps", left.place)
+        beside = fit("[batch, channel] + place", right.place, place=found.place)
+        w, k, place, taps = found.w, found.k, found.place, own.taps
+        if not isinstance(place, ir.Reduce) or not is_known(found.sizes) or ir.AT in ir.walk(taps):
+            raise Unfit
+        row, groups = self._in_groups(own.first, own.second, beside.channel, k, found.depth)
+        rows = (row, k) if own.second == k else (k, row)
+        if taps == w:
+            taps = ir.Reduce("list", place.loop, ir.Index(w, place.loop.variable), ir.INTS)
+        dividend, divisors = _quotient(place, found.divides)
+        window = Window(
+            sizes=found.sizes,
+            groups=groups,
+            axes=axes_of(dividend),
+            left_first=sum_at(taps, w, 0, 0),
+            left_taps=sum_at(taps, w, 0, 1),
+            right_first=sum_at(dividend, w, 0, 0),
+            right_steps=sum_at(dividend, w, 1, 0),
+            right_taps=sum_at(dividend, w, 0, 1),
+            right_divisors=divisors,
+        )
+        first, second = (
+            ir.ListOf((self._place(one, k), self._place(other, k)))
+            for one, other in (rows, (beside.batch, k))
+        )
+        return self._factor(left, first), self._factor(right, second), found.depth, window
 
     def _in_groups(
-        self, own: tuple[ir.Expr, ...], channel: ir.Expr, k: ir.Local, depth: ir.Expr
+        self, first: ir.Expr, second: ir.Expr, channel: ir.Expr, k: ir.Local, depth: ir.Expr
     ) -> tuple[ir.Expr, ir.Expr]:
-        """The places of the left factor, whose first two entries are `own`, and the number of groups. The
-        first entry is the row or the channel over all groups, the second the other one, within a group."""
-        match own:
-            case (row, last) if last == k:
-                groups = _groups(channel, row, k, depth, self._output)
-                return ir.ListOf((self._place(row, k), self._place(k, k))), groups
-            case (first, row) if first == channel:
-                match row:
-                    case ir.Index(ir.Call("unravel_index", (whole, _)) as place, ir.Number(value=1)):
-                        groups = _groups(channel, whole, k, depth, self._output)
-                        if channel == k or _group_place(channel) != place:
-                            raise Unfit
-                        return ir.ListOf((self._place(k, k), self._place(whole, k))), groups
-                    case _ if channel == k:
-                        return ir.ListOf((self._place(k, k), self._place(row, k))), ir.Number(1, ir.INT)
-        raise Unfit
-
-
-def _tests(condition: ir.Expr | None) -> tuple[ir.Call, ir.Expr | None]:
-    """The parts of the condition on products under a window: that taps are inside, and, if it says so, that
-    their coordinates are whole numbers."""
-    match condition:
-        case ir.Call(function="in_bounds") as inside:
-            return inside, None
-        case ir.Logic("and", (ir.Call(function="in_bounds") as inside, divides)):
-            return inside, divides
-    raise Unfit
+        """The row of the output, and the number of groups. The first two entries of the left factor's
+        coordinate are the row and the channel in its group, or the channel over all groups and the row in
+        its group."""
+        if second != k and first != channel:
+            raise Unfit
+        if channel == k:
+            return (first if second == k else second), ir.ONE
+        found = fit(_CHANNEL, channel, k=k, depth=depth, Output=ir.Tensor(self._output))
+        row = ir.Index(ir.AT, found.axis)
+        if not is_known(found.groups) or (second == k and first != row):
+            raise Unfit
+        if second != k:
+            fit(f"{_GROUP}[1]", second, **vars(found))
+        return row, found.groups
 
 
 def _quotient(place: ir.Reduce, divides: ir.Expr | None) -> tuple[ir.Reduce, ir.Expr]:
     """The dividends and their divisors, if the condition demands that all divide; else divisors of 1."""
     if divides is None:
-        return place, replace(place, body=ir.Number(1, ir.INT))
-    match place.body:
-        case ir.Binary("//", dividend, divisor, ir.INT):
-            rest = ir.Compare("==", ir.Binary("%", dividend, divisor, ir.INT), ir.Number(0, ir.INT))
-            divisors = replace(place, body=divisor)
-            if divides == ir.Reduce("all", place.loop, rest, ir.BOOL) and is_known(divisors):
-                return replace(place, body=dividend), divisors
-    raise Unfit
-
-
-def _group_place(channel: ir.Expr) -> ir.Expr | None:
-    """The split into group and row from which a channel takes its group."""
-    match channel:
-        case ir.Call("ravel_index", (ir.ListOf((ir.Index(place, ir.Number(value=0)), _)), _)):
-            return place
-    return None
+        return place, replace(place, body=ir.ONE)
+    found = fit("[dividend // divisor for d in range(count)]", place)
+    fit("all(dividend % divisor == 0 for d in range(count))", divides, **vars(found))
+    divisors = replace(place, body=found.divisor)
+    if not is_known(divisors):
+        raise Unfit
+    return replace(place, body=found.dividend), divisors
 
 
 def _type_of(tensor: str) -> ir.Field:
@@ -420,24 +387,3 @@ def _sum(type_: ir.Type, of_bytes: bool) -> ir.Expr:
     if of_bytes and type_ == ir.FLOAT:
         return ir.Call("float", (WHOLE_TOTAL,), ir.FLOAT)
     return WHOLE_TOTAL if of_bytes else TOTAL
-
-
-def _tail(coordinate: ir.Expr) -> ir.Expr | None:
-    """The entries of a coordinate after the first ones."""
-    return coordinate.right if isinstance(coordinate, ir.Binary) else None
-
-
-def _groups(channel: ir.Expr, row: ir.Expr, k: ir.Local, depth: ir.Expr, output: str) -> ir.Expr:
-    """The number of groups, each with `depth` channels and the same number of rows."""
-    if channel == k:
-        return ir.Number(1, ir.INT)
-    match channel:
-        case ir.Call(
-            "ravel_index", (ir.ListOf((ir.Index(place, ir.Number(value=0)), own)), ir.ListOf((groups, each)))
-        ):
-            if isinstance(row, ir.Index) and (own, each) == (k, depth) and is_known(groups):
-                sizes = ir.Field(ir.Tensor(output), "Sizes", ir.INTS)
-                rows = ir.Binary("//", ir.Index(sizes, row.index), groups, ir.INT)
-                if place == ir.Call("unravel_index", (row, ir.ListOf((groups, rows))), ir.INTS):
-                    return groups
-    raise Unfit

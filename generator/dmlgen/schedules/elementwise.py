@@ -11,7 +11,6 @@ from dmlgen.registry import Definition, EnumEntry, Member, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.schedule import Schedule, shifted
-from dmlgen.schedules.sets import AT, ZERO
 
 _INDEX = ir.Local("index", ir.INT)
 _START, _BEGIN = "start", "begin"
@@ -73,19 +72,19 @@ def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedul
     """Each tensor in turn is copied to its start in the output: after those before it."""
     number, d = ir.Local("i", ir.INT), ir.Local("d", ir.INT)
     sizes = ir.Field(ir.Tensor(tensors, number), "Sizes", ir.INTS)
-    before = ir.Loop(number, ZERO, _INDEX, None)
+    before = ir.Loop(number, ir.ZERO, _INDEX, None)
     start = Definition(_START, ir.Reduce("sum", before, ir.Index(sizes, axis), ir.INT))
     along = ir.Compare("==", d, axis)
-    entry = ir.Conditional(along, ir.Definition(_START, start.value), ZERO)
+    entry = ir.Conditional(along, ir.Definition(_START, start.value), ir.ZERO)
     rank = ir.Field(ir.Tensor(output), "DimensionCount", ir.INT)
-    dimensions = ir.Loop(d, ZERO, rank, None)
+    dimensions = ir.Loop(d, ir.ZERO, rank, None)
     begin = Definition(_BEGIN, ir.Reduce("list", dimensions, entry, ir.INTS))
     return Schedule(
         form="map",
         output=output,
         over=tensors,
         definitions=(start, begin),
-        value=ir.Load(ir.Tensor(tensors, _INDEX), AT, type_),
+        value=ir.Load(ir.Tensor(tensors, _INDEX), ir.AT, type_),
         place=shifted(dimensions, ir.Definition(_BEGIN, begin.value)),
         roles={},
         steps=(),

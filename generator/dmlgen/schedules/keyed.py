@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from dmlgen.expr import ir
 from dmlgen.expr.defined import is_known, uses_at
 from dmlgen.registry import Intermediate
+from dmlgen.schedules.pattern import match
+
+_FORM = "max(max(value for p in ndindex(sizes) if key == ravel_index(at, own)), 0)"
 
 
 @dataclass(frozen=True)
@@ -25,19 +28,10 @@ class Keyed:
 
 
 def keyed(tensor: Intermediate) -> Keyed | None:
-    """A tensor in the form `max(max(value for p in box(sizes) if key == flat(at, own sizes)), 0)`."""
-    match tensor.value:
-        case ir.Call(
-            "max",
-            (
-                ir.Fold(
-                    kind="max",
-                    loops=(ir.Each(variable, None, sizes),),
-                    condition=ir.Compare("==", key, ir.Call("ravel_index", (ir.Local("at"), own))),
-                    body=value,
-                ),
-                ir.Number(0),
-            ),
-        ) if own == tensor.sizes and is_known(sizes) and not (tensor.along or uses_at(key) or uses_at(value)):
-            return Keyed(variable, sizes, key, value)
-    return None
+    """The parts of a tensor of that form; None if it has another one."""
+    found = match(_FORM, tensor.value, own=tensor.sizes)
+    if found is None or tensor.along or not is_known(found.sizes):
+        return None
+    if uses_at(found.key) or uses_at(found.value):
+        return None
+    return Keyed(found.p, found.sizes, found.key, found.value)

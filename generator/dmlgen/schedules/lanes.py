@@ -12,10 +12,10 @@ from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import walk_through
 from dmlgen.registry import OutputDefinitions
+from dmlgen.schedules.access import dimensions
 from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sets import AT, ZERO
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _places(coordinate: ir.Expr) -> set[tuple[int, int]]:
     found: set[tuple[int, int]] = set()
     for place, item in enumerate(_items(coordinate)):
         match item:
-            case ir.Index(sequence, ir.Number(value=int(d))) if sequence == AT:
+            case ir.Index(sequence, ir.Number(value=int(d))) if sequence == ir.AT:
                 found.add((d, place))
     return found
 
@@ -83,7 +83,7 @@ def _held(coordinate: ir.Expr, place: int) -> ir.Expr:
     """The coordinate with 0 in place of one entry."""
     match coordinate:
         case ir.ListOf(items):
-            return ir.ListOf((*items[:place], ZERO, *items[place + 1 :]))
+            return ir.ListOf((*items[:place], ir.ZERO, *items[place + 1 :]))
         case ir.Binary("+", left, right, ir.INTS):
             return ir.Binary("+", _held(left, place), right, ir.INTS)
     raise Unfit
@@ -91,18 +91,8 @@ def _held(coordinate: ir.Expr, place: int) -> ir.Expr:
 
 def _avoids(node: ir.Expr, apart: int) -> bool:
     """Whether a value depends on no entry `apart` of the output's coordinate."""
-    parts, others = list(ir.walk(node)), 0
-    for part in parts:
-        match part:
-            case ir.Index(sequence, ir.Number(value=int(d))) if sequence == AT and d != apart:
-                others += 1
-            case ir.Index(sequence, ir.Binary("+", ir.Local(), ir.Number(value=int(d)), ir.INT)) if (
-                sequence == AT and d > apart
-            ):  # at the number of a dimension and as many after it
-                others += 1
-            case ir.Slice(sequence, ir.Number(value=int(d)), None) if sequence == AT and d > apart:
-                others += 1
-    return others == sum(part == AT for part in parts)
+    used = dimensions(ir.walk(node))
+    return used is not None and apart not in used
 
 
 def _is_lanewise(node: ir.Expr, tensor: str) -> bool:

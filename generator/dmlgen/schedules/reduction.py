@@ -16,8 +16,9 @@ from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import Case, cases_of
 from dmlgen.schedules.described import Described
+from dmlgen.schedules.pattern import match
 from dmlgen.schedules.schedule import Schedule, Steps
-from dmlgen.schedules.sets import AT, Sets, sets_of
+from dmlgen.schedules.sets import Sets, sets_of
 
 _FORM = "reduce"
 _DIRECTION = ir.Type("enum", "AXIS_DIRECTION")
@@ -195,7 +196,7 @@ class _Reader:
             case ir.Load() if read is not None and self._reads(node, read, backward=False):
                 return self._element
             case ir.Load(tensor=ir.Tensor(name=name, index=None), coordinate=place) if read is None and each:
-                if name == self._sets.tensor and place == AT:
+                if name == self._sets.tensor and place == ir.AT:
                     return self._element
             case ir.Entry():
                 return self._number(self._entry(node), each=False, read=None)
@@ -226,7 +227,7 @@ class _Reader:
     def _entry(self, node: ir.Entry) -> ir.Expr:
         """The value of an intermediate tensor with one entry per set, provided that of this set is read."""
         kept = self._case.tensors[node.tensor]
-        here = node.coordinate == AT or self._sets.is_here(node.coordinate)
+        here = node.coordinate == ir.AT or self._sets.is_here(node.coordinate)
         if not here or not self._sets.is_kept(kept.sizes):
             raise Unfit
         return kept.value
@@ -243,13 +244,11 @@ class _Reader:
 
     def _is_peak(self, node: ir.Expr) -> bool:
         """Whether this is the maximum of the set's elements, or 0 if that is infinite."""
-        match node:
-            case ir.Conditional(ir.Call("is_infinity", (tested,)), ir.Number(value=0), otherwise):
-                match otherwise:
-                    case ir.Fold(kind="max", loops=(each,), body=body) as fold if tested == otherwise:
-                        whole = sets_of(fold) == self._sets
-                        return whole and self._reads(body, each.variable, backward=False)
-        return False
+        found = match("0 if is_infinity(peak) else peak", node)
+        peak = found.peak if found else None
+        if not isinstance(peak, ir.Fold) or peak.kind != "max" or sets_of(peak) != self._sets:
+            return False
+        return self._reads(peak.body, peak.loops[0].variable, backward=False)
 
     def _fold(self, node: ir.Fold) -> ir.Expr:
         if sets_of(node) != self._sets or node.kind not in _COMBINED:

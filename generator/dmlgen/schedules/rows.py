@@ -18,12 +18,14 @@ from dmlgen.expr.defined import is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, rebuilt, written
 from dmlgen.schedules.described import Described
+from dmlgen.schedules.pattern import fit, match
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sets import AT, ONE, ZERO
 
 _TURN = ir.Local("turn", ir.INTS)
 _PLACE = ir.Local("place", ir.INTS)
 """The variable of a loop over a row, and the coordinate of its current element."""
+
+_SPREAD = "[place[d] if Own.Sizes[d] != 1 else 0 for d in range(Own.DimensionCount)]"
 
 
 @dataclass(frozen=True)
@@ -109,10 +111,10 @@ class _Reader:
         of_rows: dict[str, ir.Expr] = {}
         for name, value in self._defines.outputs.items():
             whole = written(value, {})
-            if any(isinstance(part, ir.Entry) and part.coordinate == AT for part in ir.walk(whole)):
+            if any(isinstance(part, ir.Entry) and part.coordinate == ir.AT for part in ir.walk(whole)):
                 of_rows[name] = self._of_row(whole)
             else:
-                each[name] = self._without_statistics(self._of_element(whole, AT))
+                each[name] = self._without_statistics(self._of_element(whole, ir.AT))
         if not each or not self._elements:
             raise Unfit
         hoisted = tuple(Statistic(local.name, (), value) for value, local in self._hoisted.items())
@@ -130,52 +132,45 @@ class _Reader:
 
     def _learn(self, fold: ir.Fold) -> None:
         """Determines what a row is, from a loop over one."""
-        match fold.loops:
-            case (ir.Each(variable=ir.Local(type=ir.INTS), first=None, last=last),):
-                match _by_dimension(last):
-                    case ir.Reduce(
-                        loop=ir.Loop(upper=ir.Field(ir.Tensor(name=source, index=None), "DimensionCount")),
-                        body=ir.Conditional(test=test, then=size, otherwise=ir.Number(value=1)),
-                    ) if size == _size(source) and is_known(ir.substitute(test, {_V: ZERO})):
-                        self._source, self._reduced = source, test
-                        if self._described.is_certain(source):
-                            return
-        raise Unfit
+        extent = "[Whole.Sizes[d] if test else 1 for d in range(Whole.DimensionCount)]"
+        found = fit(extent, _by_dimension(fold.loops[0].last), d=_V)
+        self._source, self._reduced = found.Whole.name, found.test
+        is_one = len(fold.loops) == 1 and fold.loops[0].first is None and found.Whole.index is None
+        is_certain = is_one and self._described.is_certain(self._source)
+        if not is_certain or not is_known(ir.substitute(found.test, {_V: ir.ZERO})):
+            raise Unfit
 
     def _list(self, along: ir.Expr, other: ir.Expr) -> ir.Expr:
         """A list over the dimensions of the rows' tensor, with one entry along rows and another elsewhere."""
         assert self._reduced is not None
         rank = ir.Field(ir.Tensor(self._source), "DimensionCount", ir.INT)
-        loop = ir.Loop(_V, ZERO, rank, None)
+        loop = ir.Loop(_V, ir.ZERO, rank, None)
         return ir.Reduce("list", loop, ir.Conditional(self._reduced, along, other), ir.INTS)
 
     @property
     def _kept(self) -> ir.Expr:
-        return self._list(ONE, _size(self._source))
+        return self._list(ir.ONE, _size(self._source))
 
     def _reduced_flags(self) -> ir.Expr:
-        return ir.ListOf(()) if self._reduced is None else self._list(ONE, ZERO)
+        return ir.ListOf(()) if self._reduced is None else self._list(ir.ONE, ir.ZERO)
 
     def _of_row(self, node: ir.Expr) -> ir.Expr:
         """A value with one entry per row, given its coordinate there."""
         match node:
             case ir.Fold(kind="sum", unrolled=False):
                 return self._sum(node)
-            case ir.Entry(tensor=name, coordinate=place) if place == AT and name in self._statistics:
+            case ir.Entry(tensor=name, coordinate=place) if place == ir.AT and name in self._statistics:
                 return ir.Local(_statistic(name), ir.FLOAT, varies=True)
             case ir.Load():
-                return self._load(node, AT, "OfRow")
+                return self._load(node, ir.AT, "OfRow")
         return self._rebuilt(node, self._of_row)
 
     def _sum(self, fold: ir.Fold) -> ir.Expr:
-        (each,) = fold.loops[:1]
-        extent = self._list(_size(self._source), ONE)
-        if len(fold.loops) > 1 or fold.condition is not None or each.first is not None:
+        found = fit("sum(term for r in ndindex(extent))", fold)
+        if self._reduced is None or _by_dimension(found.extent) != self._list(_size(self._source), ir.ONE):
             raise Unfit
-        if self._reduced is None or _by_dimension(each.last) != extent:
-            raise Unfit
-        over = self._list(ir.Index(_TURN, _V), ir.Index(AT, _V))
-        whole = ir.substitute(fold.body, {each.variable: _TURN})
+        over = self._list(ir.Index(_TURN, _V), ir.Index(ir.AT, _V))
+        whole = ir.substitute(found.term, {found.r: _TURN})
         lists = (part for part in ir.walk(whole) if isinstance(part, ir.Reduce))
         places: dict[ir.Expr, ir.Expr] = {part: _PLACE for part in lists if _by_dimension(part) == over}
         body = self._of_element(ir.substitute(whole, places), _PLACE)
@@ -187,8 +182,8 @@ class _Reader:
         """A value at an element, whose coordinate is `place`."""
         match node:
             case ir.Entry(tensor=name, coordinate=coordinate) if name in self._statistics:
-                here = self._list(ZERO, ir.Index(AT, _V))
-                if coordinate == AT if place == _PLACE else _by_dimension(coordinate) == here:
+                here = self._list(ir.ZERO, ir.Index(ir.AT, _V))
+                if coordinate == ir.AT if place == _PLACE else _by_dimension(coordinate) == here:
                     return ir.Local(_statistic(name), ir.FLOAT, varies=True)
             case ir.Call("float", (ir.Load(tensor=ir.Tensor(name=name)) as load,)) if self._is_word(name):
                 return self._load(replace(load, type=ir.FLOAT), place, "Element")
@@ -203,23 +198,15 @@ class _Reader:
     def _load(self, node: ir.Load, place: ir.Local, suffix: str) -> ir.Expr:
         """An element of a tensor with all dimensions of the rows' tensor, some of which may have size 1."""
         name = node.tensor.name
-        entry = ir.Index(place, _V)
-        is_one = ir.Compare("!=", _size(name), ONE)
-        spread = ir.Reduce(
-            "list",
-            ir.Loop(_V, ZERO, ir.Field(ir.Tensor(name), "DimensionCount", ir.INT), None),
-            ir.Conditional(is_one, entry, ZERO),
-            ir.INTS,
-        )
         if node.type != ir.FLOAT or self._described.members[name].count is not None:
             raise Unfit
-        if _by_dimension(node.coordinate) == replace(spread, body=ZERO):
+        if match("[0 for d in range(Own.DimensionCount)]", node.coordinate, Own=node.tensor):
             self._single.add(name)
             return ir.Local(f"{name}OfRow", ir.FLOAT, varies=True)
         if node.coordinate == place:
             self._elements |= {name} if suffix == "Element" else set()
-        elif _by_dimension(node.coordinate) != spread:
-            raise Unfit
+        else:
+            fit(_SPREAD, node.coordinate, Own=node.tensor, place=place)
         return ir.Local(f"{name}{suffix}", ir.FLOAT, varies=True)
 
     def _rebuilt(self, node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:

@@ -9,9 +9,10 @@ from dmlgen.expr import ir
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import Case, cases_of, test_for
 from dmlgen.schedules.described import Described
+from dmlgen.schedules.pattern import match
 from dmlgen.schedules.schedule import Schedule, Steps
-from dmlgen.schedules.sets import AT, sets_of
 
+_FORM = "XTensor[replace(at, axis, i)] for i in range(XTensor.Sizes[axis]) if test"
 _COMBINED: dict[ir.FoldKind, tuple[int, ir.ArithmeticOp]] = {"sum": (0, "+"), "product": (1, "*")}
 """The identity and the operation of a scan."""
 
@@ -59,31 +60,20 @@ def recognize(defines: OutputDefinitions, described: Described) -> Schedule | No
 
 def _read(case: Case, output: str, described: Described) -> tuple[ir.FoldKind, str, ir.Expr, _Admitted]:
     """The kind, tensor and axis of the scan in one case, and the places that the loop admits."""
-    match case.output:
-        case (
-            ir.Fold(
-                kind="sum" | "product" as kind,
-                loops=(ir.Each(variable=i),) as loops,
-                condition=condition,
-                body=ir.Load(
-                    tensor=ir.Tensor(name=tensor, index=None),
-                    coordinate=ir.Call(function="replace", arguments=(at, axis, place)),
-                ),
-            ) as fold
-        ) if condition is not None and (at, place) == (AT, i):
-            whole = ir.Fold(kind, loops, None, fold.body, fold.type, unrolled=False)
-            sets = sets_of(whole)
-            sizes = ir.Field(ir.Tensor(tensor), "Sizes", ir.INTS)
-            fits = (
-                described.is_certain(tensor)
-                and described.field(output, "Sizes", case.choice) == sizes
-                and described.has_type_of(output, tensor, case.choice)
-            )
-            if sets is not None and sets.tensor == tensor and sets.axes == ir.ListOf((axis,)) and fits:
-                own = ir.Index(AT, axis)
-                admitted = tuple(_admits(condition, i, own, order) for order in (-1, 0, 1))
-                if admitted in _WAYS:
-                    return kind, tensor, axis, admitted
+    for kind in _COMBINED:
+        found = match(f"{kind}({_FORM})", case.output)
+        if found is None or found.test is None:
+            continue
+        name = found.XTensor.name
+        fits = (
+            described.is_certain(name)
+            and described.field(output, "Sizes", case.choice) == ir.Field(found.XTensor, "Sizes", ir.INTS)
+            and described.has_type_of(output, name, case.choice)
+        )
+        own = ir.Index(ir.AT, found.axis)
+        admitted = tuple(_admits(found.test, found.i, own, order) for order in (-1, 0, 1))
+        if fits and admitted in _WAYS:
+            return kind, name, found.axis, admitted
     raise Unfit
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from dmlgen.expr import ir
 from dmlgen.registry import AlgorithmUse, Definition
-from dmlgen.schedules.sets import AT
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Schedule:
 def shifted(dimensions: ir.Loop, by: ir.Expr) -> ir.Expr:
     """The coordinate `at` with an offset added in each dimension."""
     d = dimensions.variable
-    entry = ir.Binary("+", ir.Index(AT, d), ir.Index(by, d), ir.INT)
+    entry = ir.Binary("+", ir.Index(ir.AT, d), ir.Index(by, d), ir.INT)
     return ir.Reduce("list", dimensions, entry, ir.INTS)
 
 
@@ -66,6 +65,12 @@ def is_shifted(place: ir.Expr) -> bool:
 @dataclass(frozen=True)
 class FastForm:
     """A faster way to compute what a definition says, besides following the definition."""
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """The tensors that it is about, by role."""
+        values = ((one.name, getattr(self, one.name)) for one in fields(self))
+        return {name: value for name, value in values if isinstance(value, str)}
 
     @property
     def reads(self) -> Mapping[str, tuple[str, ...]]:

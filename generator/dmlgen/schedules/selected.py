@@ -14,9 +14,9 @@ from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import is_known, walk_through
 from dmlgen.registry import OutputDefinitions
+from dmlgen.schedules.access import dimensions
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sets import AT
 
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 
@@ -62,9 +62,9 @@ def _selected(output: str, value: ir.Expr, described: Described) -> Selected:
     of_dimensions: dict[int, list[ir.Expr]] = {}
     others: list[ir.Expr] = []
     for test in tests:
-        dimensions = _dimensions(test)
-        if len(dimensions) == 1:
-            of_dimensions.setdefault(dimensions.pop(), []).append(test)
+        used = dimensions(walk_through(test))
+        if used is not None and len(used) == 1:
+            of_dimensions.setdefault(used.pop(), []).append(test)
         else:
             others.append(test)
     untested = [d for d in range(described.rank(output) or 0) if d not in of_dimensions]
@@ -79,16 +79,3 @@ def _selected(output: str, value: ir.Expr, described: Described) -> Selected:
         term=body,
         value=ir.substitute(value, {fold: TOTAL}),
     )
-
-
-def _dimensions(node: ir.Expr) -> set[int]:
-    """The dimensions on whose coordinates a value depends; none if it also depends on others."""
-    parts = list(walk_through(node))
-    found: list[int] = []
-    for part in parts:
-        match part:
-            case ir.Index(sequence, ir.Number(value=int(d))) if sequence == AT:
-                found.append(d)
-            case ir.Call("previous_contents" | "concat"):
-                return set()
-    return set(found) if len(found) == sum(part == AT for part in parts) else set()

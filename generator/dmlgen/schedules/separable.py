@@ -19,8 +19,8 @@ from dmlgen.expr.defined import factors_of, is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.described import Described
+from dmlgen.schedules.pattern import fit
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sets import AT, ONE, ZERO
 
 DIMENSION, RESULT, TAP = (ir.Local(name, ir.INT, varies=True) for name in ("d", "i", "p"))
 """In expressions of an axis: its number, the output's coordinate along it, and that of a tap."""
@@ -140,10 +140,10 @@ class _Reader:
                 fold: ir.Local(name, ir.FLOAT, varies=True) for fold, name in names.items()
             }
         else:
-            first, last, takes, weight = self._axis(load.coordinate, "list", None), None, None, None
+            first, last, takes, weight = self._axis(load.coordinate), None, None, None
             totals, new = {}, {load: element}
         made = ir.substitute(value, new)
-        if any(part == AT or isinstance(part, ir.Load | ir.Entry) for part in ir.walk(made)):
+        if any(part == ir.AT or isinstance(part, ir.Load | ir.Entry) for part in ir.walk(made)):
             raise Unfit
         taps = Taps(first, last, takes, weight, self._of_result, self._of_tap)
         return Way(when, taps, element, totals, made)
@@ -153,68 +153,58 @@ class _Reader:
     ) -> tuple[tuple[ir.Expr, ir.Expr, ir.Expr | None, ir.Expr | None], ir.Expr | None]:
         """The first and last taps of a sum, which of them contribute, their weights, and the weighted
         term."""
-        match fold:
-            case ir.Fold("sum", (ir.Each(ir.Local(type=ir.INTS) as tap, ir.Reduce() as first, last),)) if (
-                load.coordinate == tap and fold.type == ir.FLOAT
-            ):
-                pass
-            case _:
-                raise Unfit
-        factors = factors_of(fold.body)
+        found = fit("sum(body for tap in ndindex(first, last) if takes)", fold)
+        tap = found.tap
+        if load.coordinate != tap or fold.type != ir.FLOAT:
+            raise Unfit
+        factors = factors_of(found.body)
         weights = [one for one in factors if isinstance(one, ir.Reduce) and one.kind == "product"]
         others = [one for one in factors if one not in weights]
         if len(weights) > 1 or len(others) > 1:
             raise Unfit
         term = ir.substitute(others[0], {load: element}) if others else None
         parts = () if term is None else ir.walk(term)
-        if any(part in (AT, tap) or isinstance(part, ir.Entry) for part in parts):
+        if any(part in (ir.AT, tap) or isinstance(part, ir.Entry) for part in parts):
             raise Unfit
-        takes = None if fold.condition is None else self._axis(fold.condition, "all", tap)
-        weight = self._axis(weights[0], "product", tap) if weights else None
-        return (self._axis(first, "list", None), self._axis(last, "list", None), takes, weight), term
+        takes = None if found.takes is None else self._axis(found.takes, "all({})", tap)
+        weight = self._axis(weights[0], "product({})", tap) if weights else None
+        return (self._axis(found.first), self._axis(found.last), takes, weight), term
 
-    def _axis(self, node: ir.Expr, kind: str, tap: ir.Local | None) -> ir.Expr:
+    def _axis(self, node: ir.Expr, form: str = "[{}]", tap: ir.Local | None = None) -> ir.Expr:
         """The entry of a list, a product or a test for one dimension, as an expression of an axis."""
-        match node:
-            case ir.Reduce(loop=ir.Loop(variable, ir.Number(value=0), rank, None), body=body) if (
-                node.kind == kind and is_known(rank)
-            ):
-                pass
-            case _:
-                raise Unfit
-        self.ranks.add(rank)
-        new: dict[ir.Expr, ir.Expr] = {ir.Index(AT, variable): RESULT, variable: DIMENSION}
+        found = fit(form.format("body for d in range(rank)"), node)
+        if not isinstance(node, ir.Reduce) or not is_known(found.rank):
+            raise Unfit
+        self.ranks.add(found.rank)
+        new: dict[ir.Expr, ir.Expr] = {ir.Index(ir.AT, found.d): RESULT, found.d: DIMENSION}
         if tap is not None:
-            new[ir.Index(tap, variable)] = TAP
-        body = ir.substitute(body, new)
+            new[ir.Index(tap, found.d)] = TAP
+        body = ir.substitute(found.body, new)
         entries: dict[ir.Expr, ir.Expr] = {
             part: self._entry(part) for part in ir.walk(body) if isinstance(part, ir.Entry)
         }
         body = ir.substitute(body, entries)
-        if any(part in (AT, tap) or isinstance(part, ir.Load | ir.Fold) for part in ir.walk(body)):
+        if any(part in (ir.AT, tap) or isinstance(part, ir.Load | ir.Fold) for part in ir.walk(body)):
             raise Unfit
         return body
 
     def _entry(self, entry: ir.Entry) -> ir.Local:
         """The local that stands for an entry of an intermediate tensor, whose value is recorded."""
         tensor = self._tensors[entry.tensor]
-        match entry.coordinate, tensor.sizes:
-            case ir.ListOf((ir.Local() as d, ir.Local() as index)), ir.ListOf((_, size)) if (
-                d == DIMENSION and index in (RESULT, TAP)
-            ):
-                pass
-            case _:
-                raise Unfit
+        index = fit("[d, index]", entry.coordinate, d=DIMENSION).index
+        size = fit("[dims, size]", tensor.sizes).size
+        if index not in (RESULT, TAP):
+            raise Unfit
         value = written(tensor.value, {})
-        axis = ir.substitute(value, {ir.Index(AT, ZERO): DIMENSION, ir.Index(AT, ONE): index})
+        axis = ir.substitute(value, {ir.at(0): DIMENSION, ir.at(1): index})
         is_plain = not any(
-            part == AT or isinstance(part, ir.Load | ir.Entry | ir.Fold) for part in ir.walk(axis)
+            part == ir.AT or isinstance(part, ir.Load | ir.Entry | ir.Fold) for part in ir.walk(axis)
         )
         if not is_plain or tensor.type != ir.FLOAT:
             raise Unfit
-        last = ir.Binary("-", size, ONE, ir.INT)
-        held = ir.Call("clamp", (index, ZERO, last), ir.INT)  # as reads of intermediate tensors are
+        last = ir.Binary("-", size, ir.ONE, ir.INT)
+        held = ir.Call("clamp", (index, ir.ZERO, last), ir.INT)  # as reads of intermediate tensors are
         known, suffix = (self._of_tap, "OfTap") if index == TAP else (self._of_result, "OfResult")
         name = ir.Local(f"{tensor.name[0].lower()}{tensor.name[1:]}{suffix}", ir.FLOAT, varies=True)
-        known[name] = ir.substitute(value, {ir.Index(AT, ZERO): DIMENSION, ir.Index(AT, ONE): held})
+        known[name] = ir.substitute(value, {ir.at(0): DIMENSION, ir.at(1): held})
         return name

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 from dmlgen.expr import ir
+from dmlgen.schedules.pattern import match
 
-ZERO, ONE, AT = ir.Number(0, ir.INT), ir.Number(1, ir.INT), ir.Local("at", ir.INTS)
 _SINGLE = ir.Local("d", ir.INT)  # the dimension that `replace` names
 
 
@@ -26,29 +26,21 @@ class _ByAxis(NamedTuple):
 
 
 def _by_axis(node: ir.Expr) -> _ByAxis | None:
-    match node:
-        case ir.Reduce(
-            "list",
-            ir.Loop(d, ir.Number(value=0), ir.Field(name="DimensionCount"), None),
-            ir.Conditional(test=test, then=then, otherwise=otherwise),
-        ):
-            axes = _axes(test, d)
-            return None if axes is None else _ByAxis(axes, d, then, otherwise)
-        case ir.Call(function="replace", arguments=(list_, axis, entry)):
-            return _ByAxis(ir.ListOf((axis,)), _SINGLE, entry, ir.Index(list_, _SINGLE))
+    if found := match("[along if test else other for d in range(Whole.DimensionCount)]", node):
+        axes = _axes(found.test, found.d)
+        return None if axes is None else _ByAxis(axes, found.d, found.along, found.other)
+    if found := match("replace(list_, axis, entry)", node):
+        return _ByAxis(ir.ListOf((found.axis,)), _SINGLE, found.entry, ir.Index(found.list_, _SINGLE))
     return None
 
 
 def _axes(test: ir.Expr, d: ir.Local) -> ir.Expr | None:
     """The list of dimensions for which a test of `d` holds."""
-    match test:
-        case ir.Reduce("any", ir.Loop(i, ir.Number(value=0), ir.Call("len", (axes,)), None), equal):
-            entry = ir.Index(axes, i)
-            found = equal in (ir.Compare("==", entry, d), ir.Compare("==", d, entry))
-            return axes if found and isinstance(axes, ir.Member) else None
-        case ir.Compare(op="==", left=left, right=right) if d in (left, right):
-            axis = right if left == d else left
-            return None if any(isinstance(part, ir.Local) for part in ir.walk(axis)) else ir.ListOf((axis,))
+    if found := match("any(axes[i] == d for i in range(len(axes)))", test, d=d):
+        return found.axes if isinstance(found.axes, ir.Member) else None
+    if found := match("axis == d", test, d=d):
+        is_local = any(isinstance(part, ir.Local) for part in ir.walk(found.axis))
+        return None if is_local else ir.ListOf((found.axis,))
     return None
 
 
@@ -65,24 +57,24 @@ class Sets:
     def is_extent(self, node: ir.Expr) -> bool:
         """Whether these are the sizes of a set: 1 in dimensions that are not axes."""
         found = _by_axis(node)
-        return found is not None and found == (self.axes, d := found.dimension, self.size(d), ONE)
+        return found is not None and found == (self.axes, d := found.dimension, self.size(d), ir.ONE)
 
     def is_kept(self, node: ir.Expr) -> bool:
         """Whether these are the sizes of a tensor with one entry per set."""
         found = _by_axis(node)
-        return found is not None and found == (self.axes, d := found.dimension, ONE, self.size(d))
+        return found is not None and found == (self.axes, d := found.dimension, ir.ONE, self.size(d))
 
     def is_here(self, node: ir.Expr) -> bool:
         """Whether this is the coordinate, in such a tensor, for the set of the element at `at`."""
         found = _by_axis(node)
-        return found is not None and found == (self.axes, d := found.dimension, ZERO, ir.Index(AT, d))
+        return found is not None and found == (self.axes, d := found.dimension, ir.ZERO, ir.Index(ir.AT, d))
 
     def is_own(self, node: ir.Expr) -> bool:
         """Whether this is the coordinate, within its set, of the element at `at`."""
         found = _by_axis(node)
-        if isinstance(self.axes, ir.ListOf) and node == ir.Index(AT, *self.axes.items):
+        if isinstance(self.axes, ir.ListOf) and node == ir.Index(ir.AT, *self.axes.items):
             return True
-        return found is not None and found == (self.axes, d := found.dimension, ir.Index(AT, d), ZERO)
+        return found is not None and found == (self.axes, d := found.dimension, ir.Index(ir.AT, d), ir.ZERO)
 
     def is_over(self, node: ir.Expr, variable: ir.Local, backward: bool) -> bool:
         """Whether this is the coordinate of the current element of a loop over the set at `at`.
@@ -97,32 +89,25 @@ class Sets:
         if isinstance(self.axes, ir.ListOf) and variable.type == ir.INT:
             size, entry = self.size(*self.axes.items), variable
         along = _from_end(size, entry) if backward else entry
-        return found == (self.axes, d, along, ir.Index(AT, d))
+        return found == (self.axes, d, along, ir.Index(ir.AT, d))
 
     def turned(self, node: ir.Expr) -> ir.Expr | None:
         """The mirrored coordinate in a set: as far from its first element as this one is from the last."""
-        match node:
-            case ir.Reduce(
-                "list", loop, ir.Binary(left=ir.Binary(left=size), right=ir.Index(entry, d)) as body
-            ):
-                listed = ir.Reduce("list", loop, size, ir.INTS)
-                same = d == loop.variable and body == _from_end(size, ir.Index(entry, d))
-                return entry if same and self.is_extent(listed) else None
-            case ir.Binary(left=ir.Binary(left=size), right=entry):
-                return entry if self == _along(size) and node == _from_end(size, entry) else None
-        return None
+        if found := match("[size - 1 - entry[d] for d in range(rank)]", node):
+            listed = ir.Reduce("list", ir.Loop(found.d, ir.ZERO, found.rank, None), found.size, ir.INTS)
+            return found.entry if self.is_extent(listed) else None
+        found = match("size - 1 - entry", node)
+        return found.entry if found and self == _along(found.size) else None
 
 
 def _from_end(size: ir.Expr, entry: ir.Expr) -> ir.Expr:
-    return ir.Binary("-", ir.Binary("-", size, ONE, ir.INT), entry, ir.INT)
+    return ir.Binary("-", ir.Binary("-", size, ir.ONE, ir.INT), entry, ir.INT)
 
 
 def _along(size: ir.Expr) -> Sets | None:
     """The sets along one axis, given the size of that dimension."""
-    match size:
-        case ir.Index(ir.Field(ir.Tensor(name=tensor, index=None), "Sizes"), axis):
-            return Sets(tensor, ir.ListOf((axis,)))
-    return None
+    found = match("Whole.Sizes[axis]", size)
+    return Sets(found.Whole.name, ir.ListOf((found.axis,))) if found and not found.Whole.index else None
 
 
 def sets_of(fold: ir.Fold) -> Sets | None:

@@ -9,17 +9,17 @@ element at all, and of how many taps lie in a box.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import is_known
 from dmlgen.registry import OutputDefinitions
+from dmlgen.schedules.access import axes_of, numbers, sum_at
 from dmlgen.schedules.cases import TooLarge, spelled, written
 from dmlgen.schedules.described import Described
+from dmlgen.schedules.pattern import fit, match
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sets import AT, ONE, ZERO
-from dmlgen.schedules.windows import axes_of, numbers, sum_at
 
 COUNTED = ir.Local("counted", ir.INT, varies=True)
 CHOSEN = ir.Local("chosen", ir.INTS, varies=True)
@@ -90,10 +90,12 @@ class _Reader:
         fold = written(totals[0], {})  # numbers variables as if it stood alone
         assert isinstance(fold, ir.Fold)
         w, sizes = _window(fold)
-        folded, less = _split(fold.body)
-        load, head, place = self._read(fold, folded)
-        rest = () if less is None else tuple(ir.walk(ir.substitute(less, {ir.Index(AT, ONE): ZERO})))
-        if any(part in (w, AT, load.tensor) for part in rest):
+        difference = match("XTensor[element] - less", fold.body) if fold.type == ir.INT else None
+        less = difference.less if difference else None
+        folded = fold.body.left if difference and isinstance(fold.body, ir.Binary) else fold.body
+        load, head, place = self._read(fold, folded, w)
+        rest = () if less is None else tuple(ir.walk(ir.substitute(less, {ir.at(1): ir.ZERO})))
+        if any(part in (w, ir.AT, load.tensor) for part in rest):
             raise Unfit
         counted: Frame | None = None
         new: dict[ir.Expr, ir.Expr] = {}
@@ -105,7 +107,7 @@ class _Reader:
                     new[one] = CHOSEN
                 case ir.Fold(kind="any", loops=fold.loops, condition=None, body=fold.condition):
                     new[one] = IS_ANY
-                case ir.Fold("sum", fold.loops, condition, body) if body == ONE and counted is None:
+                case ir.Fold("sum", fold.loops, condition, body) if body == ir.ONE and counted is None:
                     counted, new[one] = _box(condition, w), COUNTED
                 case _:
                     raise Unfit
@@ -115,7 +117,7 @@ class _Reader:
         element = ir.Local("element", load.type, varies=True)
         return Sliding(
             tensor=load.tensor.name,
-            places=numbers(ZERO, head),
+            places=numbers(ir.ZERO, head),
             sizes=sizes,
             axes=axes_of(place),
             window=_frame(place, ir.Slice(ir.Field(load.tensor, "Sizes", ir.INTS), head, None), w),
@@ -127,27 +129,20 @@ class _Reader:
             values=values,
         )
 
-    def _read(self, fold: ir.Fold, body: ir.Expr) -> tuple[ir.Load, ir.Expr, ir.Expr]:
+    def _read(self, fold: ir.Fold, body: ir.Expr, w: ir.Local) -> tuple[ir.Load, ir.Expr, ir.Expr]:
         """The only element that a term, `body`, reads in each iteration of a fold, the number of dimensions
         before the window's, and the place in the window's."""
-        w, _ = _window(fold)
-        match _loads(body), fold.condition:
-            case [
-                ir.Load(
-                    tensor=ir.Tensor(name=name, index=None) as tensor,
-                    coordinate=ir.Binary("+", ir.Slice(sequence, None, head), place, ir.INTS),
-                ) as load
-            ], ir.Call("in_bounds", (tested, ir.Slice(ir.Field(of, "Sizes"), behind, None))) if (
-                sequence,
-                tested,
-                of,
-                behind,
-            ) == (AT, place, tensor, head):
-                rest = ir.substitute(body, {load: ZERO})
-                free = any(part in (w, AT) for part in ir.walk(rest))
-                if head is not None and is_known(head) and not free and self._described.is_certain(name):
-                    return load, head, place
-        raise Unfit
+        loads = _loads(body)
+        if len(loads) != 1:
+            raise Unfit
+        (load,) = loads
+        found = fit("XTensor[at[:head] + place]", load)
+        fit("in_bounds(place, XTensor.Sizes[head:])", fold.condition, **vars(found))
+        rest = ir.substitute(body, {load: ir.ZERO})
+        is_certain = load.tensor.index is None and self._described.is_certain(load.tensor.name)
+        if not is_certain or not is_known(found.head) or any(part in (w, ir.AT) for part in ir.walk(rest)):
+            raise Unfit
+        return load, found.head, found.place
 
 
 def _window(fold: ir.Fold) -> tuple[ir.Local, ir.Expr]:
@@ -163,22 +158,14 @@ def _window(fold: ir.Fold) -> tuple[ir.Local, ir.Expr]:
 
 def _box(condition: ir.Expr | None, w: ir.Local) -> Frame:
     """The box that a condition restricts taps to; it may depend on the description."""
-    match condition:
-        case ir.Conditional(test, then, otherwise) if is_known(test):
-            a, b = _box(then, w), _box(otherwise, w)
-
-            def either(one: ir.Expr, other: ir.Expr) -> ir.Expr:
-                return ir.Conditional(test, one, other)
-
-            return Frame(
-                either(a.first, b.first),
-                either(a.steps, b.steps),
-                either(a.taps, b.taps),
-                either(a.limits, b.limits),
-            )
-        case ir.Call("in_bounds", (place, limits)) if is_known(limits):
-            return _frame(place, limits, w)
-    raise Unfit
+    if (either := match("then if test else otherwise", condition)) and is_known(either.test):
+        a, b = _box(either.then, w), _box(either.otherwise, w)
+        pairs = ((getattr(a, one.name), getattr(b, one.name)) for one in fields(Frame))
+        return Frame(*(ir.Conditional(either.test, *pair) for pair in pairs))
+    box = fit("in_bounds(place, limits)", condition)
+    if not is_known(box.limits):
+        raise Unfit
+    return _frame(box.place, box.limits, w)
 
 
 def _frame(place: ir.Expr, limits: ir.Expr, w: ir.Local) -> Frame:
@@ -187,14 +174,6 @@ def _frame(place: ir.Expr, limits: ir.Expr, w: ir.Local) -> Frame:
 
 def _folds(node: ir.Expr) -> Iterator[ir.Fold]:
     return (part for part in ir.walk(node) if isinstance(part, ir.Fold) and not part.unrolled)
-
-
-def _split(body: ir.Expr) -> tuple[ir.Expr, ir.Expr | None]:
-    """A term, and what is subtracted from the element that it consists of, if anything."""
-    match body:
-        case ir.Binary("-", ir.Load() as load, less, ir.INT):
-            return load, less
-    return body, None
 
 
 def _loads(node: ir.Expr) -> list[ir.Load]:
@@ -206,6 +185,6 @@ def _plain(node: ir.Expr) -> ir.Expr:
     new: dict[ir.Expr, ir.Expr] = {}
     for part in ir.walk(node):
         match part:
-            case ir.Index(ir.Slice(sequence, ir.Number() as lower, None), index) if sequence == AT:
+            case ir.Index(ir.Slice(sequence, ir.Number() as lower, None), index) if sequence == ir.AT:
                 new[part] = ir.Index(sequence, ir.Binary("+", index, lower, ir.INT))
     return ir.substitute(node, new)

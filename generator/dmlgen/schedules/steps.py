@@ -8,7 +8,6 @@ from dmlgen.expr import ir
 from dmlgen.expr.defined import walk_through
 from dmlgen.registry import Intermediate
 from dmlgen.schedules.keyed import keyed
-from dmlgen.schedules.sets import AT
 
 
 def in_step(tensors: Iterable[Intermediate], alone: Collection[str] = ()) -> list[list[Intermediate]]:
@@ -34,7 +33,7 @@ def _goes_with(tensor: Intermediate, others: list[Intermediate]) -> bool:
     )
     names = {one.name for one in others}
     return alike and all(
-        part.coordinate == AT or (tensor.along and _is_earlier(part.coordinate))
+        part.coordinate == ir.AT or (tensor.along and _is_earlier(part.coordinate))
         for part in walk_through(tensor.value)
         if isinstance(part, ir.Entry) and part.tensor in names
     )

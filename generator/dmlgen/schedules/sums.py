@@ -20,10 +20,10 @@ from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import factors_of, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions
+from dmlgen.schedules.access import dimensions, entries
 from dmlgen.schedules.cases import Choice, TooLarge, rebuilt, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sets import AT, ZERO
 from dmlgen.schedules.steps import in_step
 
 Read: TypeAlias = ir.Load | ir.Entry
@@ -69,6 +69,11 @@ class Sums(FastForm):
     definition's (`schedules`)."""
 
     passes: tuple[SharedSums, ...]
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """The weights of each intermediate tensor."""
+        return {name: one.weights for one in self.passes for name, _ in one.values}
 
 
 def recognize(defines: OutputDefinitions, described: Described) -> Sums | None:
@@ -131,7 +136,7 @@ class _Reader:
         self._step, self._choice, self._described = step, case.choice, described
         self._sizes = {one.name: one.sizes for one in case.tensors}
         self._values = {one.name: one.value for one in defines.tensors}
-        self._rank = len(_items(step[0].sizes))
+        self._rank = len(entries(step[0].sizes))
 
     def sums(self) -> SharedSums:
         first = self._step[0]
@@ -159,6 +164,11 @@ class _Reader:
         of_weights = _dimensions(load for _, load in products)
         steps = {0} if first.along else set()
         before = _ReadBefore(one.name for one in self._step)
+
+        def is_by_row(value: ir.Expr) -> bool:
+            used = dimensions(walk_through(value))
+            return used is not None and not used & (of_factors - of_weights)
+
         return SharedSums(
             when=ir.Number(True, ir.BOOL),
             values=tuple((name, before.used(value, first.along)) for name, value in values),
@@ -167,13 +177,13 @@ class _Reader:
             weights=weights.pop(),
             factors=factors,
             sums=tuple(
-                Sum(name, factors.index(factor), _items(load.coordinate)[:-1])
+                Sum(name, factors.index(factor), entries(load.coordinate)[:-1])
                 for name, (factor, load) in zip(names, products, strict=True)
             ),
             rows=tuple(sorted(of_weights - of_factors - steps)),
             columns=tuple(sorted(of_factors - of_weights - steps)),
             rank=self._rank,
-            is_by_row=all(_ignores(value, of_factors - of_weights) for _, value in before.found),
+            is_by_row=all(map(is_by_row, (value for _, value in before.found))),
         )
 
     def _made(self, name: str, totals: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
@@ -217,16 +227,16 @@ class _Reader:
                 pass
             case _:
                 raise Unfit
-        *head, number = _items(read.coordinate)
+        *head, number = entries(read.coordinate)
         inner = [part for item in head for part in ir.walk(item)]
         if number != k or k in inner or any(isinstance(part, ir.Load | ir.Entry | ir.Fold) for part in inner):
             raise Unfit
         return replace(read, coordinate=ir.ListOf((*head, number)))
 
     def _last_size(self, read: Read) -> ir.Expr:
-        dimension = len(_items(read.coordinate)) - 1
+        dimension = len(entries(read.coordinate)) - 1
         if isinstance(read, ir.Entry):
-            return _items(self._sizes[read.tensor])[dimension]
+            return entries(self._sizes[read.tensor])[dimension]
         return ir.Index(ir.Field(read.tensor, "Sizes", ir.INTS), ir.Number(dimension, ir.INT))
 
 
@@ -238,7 +248,7 @@ class _ReadBefore:
         """`written` are the tensors that a thread writes one after another."""
         names = tuple(written)
         self._written: dict[ir.Expr, ir.Expr] = {
-            ir.Entry(name, AT, ir.FLOAT): ir.Local(name, ir.FLOAT, varies=True) for name in names
+            ir.Entry(name, ir.AT, ir.FLOAT): ir.Local(name, ir.FLOAT, varies=True) for name in names
         }
         self._read: dict[ir.Expr, ir.Local] = {}
 
@@ -263,7 +273,7 @@ class _ReadBefore:
         """Whether a value consists of reads and contains no sum."""
         parts = list(walk_through(node))
         calls = [one.function for one in parts if isinstance(one, ir.Apply)]
-        given = {AT}.union(parameter for function in calls for parameter in function.parameters)
+        given = {ir.AT}.union(parameter for function in calls for parameter in function.parameters)
         return any(isinstance(one, ir.Load | ir.Entry) for one in parts) and not any(
             one in self._written or (isinstance(one, ir.Local) and one.varies and one not in given)
             for one in parts
@@ -274,7 +284,7 @@ def _later(tensor: Intermediate) -> ir.Expr:
     """The value without that of a recurrence's first step."""
     if not tensor.along:
         return tensor.value
-    is_first = ir.Compare("==", ir.Index(AT, ZERO), ZERO)
+    is_first = ir.Compare("==", ir.Index(ir.AT, ir.ZERO), ir.ZERO)
     match tensor.value:
         case ir.Conditional(test, begin, otherwise) if not _folds(begin):
             if is_first in (test.operands if isinstance(test, ir.Logic) and test.op == "or" else (test,)):
@@ -309,35 +319,9 @@ def _opened(node: ir.Expr, choice: Choice) -> ir.Expr:
     return rebuilt(node, lambda part: _opened(part, choice))
 
 
-def _items(coordinate: ir.Expr) -> tuple[ir.Expr, ...]:
-    """The entries of a list one by one."""
-    match coordinate:
-        case ir.ListOf(items):
-            return items
-        case ir.Binary("+", left, right, ir.INTS):
-            return _items(left) + _items(right)
-        case ir.Slice(sequence=sequence, lower=None, upper=ir.Number(value=int(upper))) if sequence == AT:
-            return tuple(ir.Index(AT, ir.Number(number, ir.INT)) for number in range(upper))
-    raise Unfit
-
-
 def _dimensions(reads: Iterable[Read]) -> set[int]:
     """The entries of `at` that coordinates depend on."""
-    return _entries(part for read in reads for part in ir.walk(read.coordinate))
-
-
-def _entries(every: Iterable[ir.Expr]) -> set[int]:
-    """The entries of `at` among the parts of expressions, which must not use it in any other way."""
-    parts = list(every)
-    entries = [part.index for part in parts if isinstance(part, ir.Index) and part.sequence == AT]
-    found = {entry.value for entry in entries if isinstance(entry, ir.Number)}
-    if parts.count(AT) != len(entries) or not all(isinstance(entry, ir.Number) for entry in entries):
+    found = dimensions(part for read in reads for part in ir.walk(read.coordinate))
+    if found is None:
         raise Unfit
-    return {int(number) for number in found}
-
-
-def _ignores(value: ir.Expr, dimensions: set[int]) -> bool:
-    """Whether a value is the same at all coordinates along these dimensions."""
-    with suppress(Unfit):
-        return not _entries(walk_through(value)) & dimensions
-    return False
+    return found

@@ -13,8 +13,8 @@ from dmlgen.expr import ir
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.described import Described
+from dmlgen.schedules.pattern import match
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sets import AT, ONE
 
 TAKEN = ir.Local("taken", ir.INTS, varies=True)
 """The coordinate of an element that counts."""
@@ -60,7 +60,7 @@ def recognize(defines: OutputDefinitions, described: Described) -> Totals | None
             totals.append(total)
             new[fold] = ir.Local(total.name, ir.FLOAT, varies=True)
         made = ir.substitute(value, new)
-        if any(isinstance(part, ir.Entry | ir.Load) or part == AT for part in ir.walk(made)):
+        if any(isinstance(part, ir.Entry | ir.Load) or part == ir.AT for part in ir.walk(made)):
             return None
         tensor = name
         values[one.name] = made
@@ -71,26 +71,19 @@ def recognize(defines: OutputDefinitions, described: Described) -> Totals | None
 
 def _value(tensor: Intermediate) -> ir.Expr:
     """The value of a tensor of one float, written out; of any other, nothing that matters here."""
-    is_one = written(tensor.sizes, {}) == ir.ListOf((ONE,))
+    is_one = written(tensor.sizes, {}) == ir.ListOf((ir.ONE,))
     if tensor.type != ir.FLOAT or not is_one or tensor.along:
-        return ONE
+        return ir.ONE
     return written(tensor.value, {})
 
 
 def _whole(fold: ir.Fold) -> str:
     """The tensor whose elements all count, or ""."""
-    match fold:
-        case ir.Fold(
-            kind="min" | "max",
-            loops=(
-                ir.Each(ir.Local(type=ir.INTS), None, ir.Field(ir.Tensor(name=name, index=None), "Sizes")),
-            ),
-            condition=None,
-            body=body,
-            type=ir.FLOAT,
-        ) if not any(isinstance(part, ir.Entry | ir.Fold) or part == AT for part in ir.walk(body)):
-            return name
-    return ""
+    found = match(f"{fold.kind}(term for p in ndindex(Whole.Sizes))", fold)
+    if found is None or fold.kind not in ("min", "max") or fold.type != ir.FLOAT or found.Whole.index:
+        return ""
+    is_plain = not any(isinstance(part, ir.Entry | ir.Fold) or part == ir.AT for part in ir.walk(found.term))
+    return str(found.Whole.name) if is_plain else ""
 
 
 def _term(fold: ir.Fold) -> ir.Expr:

@@ -12,9 +12,9 @@ from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import asks_presence, is_known
 from dmlgen.registry import Intermediate
+from dmlgen.schedules.access import entries, is_sum, raveled, term
 from dmlgen.schedules.cases import TooLarge, written
-from dmlgen.schedules.sets import AT, ONE, ZERO
-from dmlgen.schedules.windows import is_sum
+from dmlgen.schedules.pattern import fit, match
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class View:
     def place(self, entry: int | None) -> ir.Expr:
         """Its coordinate, followed by the numbers, at the first entry of all; or the increment of these for
         each unit of an entry of `at`."""
-        numbers = tuple(_term(one, entry) for one in self.numbers)
+        numbers = tuple(term(one, entry) for one in self.numbers)
         found = _each(self.element, lambda load: _terms(load.coordinate, entry))
         return self._simplified(ir.Binary("+", found, ir.ListOf(numbers), ir.INTS) if numbers else found)
 
@@ -89,14 +89,15 @@ def view_in(output: str, value: ir.Expr, target: str) -> View | None:
     Each coordinate there is one of the output's, or a part of one that is split in a box (`unflat`).
     """
     try:
-        match written(value, {}):
-            case ir.Entry(tensor=name, coordinate=ir.ListOf(items)) if name == target:
-                return _turned([_source(item) for item in items], output)
-            case ir.Entry(tensor=name, coordinate=ir.Call("align", (_, ir.Number(int(rank)), _)) as at) if (
-                name == target
-            ):
-                items = tuple(ir.Index(at, ir.Number(place, ir.INT)) for place in range(rank))
-                return _turned([_source(item) for item in items], output)
+        found = match("Whole[place]", written(value, {}), Whole=ir.Tensor(target))
+        if found is None:
+            return None
+        aligned = match("align(list_, rank, fill)", found.place)
+        if aligned is None:
+            return _turned([_source(item) for item in entries(found.place)], output)
+        if isinstance(aligned.rank, ir.Number):
+            places = (ir.Number(place, ir.INT) for place in range(int(aligned.rank.value)))
+            return _turned([_source(ir.Index(found.place, place)) for place in places], output)
     except (TooLarge, Unfit):
         pass
     return None
@@ -113,7 +114,7 @@ class _Source(NamedTuple):
 
 def _turned(sources: Sequence[_Source], output: str) -> View:
     """The place in an output of the entry whose coordinate comes from these sources."""
-    entries = {one: _entry(place) for place, one in enumerate(sources)}
+    entries = {one: ir.at(place) for place, one in enumerate(sources)}
     boxes = {one.dimension: one.box for one in sources}
     numbers, limits, place = list[ir.Expr](), list[ir.Expr](), list[ir.Expr]()
     for dimension, box in sorted(boxes.items()):
@@ -123,28 +124,23 @@ def _turned(sources: Sequence[_Source], output: str) -> View:
         parts = [entries[one] for one in own]
         numbers += parts if box else []
         limits += box
-        place.append(_flat(parts, box))
+        place.append(raveled(parts, box))
     if sum(len(box) or 1 for box in boxes.values()) != len(sources):
         raise Unfit
     rank = ir.Field(ir.Tensor(output), "DimensionCount", ir.INT)
-    aligned = ir.Call("align", (ir.ListOf(tuple(place)), rank, ZERO), ir.INTS)
+    aligned = ir.Call("align", (ir.ListOf(tuple(place)), rank, ir.ZERO), ir.INTS)
     return View((), tuple(numbers), tuple(limits), ir.Load(ir.Tensor(output), aligned, ir.FLOAT))
 
 
 def _source(node: ir.Expr) -> _Source:
-    whole, box, part = node, tuple[ir.Expr, ...](), 0
-    match node:
-        case ir.Index(ir.Call("unravel_index", (inner, ir.ListOf(sizes))), ir.Number(int(number))):
-            whole, box, part = inner, sizes, number
-    match whole:
-        case ir.Index(
-            ir.Call("align", (list_, ir.Number(), ir.Number(value=0))) as at, ir.Number(int(number))
-        ):
-            if list_ == AT:
-                return _Source(at, number, box, part)
-        case ir.Index(at, ir.Number(int(number))) if at == AT:
-            return _Source(at, number, box, part)
-    raise Unfit
+    split = match("unravel_index(whole, box)[part]", node)
+    found = fit("list_[dimension]", split.whole if split else node)
+    box = entries(split.box) if split else ()
+    numbers = (found.dimension, split.part if split else ir.ZERO)
+    aligned = None if found.list_ == ir.AT else fit("align(at, rank, 0)", found.list_)
+    if not all(isinstance(one, ir.Number) for one in (*numbers, *([aligned.rank] if aligned else []))):
+        raise Unfit
+    return _Source(found.list_, int(numbers[0].value), box, int(numbers[1].value))
 
 
 def _view(node: ir.Expr) -> View:
@@ -188,14 +184,14 @@ def _view(node: ir.Expr) -> View:
 
 def _spelt_out(node: ir.Expr, rank: int) -> ir.Expr:
     """The same with the `rank` entries of `at` spelled out, where all of it is aligned."""
-    entries = ir.ListOf(tuple(map(_entry, range(rank))))
+    entries = ir.ListOf(tuple(map(ir.at, range(rank))))
     whole = (part for part in ir.walk(node) if isinstance(part, ir.Call) and part.function == "align")
     return ir.substitute(
         node,
         {
             one: replace(one, arguments=(entries, *one.arguments[1:]))
             for one in whole
-            if one.arguments[0] == AT
+            if one.arguments[0] == ir.AT
         },
     )
 
@@ -251,59 +247,21 @@ def _sum(node: ir.Expr) -> ir.Expr:
     """A number, which must be a linear function of the entries of `at`, each named by a literal."""
     match node:
         case ir.Call("ravel_index", (ir.ListOf(items), ir.ListOf(box))):
-            node = _flat(items, box)
-    entries = (part for part in ir.walk(node) if isinstance(part, ir.Index) and part.sequence == AT)
-    if not is_sum(node, AT) or not all(isinstance(entry.index, ir.Number) for entry in entries):
+            node = raveled(items, box)
+    entries = (part for part in ir.walk(node) if isinstance(part, ir.Index) and part.sequence == ir.AT)
+    if not is_sum(node, ir.AT) or not all(isinstance(entry.index, ir.Number) for entry in entries):
         raise Unfit
     return node
-
-
-def _flat(items: Sequence[ir.Expr], box: Sequence[ir.Expr]) -> ir.Expr:
-    """The row-major index of a coordinate in a box, as a sum."""
-    number = items[0]
-    for item, size in zip(items[1:], box[1:], strict=True):
-        number = ir.Binary("+", ir.Binary("*", number, size, ir.INT), item, ir.INT)
-    return number
 
 
 def _terms(coordinate: ir.Expr, entry: int | None) -> ir.Expr:
     """The coefficients of its sums, in a coordinate that may be aligned."""
     match coordinate:
         case ir.Call("align", (list_, length, fill)):
-            return ir.Call("align", (_terms(list_, entry), length, _term(fill, entry)), ir.INTS)
+            return ir.Call("align", (_terms(list_, entry), length, term(fill, entry)), ir.INTS)
         case ir.ListOf(items):
-            return ir.ListOf(tuple(_term(item, entry) for item in items))
+            return ir.ListOf(tuple(term(item, entry) for item in items))
     raise Unfit
-
-
-def _term(node: ir.Expr, entry: int | None) -> ir.Expr:
-    """The coefficient of an entry of `at` in a sum, or its constant if that is None."""
-    if is_known(node):
-        return node if entry is None else ZERO
-    match node:
-        case ir.Index(_, ir.Number(number)):
-            return ONE if number == entry else ZERO
-        case ir.Binary("*", left, right) if is_known(right):
-            return _simple("*", _term(left, entry), right)
-        case ir.Binary("*", left, right):
-            return _simple("*", left, _term(right, entry))
-        case ir.Binary(op, left, right):
-            return _simple(op, _term(left, entry), _term(right, entry))
-    raise Unfit
-
-
-def _simple(op: ir.ArithmeticOp | ir.BitOp, left: ir.Expr, right: ir.Expr) -> ir.Expr:
-    if op == "*" and ZERO in (left, right):
-        return ZERO
-    if (op == "*" and left == ONE) or (op == "+" and left == ZERO):
-        return right
-    if (op == "*" and right == ONE) or (op != "*" and right == ZERO):
-        return left
-    return ir.Binary(op, left, right, ir.INT)
-
-
-def _entry(place: int) -> ir.Expr:
-    return ir.Index(AT, ir.Number(place, ir.INT))
 
 
 def _each(element: ir.Expr, made: Callable[[ir.Load], ir.Expr]) -> ir.Expr:

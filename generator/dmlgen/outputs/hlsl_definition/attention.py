@@ -14,7 +14,6 @@ from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.registry import Operator
 from dmlgen.schedules.attention import Attention
-from dmlgen.schedules.sets import AT
 from dmlgen.schedules.views import View, view_before, view_in, view_of
 from dmlgen.sugar import conjunction
 
@@ -153,9 +152,12 @@ def _tests(counts: ir.Expr | None) -> tuple[ir.Expr, ...]:
 
 def _is_end(test: ir.Expr) -> TypeGuard[ir.Compare]:
     """Whether a test limits keys by a number that depends on the batch alone."""
-    if not isinstance(test, ir.Compare) or (test.op, test.left) != ("<", ir.Index(AT, ir.Number(3, ir.INT))):
+    if not isinstance(test, ir.Compare) or (test.op, test.left) != (
+        "<",
+        ir.at(3),
+    ):
         return False
-    of_batch: dict[ir.Expr, ir.Expr] = {ir.Index(AT, ir.Number(0, ir.INT)): ir.Number(0, ir.INT)}
+    of_batch: dict[ir.Expr, ir.Expr] = {ir.at(0): ir.ZERO}
     return not free_locals(ir.substitute(test.right, of_batch))
 
 

@@ -13,7 +13,6 @@ from typing import ClassVar
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.plans.params import Constant
-from dmlgen.schedules.sets import ONE, ZERO
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ class FormPasses(FormPass):
 
 def ones_where(tests: Iterable[ir.Expr]) -> ir.ListOf:
     """A list that has 1 for each test that holds, else 0."""
-    return ir.ListOf(tuple(ir.Conditional(test, ONE, ZERO) for test in tests))
+    return ir.ListOf(tuple(ir.Conditional(test, ir.ONE, ir.ZERO) for test in tests))
 
 
 def lists_of(*names: str) -> list[Constant]:

@@ -10,7 +10,6 @@ from dmlgen.expr.defined import entries_of, walk_through
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sets import AT
 
 
 def lowered(operator: Operator, forms: Sequence[FastForm]) -> Operator:
@@ -66,4 +65,4 @@ def _reads_directly(value: ir.Expr, name: str) -> bool:
 def _through(value: ir.Expr, name: str, whole: ir.Entry) -> ir.Expr:
     """A value with reads of a tensor replaced by reads of its source."""
     reads = [part for part in ir.walk(value) if isinstance(part, ir.Entry) and part.tensor == name]
-    return ir.substitute(value, {part: ir.substitute(whole, {AT: part.coordinate}) for part in reads})
+    return ir.substitute(value, {part: ir.substitute(whole, {ir.AT: part.coordinate}) for part in reads})

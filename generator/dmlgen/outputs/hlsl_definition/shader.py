@@ -31,7 +31,6 @@ from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules import forms_of
 from dmlgen.schedules.keyed import keyed
 from dmlgen.schedules.lanes import Lanes
-from dmlgen.schedules.sets import AT
 from dmlgen.schedules.steps import in_step
 from dmlgen.text import Text
 
@@ -302,8 +301,8 @@ def _one_by_one(operator: Operator, name: str, value: ir.Expr) -> tuple[str, ir.
             before = (ir.Each(number, None, index),)
             start = ir.Fold("sum", before, None, ir.Index(sizes, axis), ir.INT, unrolled=True)
             tensor = ir.Tensor(array, index)
-            moved = ir.Binary("-", ir.Index(AT, axis), start, ir.INT)
-            inner = ir.Call("replace", (AT, axis, moved), ir.INTS)
+            moved = ir.Binary("-", ir.Index(ir.AT, axis), start, ir.INT)
+            inner = ir.Call("replace", (ir.AT, axis, moved), ir.INTS)
             where = ir.Call("in_bounds", (inner, ir.Field(tensor, "Sizes", ir.INTS)), ir.BOOL)
             return array, where, ir.Load(tensor, inner, value.type)
     return (name if operator.member[name].count else ""), None, value

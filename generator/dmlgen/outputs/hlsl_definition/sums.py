@@ -199,4 +199,4 @@ def _pass(printer: ShaderPrinter, sums: SharedSums, number: int) -> SumsPass:
 
 def _begin(printer: ShaderPrinter, head: Sequence[ir.Expr]) -> str:
     """The coordinate of the first product's element."""
-    return printer.deciding(ir.ListOf((*head, ir.Number(0, ir.INT))))
+    return printer.deciding(ir.ListOf((*head, ir.ZERO)))

@@ -1,4 +1,4 @@
-"""Definitions of GELU: those of its form get a function of their own, similar ones do not."""
+"""GELU and softplus as definitions write them get functions of their own; similar values do not."""
 
 from __future__ import annotations
 
@@ -39,3 +39,25 @@ def test_what_is_gelu(weight: str, value: str, recognized: bool, tmp_path: Path)
     variant = Variant(tmp_path, "ACTIVATION_GELU", section)
     (shader,) = hlsl.render(variant.registry, Templates(TEMPLATES)).values()
     assert (b"Gelu(input)" in shader) == recognized
+
+
+@pytest.mark.parametrize(
+    ("value", "recognized"),
+    [
+        ("max(z, 0) + log1p(exp(-abs(z)))", True),
+        ("Alpha * (max(z, 0) + log1p(exp(-abs(z))))", True),
+        ("max(z, 0) - log1p(exp(-abs(z)))", False),
+        ("min(z, 0) + log1p(exp(-abs(z)))", False),
+        ("max(z, 1) + log1p(exp(-abs(z)))", False),
+        ("max(z, 0) + log(exp(-abs(z)))", False),
+        ("max(z, 0) + log1p(expm1(-abs(z)))", False),
+        ("max(z, 0) + log1p(exp(abs(z)))", False),
+        ("max(z, 0) + log1p(exp(-z))", False),
+        ("max(z, 0) + log1p(exp(-abs(2 * z)))", False),
+    ],
+)
+def test_what_is_softplus(value: str, recognized: bool, tmp_path: Path) -> None:
+    section = f'compute:\n  let:\n    z: "Beta * InputTensor[at]"\n  outputs:\n    OutputTensor: "{value}"\n'
+    variant = Variant(tmp_path, "ACTIVATION_PARAMETRIC_SOFTPLUS", section)
+    (shader,) = hlsl.render(variant.registry, Templates(TEMPLATES)).values()
+    assert (b"Softplus(z)" in shader) == recognized
