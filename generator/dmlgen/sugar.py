@@ -29,10 +29,10 @@ class Wording:
 
     position: Position
     message: Callable[[Loops], tuple[Part, ...]]
-    because: Callable[[Loops], tuple[Part, ...]]
-    hint: Callable[[Loops], Hint | None]
     general: Mapping[str, Message]
-    inputs: frozenset[str]
+    because: Callable[[Loops], tuple[Part, ...]] = lambda _: ()
+    hint: Callable[[Loops], Hint | None] = lambda _: None
+    inputs: frozenset[str] = frozenset()
     case: tuple[Part, ...] = ()
 
 

@@ -297,7 +297,8 @@ class _Definition(Parser):
         if is_made_of_bits(a) or is_made_of_bits(b):
             a, b = self.as_bits(a), self.as_bits(b)
         if "element" in (a.type.kind, b.type.kind):
-            a, b = self.as_elements(left, a, right, b)
+            type_ = a.type if a.type.kind == "element" else b.type
+            a, b = self.as_element(left, a, type_), self.as_element(right, b, type_)
         self.expect(right, b, a.type)
         return a, b
 
@@ -425,10 +426,32 @@ class _Definition(Parser):
             )
             raise self.fail(node, "expression-type", message)
         if "element" in kinds:
-            found = self.of_elements(node, name, arguments, depth)
-            if found is not None:
-                return found
+            return self.of_elements(node, name, arguments, values)
         return self.of_floats(node, name, arguments, values)
+
+    def of_elements(
+        self, node: ast.Call, name: str, arguments: list[ast.expr], values: list[ir.Expr]
+    ) -> ir.Expr:
+        """A call of a function of elements, of which there is one at least."""
+        function = ELEMENT_FUNCTIONS[name]
+        element = next(value.type for value in values if value.type.kind == "element")
+        if len(values) != len(function.arguments):
+            wanted = " and ".join(function.arguments)
+            raise self.fail(node, "expression-form", f"{name}() takes {wanted}")
+        results = {"element": element, "bool": ir.BOOL, "int": ir.INT}
+        for place, (argument, kind) in enumerate(zip(arguments, function.arguments, strict=True)):
+            if kind == "element" or (kind == "any" and values[place].type.kind not in ("element", "float")):
+                values[place] = self.as_element(argument, values[place], element)
+            elif kind == "float":
+                self.expect(argument, values[place], ir.FLOAT)
+        return ir.Call(name, tuple(values), results[function.result])
+
+    def as_element(self, node: ast.expr, found: ir.Expr, type_: ir.Type) -> ir.Expr:
+        """An operand in an element's type: FLOAT members and literals are converted."""
+        if found.type == ir.FLOAT or isinstance(found, ir.Number):
+            return ir.Call("element", (found,), type_)
+        self.expect(node, found, type_)
+        return found
 
     def as_bits(self, node: ir.Expr) -> ir.Expr:
         """An operand used as raw bits: an element of a tensor of any kind, through names and choices."""

@@ -17,7 +17,7 @@ from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_LOOP
 from dmlgen.expr.cost import MAX_COST, MAX_SIZE, cost, size
-from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR, SHORTHANDS
+from dmlgen.expr.functions import FUNCTIONS, SHORTHANDS
 
 MAX_TEXT, MAX_DEPTH, MAX_LENGTH = 1000, 30, 48
 
@@ -43,12 +43,6 @@ BITS: dict[type[ast.operator], ir.BitOp] = {
     ast.BitXor: "^",
     ast.LShift: "<<",
     ast.RShift: ">>",
-}
-_OF_ELEMENTS = ("+", "-", "*", "/", *BITS.values())
-_ARGUMENTS = {
-    "float": ir.FLOAT,
-    "int": ir.INT,
-    "activation": OPERATOR,
 }
 _REDUCTIONS = tuple(kind for kind in get_args(ir.Reduction) if kind != "list")
 
@@ -192,8 +186,6 @@ class Parser:
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 then = self.expression(body, deeper, hint)
                 otherwise = self.expression(orelse, deeper, hint)
-                if _mixes(then, otherwise):  # a number and an element
-                    then, otherwise = self.as_elements(body, then, orelse, otherwise)
                 self.expect(orelse, otherwise, then.type)
                 return ir.Conditional(self.typed(test, deeper, ir.BOOL), then, otherwise)
             case ast.List(elts=items):
@@ -258,11 +250,9 @@ class Parser:
             lower = self.place(index.lower, depth, owner) if index.lower else None
             upper = self.place(index.upper, depth, owner) if index.upper else None
             return ir.Slice(owner, lower, upper)
-        if isinstance(owner, ir.Tensor):
-            return ir.Load(owner, self.typed(index, depth, ir.INTS), self.scope.element(owner))
-        value = self.place(index, depth, owner)
         if not isinstance(owner, ir.Tensors):
             self.expect(node.value, owner, ir.INTS, ir.FLOATS)
+        value = self.place(index, depth, owner)
         (lowest, highest), most = BOUNDS.value(value), BOUNDS.length(owner)[1]
         if lowest >= most or highest < 0:
             message = f"{ast.unparse(node.value)} has {most} entries at most, counted from 0"
@@ -273,24 +263,17 @@ class Parser:
         self, node: ast.BinOp, op: ast.operator, left: ast.expr, right: ast.expr, depth: int
     ) -> ir.Expr:
         a = self.expression(left, depth)
-        if type(op) in BITS and a.type.kind != "element":
+        if type(op) in BITS:
             b = self.expression(right, depth, a.type)
             if a.type.kind != "enum" or a.type != b.type:
                 raise self.fail(node, "expression-type", "& and | are for flags of one kind")
             if not isinstance(op, ast.BitAnd | ast.BitOr):
                 raise self.fail(node, "expression-type", "^, << and >> are for elements")
             return ir.Binary(BITS[type(op)], a, b, a.type)
-        symbol = {**ARITHMETIC, **BITS}.get(type(op))
+        symbol = ARITHMETIC.get(type(op))
         if symbol is None:
             raise self.fail(node, "expression-form", "operators are + - * / // % & | ^ << >>")
         b = self.expression(right, depth)
-        if "element" in (a.type.kind, b.type.kind):
-            if symbol not in _OF_ELEMENTS:
-                raise self.fail(
-                    node, "expression-type", f"elements have no {symbol}; there are functions for it"
-                )
-            a, b = self.as_elements(left, a, right, b)
-            return ir.Binary(symbol, a, b, a.type)
         if symbol == "/" and ir.FLOAT not in (a.type, b.type):
             raise self.fail(node, "expression-type", "integers have no /; write //")
         if isinstance(op, ast.Add) and a.type == ir.INTS:
@@ -302,18 +285,6 @@ class Parser:
         self.expect(left, a, ir.INT, ir.FLOAT)
         self.expect(right, b, a.type)
         return ir.Binary(symbol, a, b, a.type)
-
-    def as_elements(self, left: ast.expr, a: ir.Expr, right: ast.expr, b: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
-        """Two operands, at least one of them an element, in that element's type: numbers are converted."""
-        type_ = a.type if a.type.kind == "element" else b.type
-        return self.as_element(left, a, type_), self.as_element(right, b, type_)
-
-    def as_element(self, node: ast.expr, found: ir.Expr, type_: ir.Type) -> ir.Expr:
-        """An operand in an element's type: FLOAT members and literals are converted."""
-        if found.type == ir.FLOAT or isinstance(found, ir.Number):
-            return ir.Call("element", (found,), type_)
-        self.expect(node, found, type_)
-        return found
 
     def compare(
         self, node: ast.Compare, left: ast.expr, op: ast.cmpop, right: ast.expr, depth: int
@@ -334,9 +305,6 @@ class Parser:
         if type(op) not in COMPARE:
             raise self.fail(node, "expression-form", "comparisons are == != < <= > >= in")
         b = self.expression(right, depth, a.type)
-        if "element" in (a.type.kind, b.type.kind):
-            a, b = self.as_elements(left, a, right, b)
-            return ir.Compare(COMPARE[type(op)], a, b)
         if isinstance(b, ir.Number) and a.type == ir.FLOAT and b.type == ir.INT:
             b = ir.Number(float(b.value), ir.FLOAT)
         self.expect(right, b, a.type)
@@ -355,15 +323,11 @@ class Parser:
             if not isinstance(item, ir.Tensor | ir.Field | ir.Member):
                 raise self.fail(node, "expression-type", "present() takes a member or a field of a tensor")
             return ir.Present(item)
-        if name in CONVERSIONS or name in ELEMENT_FUNCTIONS:
-            computed = self.of_elements(node, name, arguments, depth)
-            if computed is not None:
-                return computed
         if name in SHORTHANDS:
             return self.written_out(node, name, arguments, depth)
         function = FUNCTIONS.get(name)
         if function is None:
-            known = [*FUNCTIONS, *SHORTHANDS, *_REDUCTIONS, *ELEMENT_FUNCTIONS, *CONVERSIONS]
+            known = [*FUNCTIONS, *SHORTHANDS, *_REDUCTIONS]
             raise self.fail(node, "unknown-name", f"there is no function {name!r}", nearest(name, known))
         values = self.arguments(node, name, arguments, function.arguments, depth)
         result = ir.Call(name, values, function.result)
@@ -402,33 +366,6 @@ class Parser:
             (finding,) = error.findings
             message = f"{name}({', '.join(names)}) stands for {text}, and there {finding.message}"
             raise self.fail(node, finding.code, message) from None
-
-    def of_elements(self, node: ast.Call, name: str, arguments: list[ast.expr], depth: int) -> ir.Expr | None:
-        """A call of a function of elements; None if `name` is called as a function of integers."""
-        values = [self.expression(argument, depth) for argument in arguments]
-        if name in CONVERSIONS:
-            if len(values) != 2 or not isinstance(values[1], ir.Tensor):
-                raise self.fail(node, "expression-form", f"{name}() takes a number and a tensor")
-            if values[0].type.kind not in ("int", "bool", "float", "element"):
-                self.expect(arguments[0], values[0], ir.INT, ir.BOOL, ir.FLOAT)
-            wanted_type = self.scope.element(values[1])
-            if name == "convert" and values[0].type == wanted_type:
-                return values[0]
-            return ir.Call(name, tuple(values), wanted_type)
-        element = next((value.type for value in values if value.type.kind == "element"), None)
-        if element is None and name in FUNCTIONS:
-            return None
-        function = ELEMENT_FUNCTIONS[name]
-        if element is None or len(values) != len(function.arguments):
-            wanted = " and ".join(function.arguments)
-            raise self.fail(node, "expression-form", f"{name}() takes {wanted}")
-        results = {"element": element, "bool": ir.BOOL, "int": ir.INT}
-        for place, (argument, kind) in enumerate(zip(arguments, function.arguments, strict=True)):
-            if kind == "element" or (kind == "any" and values[place].type.kind not in ("element", "float")):
-                values[place] = self.as_element(argument, values[place], element)
-            elif kind != "any":
-                self.expect(argument, values[place], _ARGUMENTS[kind])
-        return ir.Call(name, tuple(values), results[function.result])
 
     def reduce(
         self,
@@ -503,8 +440,3 @@ def _word_after_dot(node: ast.Attribute) -> ast.expr:
     """The attribute's name, to point at."""
     assert node.end_col_offset is not None
     return ast.Name(node.attr, col_offset=node.end_col_offset - len(node.attr))
-
-
-def _mixes(a: ir.Expr, b: ir.Expr) -> bool:
-    """Whether exactly one of two values is an element."""
-    return (a.type.kind == "element") != (b.type.kind == "element")

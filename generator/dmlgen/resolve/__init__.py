@@ -12,14 +12,14 @@ from typing import Any, TypeAlias, TypeVar
 
 from dmlgen import source, written
 from dmlgen.decode import decode
-from dmlgen.diagnostics import Finding, Position, SpecError, nearest
+from dmlgen.diagnostics import Finding, Position, SpecError
 from dmlgen.expr.define import signature
 from dmlgen.memory import Memory
 from dmlgen.registry import Operator, Registry
 from dmlgen.resolve.bindings import resolve_bindings
 from dmlgen.resolve.counterparts import FILES as INTERFACE_FILES
 from dmlgen.resolve.counterparts import resolve_counterparts
-from dmlgen.resolve.faults import Faults, fault
+from dmlgen.resolve.faults import Faults, check_known, fault
 from dmlgen.resolve.general import General
 from dmlgen.resolve.graphs import resolve_graphs
 from dmlgen.resolve.interfaces import resolve_interfaces
@@ -180,9 +180,7 @@ class _Shared:
     def known(self, name: Scalar[Any], folder: str = "") -> str:
         """The name of a shared file in a scalar."""
         names = sorted(file.stem for file in (self.specs / "shared" / folder).glob("*.yaml"))
-        if name.value not in names:
-            message = f"there is no shared/{folder}{name.value}.yaml"
-            raise fault(name.position, "unknown-name", message, nearest(str(name.value), names))
+        check_known(name, names, f"there is no shared/{folder}{name.value}.yaml")
         return f"{folder}{name.value}"
 
 

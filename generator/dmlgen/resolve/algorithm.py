@@ -15,7 +15,7 @@ from dmlgen.expr.defined import free_locals
 from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import AlgorithmUse, Member, Rule, Support
 from dmlgen.resolve.definition import unused_names
-from dmlgen.resolve.faults import Faults, fault
+from dmlgen.resolve.faults import Faults, check_known, fault
 from dmlgen.source import Scalar
 
 _TYPES = {"int": ir.INT, "bool": ir.BOOL, "coordinate": ir.INTS}
@@ -31,10 +31,8 @@ def resolve_algorithm(
 ) -> AlgorithmUse:
     """The computation that a spec requests by name; `file` is the operator's own."""
     name = node.algorithm
-    algorithm = ALGORITHMS.get(name.value)
-    if algorithm is None:
-        message = f"there is no algorithm {name.value!r}"
-        raise fault(name.position, "unknown-name", message, nearest(name.value, ALGORITHMS))
+    check_known(name, ALGORITHMS, f"there is no algorithm {name.value!r}")
+    algorithm = ALGORITHMS[name.value]
     given = _given(node, algorithm)
     faults = Faults()
     roles: dict[str, ir.Expr] = {}
@@ -97,9 +95,7 @@ def _tensor(given: Scalar[str | int | bool], role: Role, members: Mapping[str, M
         if member.role == role.kind and member.is_tensor and member.count is None
     }
     name = str(given.value)
-    if name not in tensors:
-        message = f"{name!r} is not {KINDS[role.kind]}; the role is {role.meaning}"
-        raise fault(given.position, "unknown-name", message, nearest(name, tensors))
+    check_known(given, tensors, f"{name!r} is not {KINDS[role.kind]}; the role is {role.meaning}")
     if tensors[name].optional and not role.optional:
         raise fault(given.position, "wrong-value", f"{name} may be absent; the role is {role.meaning}")
     return ir.Tensor(name)

@@ -25,7 +25,7 @@ from dmlgen.registry import (
     Signature,
     Step,
 )
-from dmlgen.resolve.faults import Faults, fault
+from dmlgen.resolve.faults import Faults, check_known, fault
 from dmlgen.resolve.general import General
 from dmlgen.resolve.merge import merged
 from dmlgen.source import Scalar, Value
@@ -90,30 +90,23 @@ def resolve_counterparts(
 def _registrations(general: General, file: written.Counterparts) -> tuple[Registration, ...]:
     types = general.enum_values["TENSOR_DATA_TYPE"]
     for item in (item for group in file.types.values() for item in group):
-        if item.value not in types:
-            message = f"there is no data type {item.value}"
-            raise fault(item.position, "unknown-name", message, nearest(item.value, types))
+        check_known(item, types, f"there is no data type {item.value}")
     readings = {key.value: text for key, text in file.readings.items()}
     found: list[Registration] = []
     for name, node in file.registrations.items():
         group = node.types
-        if group is not None and group.value not in file.types:
-            message = f"there is no group of types {group.value}"
-            raise fault(group.position, "unknown-name", message, nearest(group.value, file.types))
+        if group is not None:
+            check_known(group, file.types, f"there is no group of types {group.value}")
         domain, _, plain = name.rpartition(".")
         known = None if group is None else tuple(one.value for one in file.types[group.value])
         found.append(Registration(domain, plain, node.versions, known, readings.get(name, NO_TEXT)))
     for key in file.readings:
-        if key.value not in file.registrations:
-            message = f"there is no registration {key.value}"
-            raise fault(key.position, "unknown-name", message, nearest(key.value, file.registrations))
+        check_known(key, file.registrations, f"there is no registration {key.value}")
     return tuple(found)
 
 
 def _known(operators: Mapping[str, Operator], name: Scalar[str]) -> Operator:
-    if name.value not in operators:
-        message = f"there is no operator {name.value}"
-        raise fault(name.position, "unknown-name", message, nearest(name.value, operators))
+    check_known(name, operators, f"there is no operator {name.value}")
     return operators[name.value]
 
 
@@ -147,9 +140,7 @@ def _activation(operators: Mapping[str, Operator], name: str, node: written.Acti
     fixed: dict[str, float] = {}
     own = {member.name for member in operator.attributes}
     for key, given in node.members.items():
-        if key.value not in own:
-            message = f"{operator.name} has no member {key.value}"
-            raise fault(key.position, "unknown-name", message, nearest(key.value, own))
+        check_known(key, own, f"{operator.name} has no member {key.value}")
         if isinstance(given, Mapping):
             ((parameter, default),) = given.items()
             members[key.value] = (parameter, default)
@@ -264,10 +255,7 @@ class _Reader:
         operator = _known(self.operators, node.operator)
         counts = {member.count for member in operator.members if member.count}
         if node.over is not None:
-            over = node.over.value
-            if over not in names.tensors:
-                message = f"there is no input {over}"
-                raise fault(node.over.position, "unknown-name", message, nearest(over, names.tensors))
+            check_known(node.over, names.tensors, f"there is no input {node.over.value}")
             names = replace(names, tensors=[*names.tensors, "each", "so_far"])
         desc: dict[str, str] = {}
         for key, value in node.desc.items():

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dmlgen import written
 from dmlgen.diagnostics import nearest
 from dmlgen.registry import Member
-from dmlgen.resolve.faults import fault
+from dmlgen.resolve.faults import check_known, fault
 from dmlgen.resolve.general import General
 from dmlgen.source import Scalar
 
@@ -32,9 +32,7 @@ def _default(general: General, name: str, scalar: Scalar[Default], members: Mapp
     enum = general.enums.get("TENSOR_DATA_TYPE" if member.role == "output" else member.type)
     if enum is not None:
         names = [entry.name for entry in enum.entries]
-        if value not in names:
-            message = f"{value!r} is not a value of {enum.c_name}"
-            raise fault(scalar.position, "unknown-name", message, nearest(str(value), names))
+        check_known(scalar, names, f"{value!r} is not a value of {enum.c_name}")
         return str(value)
     number = general.types.get(member.type)
     if number is None:

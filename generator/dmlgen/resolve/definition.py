@@ -10,7 +10,7 @@ from dataclasses import replace
 from dmlgen import written
 from dmlgen.analysis.counts import dimension_counts
 from dmlgen.analysis.recurrences import recurrence_faults
-from dmlgen.diagnostics import Position, nearest
+from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
 from dmlgen.expr.bits import has_bits, taken, tensors_of_bits, works_on_bits
 from dmlgen.expr.deciding import deciding_tensors
@@ -21,7 +21,7 @@ from dmlgen.expr.parse import Scope
 from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
 from dmlgen.resolve.classes import element_classes
-from dmlgen.resolve.faults import Faults, fault
+from dmlgen.resolve.faults import Faults, check_known, fault
 from dmlgen.source import Scalar, Value
 
 _TYPES = {"float": ir.FLOAT, "int": ir.INT, "bool": ir.BOOL}
@@ -272,9 +272,7 @@ def _output(
     name: Scalar[str], value: Scalar[Value], tensors: Mapping[str, Member], definer: Definer
 ) -> ir.Expr:
     outputs = [one for one, member in tensors.items() if member.role == "output"]
-    if name.value not in outputs:
-        message = f"{name.value!r} is not an output of the operator"
-        raise fault(name.position, "unknown-name", message, nearest(name.value, outputs))
+    check_known(name, outputs, f"{name.value!r} is not an output of the operator")
     output = ir.Tensor(name.value)
     stored = dict.fromkeys((definer.element(output), ir.BOOL, definer.scope.element(output)))
     return definer.parse(str(value.value), value.at, *stored)

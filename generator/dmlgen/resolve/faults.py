@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from dmlgen.diagnostics import Finding, Position, SpecError
+from dmlgen.diagnostics import Finding, Position, SpecError, nearest
+from dmlgen.source import Scalar
 
 T = TypeVar("T")
 
@@ -43,3 +44,9 @@ class Faults(list[Finding]):
 def fault(position: Position, code: str, message: str, suggestion: str | None = None) -> SpecError:
     """A single fault, to be raised."""
     return SpecError([Finding(position, code, message, suggestion=suggestion)])
+
+
+def check_known(name: Scalar[Any], names: Collection[str], message: str, code: str = "unknown-name") -> None:
+    """Raises SpecError, with the nearest of the names, if the scalar is none of them."""
+    if name.value not in names:
+        raise fault(name.position, code, message, nearest(str(name.value), names))

@@ -22,7 +22,7 @@ from dmlgen.registry import (
     Stage,
     Struct,
 )
-from dmlgen.resolve.faults import Faults, fault
+from dmlgen.resolve.faults import Faults, check_known, fault
 from dmlgen.shape import Record
 from dmlgen.source import Entry, Scalar
 from dmlgen.source import Mapping as MappingNode
@@ -143,9 +143,7 @@ class General:
 
     def _number(self, given: Scalar[str]) -> str:
         """The number type named by a scalar."""
-        if given.value not in self.types:
-            message = f"there is no number type {given.value}"
-            raise fault(given.position, "unknown-type", message, nearest(given.value, self.types))
+        check_known(given, self.types, f"there is no number type {given.value}", "unknown-type")
         return given.value
 
     def _check_types(self, files: written.Structs) -> None:
@@ -156,11 +154,9 @@ class General:
         for struct in files.structs.values():
             for key, member in struct.members.items():
                 known = {*ours, *(self.interfaces if member.pointer else self.foreign)}
-                name = member.type.value
-                if name not in known:
-                    with faults:
-                        unknown = f"{key.value} has type {name}, which nothing declares"
-                        raise fault(member.type.position, "unknown-type", unknown, nearest(name, known))
+                with faults:
+                    unknown = f"{key.value} has type {member.type.value}, which nothing declares"
+                    check_known(member.type, known, unknown, "unknown-type")
         faults.stop()
 
     def scope(self, names: Mapping[str, ir.Expr]) -> Scope:
@@ -171,9 +167,7 @@ class General:
         """The level with a name; None if there is none."""
         if name is None:
             return None
-        if name.value not in self.level:
-            unknown = f"there is no feature level {name.value}"
-            raise fault(name.position, "unknown-level", unknown, nearest(name.value, self.level))
+        check_known(name, self.level, f"there is no feature level {name.value}", "unknown-level")
         return self.level[name.value]
 
     def since(self, name: Scalar[str] | None, default: FeatureLevel | None = None) -> FeatureLevel:
@@ -270,9 +264,8 @@ class General:
 
     def _operator_rule(self, node: written.GeneralRule) -> Rule:
         slug = node.id.value
-        if slug not in _GENERAL_RULES:
-            unknown = f"there is no general rule {slug}; outputs judge each of them in their own way"
-            raise fault(node.id.position, "unknown-name", unknown, nearest(slug, _GENERAL_RULES))
+        unknown = f"there is no general rule {slug}; outputs judge each of them in their own way"
+        check_known(node.id, _GENERAL_RULES, unknown)
         names = _GENERAL_RULES[slug]
         return Rule(
             id=f"DML-OPERATOR-{slug}",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dmlgen import source, sugar, written
-from dmlgen.diagnostics import nearest
+from dataclasses import replace
+
+from dmlgen import source, written
 from dmlgen.expr import ir
-from dmlgen.expr.parse import Scope
 from dmlgen.graph_checks import GRAPH_CHECKS
 from dmlgen.registry import BrokenGraph, EdgeRule, FeatureLevel, Graphs, Rule, Stage
 from dmlgen.resolve.faults import Faults, fault
-from dmlgen.resolve.general import General, message
-from dmlgen.resolve.rules import define, expression, template
-from dmlgen.sugar import Wording
+from dmlgen.resolve.general import General
+from dmlgen.resolve.rules import define
+from dmlgen.resolve.stated import check_complete, checked, required
 
 
 def resolve_graphs(general: General, node: written.Graphs) -> Graphs:
@@ -26,17 +26,17 @@ def resolve_graphs(general: General, node: written.Graphs) -> Graphs:
     shared = general.scope(_tensors("One", "Other"))
     for check in node.graph:
         with faults:
-            checks.append(_check(general, check))
+            rule = checked(general, "GRAPH", check, Stage.STRUCTURE, GRAPH_CHECKS)
+            applies_to = check.applies_to or "any"
+            checks.append(replace(rule, applies_to=applies_to, broken_by=check.broken_by))
     for edge in node.edge:
         with faults:
-            edges.append(EdgeRule(_pair_rule(general, edge, joined), edge.from_))
+            edges.append(EdgeRule(required(general, "GRAPH", edge, joined), edge.from_))
     for pair in node.input:
         with faults:
-            inputs.append(_pair_rule(general, pair, shared))
-    missing = sorted(GRAPH_CHECKS.keys() - {rule.slug for rule in checks})
-    if missing and not faults:
-        raise fault(node.place("graph"), "missing", f"the check {missing[0]} is missing")
+            inputs.append(required(general, "GRAPH", pair, shared))
     faults.stop()
+    check_complete(checks, GRAPH_CHECKS, node.place("graph"))
     kinds = general.enums["GRAPH_NODE_TYPE"].entries
     rules = [*checks, *(one.rule for one in edges), *inputs]
     return Graphs(
@@ -63,47 +63,3 @@ def _level(general: General, node: written.GraphRule) -> FeatureLevel:
     """The level at which the example breaks a rule: the newest unless the rule says otherwise."""
     at = general.level_at(node.at) if isinstance(node, written.GraphCheck) else None
     return at or general.levels[-1]
-
-
-def _check(general: General, node: written.GraphCheck) -> Rule:
-    slug = node.id.value
-    if slug not in GRAPH_CHECKS:
-        unknown = f"there is no check {slug}; outputs make each of them in their own way"
-        raise fault(node.id.position, "unknown-name", unknown, nearest(slug, GRAPH_CHECKS))
-    return Rule(
-        id=f"DML-GRAPH-{slug}",
-        slug=slug,
-        stage=Stage.ADVICE if node.advice else Stage.STRUCTURE,
-        summary=node.summary,
-        checks=(),
-        since=general.levels[0],
-        until=None,
-        applies_to=node.applies_to or "any",
-        source=node.source,
-        position=node.node.position,
-        message=message(node.message, GRAPH_CHECKS[slug]),
-        broken_by=node.broken_by,
-    )
-
-
-def _pair_rule(general: General, node: written.PairRule, scope: Scope) -> Rule:
-    words = Wording(
-        position=node.id.position,
-        message=lambda _: template(node.message, scope, paths=True),
-        because=lambda _: (),
-        hint=lambda _: None,
-        general=general.hints,
-        inputs=frozenset(),
-    )
-    return Rule(
-        id=f"DML-GRAPH-{node.id.value}",
-        slug=node.id.value,
-        stage=Stage.ADVICE if node.advice else Stage.VALUES,
-        summary=node.summary,
-        checks=sugar.require(expression(node.require, scope, ir.BOOL), None, words),
-        since=general.levels[0],
-        until=None,
-        applies_to="any",
-        source=node.source,
-        position=node.node.position,
-    )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from dmlgen import written
 from dmlgen.diagnostics import nearest
-from dmlgen.registry import CallRule, Interface, Rule, Stage
+from dmlgen.registry import CallRule, Interface, Stage
 from dmlgen.resolve.faults import Faults, fault
 from dmlgen.resolve.general import General, message
+from dmlgen.resolve.stated import stated
 
 _SHOWN = frozenset({"value", "count", "label", "choices"})  # in messages
 
@@ -29,22 +31,8 @@ def resolve_interfaces(
             found[name] = Interface(name, one.base, level or general.levels[0], one.iid, one.methods)
     for call in node.calls:
         with faults:
-            calls.append(CallRule(_rule(general, call), call.page))
+            rule = stated(general, "CALL", call, Stage.STRUCTURE)
+            rule = replace(rule, applies_to="abi", message=message(call.message, _SHOWN))
+            calls.append(CallRule(rule, call.page))
     faults.stop()
     return found, tuple(calls)
-
-
-def _rule(general: General, node: written.CallRule) -> Rule:
-    return Rule(
-        id=f"DML-CALL-{node.id.value}",
-        slug=node.id.value,
-        stage=Stage.ADVICE if node.advice else Stage.STRUCTURE,
-        summary=node.summary,
-        checks=(),
-        since=general.levels[0],
-        until=None,
-        applies_to="abi",
-        source=node.source,
-        position=node.node.position,
-        message=message(node.message, _SHOWN),
-    )

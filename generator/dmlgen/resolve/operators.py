@@ -32,7 +32,7 @@ from dmlgen.resolve import rules
 from dmlgen.resolve.algorithm import resolve_algorithm
 from dmlgen.resolve.defaults import resolve_defaults
 from dmlgen.resolve.definition import definer_of, resolve_definition
-from dmlgen.resolve.faults import Faults, fault
+from dmlgen.resolve.faults import Faults, check_known, fault
 from dmlgen.resolve.general import General, check_counts
 from dmlgen.source import Node, Scalar
 
@@ -226,10 +226,8 @@ def _unconstrained(listed: Sequence[Scalar[str]], members: Mapping[str, Member])
     """The members whose values, or sizes, no rule restricts."""
     faults = Faults()
     for item in listed:
-        if item.value not in members:
-            message = f"{item.value!r} is not a member"
-            with faults:
-                raise fault(item.position, "unknown-name", message, nearest(item.value, members))
+        with faults:
+            check_known(item, members, f"{item.value!r} is not a member")
     faults.stop()
     return tuple(item.value for item in listed)
 
@@ -319,10 +317,8 @@ def _ranks(ranks: int | str | tuple[int, ...]) -> tuple[int, ...]:
 
 def _data_type(general: General, node: Scalar[str], faults: Faults) -> str:
     known = [entry.name for entry in general.enums["TENSOR_DATA_TYPE"].entries if entry.bits]
-    if node.value not in known:
-        with faults:
-            message = f"{node.value!r} is not a tensor data type"
-            raise fault(node.position, "unknown-type", message, nearest(node.value, known))
+    with faults:
+        check_known(node, known, f"{node.value!r} is not a tensor data type", "unknown-type")
     return node.value
 
 
@@ -352,10 +348,8 @@ def _example(general: General, node: written.Example, members: Mapping[str, Memb
 
 def _known_value(general: General, name: Scalar[str], given: Node, members: Mapping[str, Member]) -> None:
     """Raises SpecError unless a text is an enumerator of a member, or a number that YAML cannot express."""
-    member = members.get(name.value)
-    if member is None:
-        message = f"{name.value!r} is not a member other than a tensor"
-        raise fault(name.position, "unknown-name", message, nearest(name.value, members))
+    check_known(name, members, f"{name.value!r} is not a member other than a tensor")
+    member = members[name.value]
     if not isinstance(given, Scalar) or not isinstance(given.value, str):
         return
     enum = general.enums.get(member.type)
@@ -363,9 +357,7 @@ def _known_value(general: General, name: Scalar[str], given: Node, members: Mapp
         known, expected = ["nan", "inf", "-inf"], "a number, nan, inf or -inf"
     else:
         known, expected = [entry.name for entry in enum.entries], f"a value of {enum.c_name}"
-    if given.value not in known:
-        message = f"{member.name} is {given.value!r}; {expected} is expected"
-        raise fault(given.position, "unknown-name", message, nearest(given.value, known))
+    check_known(given, known, f"{member.name} is {given.value!r}; {expected} is expected")
 
 
 def _tensor_data(general: General, node: written.ExampleTensor, faults: Faults) -> TensorData:

@@ -23,7 +23,7 @@ from dmlgen.registry import (
     Stage,
     TensorRules,
 )
-from dmlgen.resolve.faults import Faults, fault
+from dmlgen.resolve.faults import Faults, check_known, fault
 from dmlgen.resolve.general import General, message
 from dmlgen.source import Scalar, Value
 from dmlgen.sugar import Wording
@@ -109,10 +109,8 @@ def template(node: Scalar[str] | None, scope: Scope, paths: bool = False) -> tup
 
 def known_tensor(node: Scalar[str], tensors: Mapping[str, Member]) -> Member:
     """The tensor member named by a scalar."""
-    name = node.value
-    if name not in tensors:
-        raise fault(node.position, "unknown-name", f"{name!r} is not a tensor member", nearest(name, tensors))
-    return tensors[name]
+    check_known(node, tensors, f"{node.value!r} is not a tensor member")
+    return tensors[node.value]
 
 
 def known_tensors(names: Sequence[Scalar[str]], tensors: Mapping[str, Member]) -> list[Member]:
@@ -146,9 +144,7 @@ def tensor_rules(general: General, node: written.TensorRules) -> TensorRules:
     defaults: dict[str, ir.Expr] = {}
     for name, value in node.defaults.items():
         with faults:
-            if name.value not in general.fields:
-                message_ = f"a tensor has no field {name.value!r}"
-                raise fault(name.position, "unknown-name", message_, nearest(name.value, general.fields))
+            check_known(name, general.fields, f"a tensor has no field {name.value!r}")
             defaults[name.value] = expression(value, scope, general.fields[name.value])
     faults.stop()
     return TensorRules(definitions, tuple(rules), defaults)
