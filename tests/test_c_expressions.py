@@ -19,7 +19,7 @@ from c_runner import SANITIZERS, Tensor, build, case, run, write_headers
 from dmlgen.diagnostics import Position, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.cost import cost
-from dmlgen.expr.evaluate import compile_expression
+from dmlgen.expr.evaluate import Evaluator
 from dmlgen.expr.parse import Scope, parse
 from dmlgen.expr.printer import SOURCE
 from dmlgen.names import field_local, python_variable
@@ -217,7 +217,7 @@ def expected(registry: Registry, environment: dict[str, Any]) -> list[tuple[str,
     """Rule, member and message of each check that fails, by evaluation."""
 
     def value(node: ir.Expr, names: dict[str, Any]) -> Any:
-        return compile_expression(node, registry.bits, registry.signed)(names)
+        return Evaluator(registry.bits, registry.signed).function(node)(names)
 
     def turns(loops: tuple[ir.Loop, ...], names: dict[str, Any]) -> list[dict[str, Any]]:
         if not loops:
@@ -355,7 +355,7 @@ def test_random_expressions_mean_the_same_everywhere(
 
 
 def value_of(registry: Registry, node: ir.Expr, environment: dict[str, Any]) -> Any:
-    return compile_expression(node, registry.bits, registry.signed)(environment)
+    return Evaluator(registry.bits, registry.signed).function(node)(environment)
 
 
 def as_python(registry: Registry, node: ir.Expr, environment: dict[str, Any]) -> Any:

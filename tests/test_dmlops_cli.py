@@ -395,46 +395,6 @@ def test_color_on_terminals_only() -> None:
     assert "\x1b" not in run("explain", "-", given=json.dumps(WRONG).encode())[1]
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["dia"], []),
-        (["diff"], ["diff-levels"]),
-        (["show", "GATHER_E"], ["GATHER_ELEMENTS"]),
-        (["support", "GEMM", "--level", "6.4"], ["6.4"]),
-        (["diff-levels", "5."], ["5.0", "5.1", "5.2"]),
-        (["completion", ""], ["--help", "bash", "fish", "zsh"]),
-    ],
-)
-def test_completion_in_bash(words: list[str], expected: list[str]) -> None:
-    script = run("completion", "bash")[1]
-    script += f"COMP_WORDS=(dmlops {' '.join(words) or 'x'}); COMP_CWORD={len(words)}; _dmlops; "
-    script += 'printf "%s\\n" "${COMPREPLY[@]}"'
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == expected
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("diff", ["diff-levels"]),
-        ("show GATHER_E", ["GATHER_ELEMENTS"]),
-        ("support GEMM --level 6.", ["6.0", "6.1", "6.2", "6.3", "6.4"]),
-    ],
-)
-def test_completion_in_fish(line: str, expected: list[str]) -> None:
-    script = run("completion", "fish")[1] + f'\ncomplete -C "dmlops {line}"\n'
-    done = subprocess.run(["fish", "--no-config"], input=script, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == expected
-
-
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_completion_in_other_shells(shell: str) -> None:
-    script = run("completion", shell)[1]
-    assert all(word in script for word in ("diff-levels", "GATHER_ELEMENTS", "6.4"))
-    subprocess.run([shell, "-n"], input=script, text=True, check=True)
-
-
 def test_help_tells_examples_and_exit_status() -> None:
     status, out, _ = run("--help")
     assert status == 0

@@ -15,7 +15,7 @@ from dmlgen.diagnostics import Position, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, Definer
-from dmlgen.expr.evaluate import compile_expression
+from dmlgen.expr.evaluate import Evaluator
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS, FUNCTIONS
 from dmlgen.expr.inlined import inlined
 from dmlgen.expr.ir import LIMIT
@@ -52,7 +52,7 @@ def typed(text: str, expected: ir.Type | None = None) -> ir.Expr:
 
 
 def evaluated(node: ir.Expr) -> object:
-    return compile_expression(node, {1: 32, 8: 8, 11: 64}, frozenset({8, 11}))(dict(ENVIRONMENT))
+    return Evaluator({1: 32, 8: 8, 11: 64}, frozenset({8, 11})).function(node)(dict(ENVIRONMENT))
 
 
 def value(text: str) -> object:
@@ -224,7 +224,7 @@ def test_any_text_is_an_expression_or_a_finding(text: str) -> None:
         isinstance(part, ir.Load | ir.Local) or part.type.kind in ("tensor", "tensors")
         for part in ir.walk(node)
     ):
-        compile_expression(node, {}, frozenset())(dict(ENVIRONMENT))
+        Evaluator({}, frozenset()).function(node)(dict(ENVIRONMENT))
 
 
 BOUNDED = Scope(
@@ -291,7 +291,7 @@ def test_values_are_within_their_bounds(
     environment = {**ENVIRONMENT, "A": tensor, "Axis": axis, "Offset": offset}
     environment |= {"Scale": {"Width": offset, "Height": axis}}
     environment |= {"Steps": tuple(steps), "Windows": tuple(sizes[::-1])}
-    found = compile_expression(node, {1: 32}, frozenset())(environment)
+    found = Evaluator({1: 32}, frozenset()).function(node)(environment)
     low, high = BOUNDS.value(node)
     if isinstance(found, tuple):
         least, most = BOUNDS.length(node)

@@ -93,16 +93,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_out(sub: argparse.ArgumentParser, name: str) -> None:
+    text = "output folder (default: %(default)s)"
+    sub.add_argument("--out", type=Path, metavar="DIR", default=default(name), help=text)
+
+
+def _add_check(sub: argparse.ArgumentParser) -> None:
+    text = "write nothing; print a diff and exit with 1 if out of date"
+    sub.add_argument("--check", action="store_true", help=text)
+
+
 def _add_outputs(add: _Add) -> None:
     """The commands that write outputs."""
     sub = add("generate", _generate, "Generate all outputs; only files that changed are written.")
-    out = default("generated")
-    sub.add_argument(
-        "--out", type=Path, metavar="DIR", default=out, help="output folder (default: %(default)s)"
-    )
-    sub.add_argument(
-        "--check", action="store_true", help="write nothing; print a diff and exit with 1 if out of date"
-    )
+    _add_out(sub, "generated")
+    _add_check(sub)
     sub.add_argument(
         "--no-schedules",
         dest="schedules",
@@ -110,10 +115,7 @@ def _add_outputs(add: _Add) -> None:
         help="follow the definitions directly, without the faster schedules",
     )
     sub = add("docs", _docs, "Build the reference site, whose static pages need no server.")
-    site = default("build/docs")
-    sub.add_argument(
-        "--out", type=Path, metavar="DIR", default=site, help="output folder (default: %(default)s)"
-    )
+    _add_out(sub, "build/docs")
     text = "Export facts for other tools: cases as DxDispatch models, or tables of support and cases as CSV."
     sub = add("export", _export, text)
     sub.add_argument("form", choices=("dxdispatch", "csv"), help="models that run on Windows, or CSV tables")
@@ -131,13 +133,8 @@ def _add_schema(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     schema = "Write the JSON Schemas that let editors complete and check specs."
     sub = commands.add_parser("schema", help=schema, description=schema)
     sub.set_defaults(command=_schema)
-    out = default("specs/schema")
-    sub.add_argument(
-        "--out", type=Path, metavar="DIR", default=out, help="output folder (default: %(default)s)"
-    )
-    sub.add_argument(
-        "--check", action="store_true", help="write nothing; print a diff and exit with 1 if out of date"
-    )
+    _add_out(sub, "specs/schema")
+    _add_check(sub)
 
 
 def _add_specs(add: _Add) -> None:
@@ -183,16 +180,11 @@ def _add_sweep(add: _Add) -> None:
         " exit with 1 on any disagreement. An interrupted run resumes where it stopped."
     )
     sub = add("sweep", _sweep, text)
-    out = default("build/sweep")
-    sub.add_argument(
-        "--out", type=Path, metavar="DIR", default=out, help="folder of results (default: %(default)s)"
-    )
+    _add_out(sub, "build/sweep")
     text = "check only these operators"
     sub.add_argument("--operators", nargs="+", metavar="NAME", default=[], help=text)
     text = "skip the shaders, which need a Vulkan device and a shader compiler"
     sub.add_argument("--no-shaders", dest="shaders", action="store_false", help=text)
-    text = "also write a table of all cases, which may have to be searched first (csv)"
-    sub.add_argument("--cases", action="store_true", help=text)
     sub.add_argument("--format", choices=("text", "json"), default="text", help=_FORMAT)
 
 
@@ -219,30 +211,27 @@ def _report(findings: Iterable[Finding], format: Format, stream: TextIO) -> None
 def _generate(options: argparse.Namespace) -> int:
     from dmlgen.generate import generate
 
-    if _is_in_specs(options):
-        return 2
+    _check_out(options)
     return generate(options.specs, options.out, options.check, options.schedules)
 
 
 def _docs(options: argparse.Namespace) -> int:
     from dmlgen.generate import document
 
-    return 2 if _is_in_specs(options) else document(options.specs, options.out)
+    _check_out(options)
+    return document(options.specs, options.out)
 
 
 def _export(options: argparse.Namespace) -> int:
     from dmlgen.generate import export_models, export_tables
 
-    if _is_in_specs(options):
-        return 2
+    _check_out(options)
     if options.form == "csv":
         if options.operators or not options.shaders:
-            print("dmlgen: --operators and --no-shaders are for models", file=sys.stderr)
-            return 2
+            raise UsageError("--operators and --no-shaders are for models")
         return export_tables(options.specs, options.out, options.cases)
     if options.cases:
-        print("dmlgen: --cases is for tables", file=sys.stderr)
-        return 2
+        raise UsageError("--cases is for tables")
     names = [*map(operator_name, options.operators)]
     return export_models(options.specs, options.out, names, options.shaders)
 
@@ -250,18 +239,15 @@ def _export(options: argparse.Namespace) -> int:
 def _sweep(options: argparse.Namespace) -> int:
     from dmlgen.generate import sweep
 
-    if _is_in_specs(options):
-        return 2
+    _check_out(options)
     names = [*map(operator_name, options.operators)]
     return sweep(options.specs, options.out, names, options.shaders, options.format)
 
 
-def _is_in_specs(options: argparse.Namespace) -> bool:
-    """Whether the output folder lies in the specs; prints an error if so."""
-    if not options.out.resolve().is_relative_to(options.specs.resolve()):
-        return False
-    print(f"dmlgen: {options.out} lies in the specs; choose another output folder", file=sys.stderr)
-    return True
+def _check_out(options: argparse.Namespace) -> None:
+    """Raises UsageError if the output folder lies in the specs."""
+    if options.out.resolve().is_relative_to(options.specs.resolve()):
+        raise UsageError(f"{options.out} lies in the specs; choose another output folder")
 
 
 def _schema(options: argparse.Namespace) -> int:
@@ -307,8 +293,7 @@ def _show(options: argparse.Namespace) -> int:
     registry = registry_of(options.specs)
     name = operator_name(options.operator)
     if name not in registry.operator:
-        print(f"dmlgen: {unknown_operator(name, registry.operator)}", file=sys.stderr)
-        return 2
+        raise UsageError(unknown_operator(name, registry.operator))
     print(describe(registry.operator[name]), end="")
     return 0
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -66,16 +64,10 @@ def list_identifiers(registry: Registry, path: Path, retire: Collection[str] = (
     )
     if head + body == "".join(lines):
         return
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".identifiers-", delete=False) as staged:
-        try:
-            staged.write((head + body).encode())
-            staged.flush()
-            os.fsync(staged.fileno())
-            os.chmod(staged.name, path.stat().st_mode & 0o777)
-            os.replace(staged.name, path)
-        except BaseException:
-            os.unlink(staged.name)
-            raise
+    staged = path.with_suffix(".part")
+    staged.write_text(head + body, encoding="utf-8", newline="\n")
+    staged.chmod(path.stat().st_mode & 0o777)
+    staged.replace(path)
 
 
 def _identifiers(registry: Registry) -> Iterator[Finding]:

@@ -16,9 +16,11 @@ from functools import cached_property
 from itertools import groupby
 from typing import Annotated, Literal, TypeAlias
 
+from dmlgen import mappings
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
+from dmlgen.mappings import Operation
 from dmlgen.shape import Pattern, Record, Size
 from dmlgen.text import NO_TEXT, Message, Text
 
@@ -618,93 +620,11 @@ class TensorRules:
     defaults: Mapping[str, ir.Expr]
 
 
-@dataclass(frozen=True)
-class Limit:
-    """A feature that cannot be mapped if `when` holds (an expression; "" if a node alone cannot tell)."""
+@dataclass(frozen=True, slots=True)
+class Signature(mappings.Signature):
+    """A signature, and where it is in the specs."""
 
-    when: str
-    because: Text
-
-
-@dataclass(frozen=True)
-class Step:
-    """One operator of a counterpart, with an expression for each member of its description.
-
-    Tensors are included, counts of arrays are not: they follow from the arrays. With `over`, the name of an
-    input with several tensors, the step is repeated for the second and each further one: `each` is that
-    tensor, and `so_far` the first tensor or the result of the previous repetition. A step is left out if
-    `when` does not hold.
-    """
-
-    operator: str
-    desc: Mapping[str, str]
-    over: str = ""
-    when: str = ""
-
-
-@dataclass(frozen=True)
-class CounterpartForm:
-    """A sequence of operators that computes an operation if `when` holds ("": always).
-
-    `tensors` are those that one step writes and a later one reads: expressions for data type and sizes.
-    """
-
-    when: str
-    let: Mapping[str, str]
-    tensors: Mapping[str, tuple[str, str]]
-    steps: tuple[Step, ...]
-
-
-@dataclass(frozen=True)
-class Signature:
-    """An operation in versions `first` to `last` (None: up to the newest) of its operator set.
-
-    Names of inputs and outputs end in "?" if they are optional and in "*" if there can be several.
-    `attributes` have their defaults, or None; those that are `ignored` do not affect the result, or repeat
-    what sizes and inputs say. Of the `forms` whose condition holds, the one with the lowest feature level is
-    used; `none` says why there is none, `host` why none is needed; `expands`: the standard defines it in
-    terms of other operations. `let` names expressions. `infers` has the data types and sizes of outputs that
-    ONNX does not infer.
-    """
-
-    first: int
-    last: int | None
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    attributes: Mapping[str, object]
-    ignored: tuple[str, ...]
-    let: Mapping[str, str]
-    limits: tuple[Limit, ...]
-    forms: tuple[CounterpartForm, ...]
-    infers: Mapping[str, tuple[str, str]]
-    none: Text
-    host: Text
-    expands: bool
     position: Position = field(repr=False)
-
-    @property
-    def operators(self) -> tuple[str, ...]:
-        """The DirectML operators of all forms, without duplicates."""
-        return tuple(dict.fromkeys(step.operator for form in self.forms for step in form.steps))
-
-
-@dataclass(frozen=True)
-class Counterpart:
-    """An operation of ONNX or WebNN and the DirectML operators that compute it; newest signature first.
-
-    `domain` is ONNX's, "" for its own operators.
-    """
-
-    interface: Literal["onnx", "webnn"]
-    domain: str
-    name: str
-    signatures: tuple[Signature, ...]
-    note: Text
-
-    @property
-    def operators(self) -> tuple[str, ...]:
-        """The DirectML operators of all signatures, without duplicates."""
-        return tuple(dict.fromkeys(name for one in self.signatures for name in one.operators))
 
 
 @dataclass(frozen=True)
@@ -743,7 +663,7 @@ class Counterparts:
     "directmlx"), the operators without a counterpart there, and why.
     """
 
-    operations: tuple[Counterpart, ...]
+    operations: tuple[Operation, ...]
     activations: tuple[FusedName, ...]
     data_types: Mapping[str, int]  # ONNX's numbers for DirectML's data types
     domains: Mapping[str, Text]  # domains of ONNX in which nothing has a counterpart, and why
@@ -752,13 +672,13 @@ class Counterparts:
     without: Mapping[str, Mapping[str, Text]]
     sources: Mapping[str, tuple[Text, ...]]
 
-    def of(self, operator: str) -> tuple[Counterpart, ...]:
+    def of(self, operator: str) -> tuple[Operation, ...]:
         """The operations that a DirectML operator computes, or helps to compute."""
         return tuple(self._by_operator.get(operator, ()))
 
     @cached_property
-    def _by_operator(self) -> Mapping[str, list[Counterpart]]:
-        found: dict[str, list[Counterpart]] = {}
+    def _by_operator(self) -> Mapping[str, list[Operation]]:
+        found: dict[str, list[Operation]] = {}
         for one in self.operations:
             for name in one.operators:
                 found.setdefault(name, []).append(one)

@@ -7,7 +7,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -25,7 +25,6 @@ from . import (
 from .answers import explained, inferred, judged
 from .arguments import known_level
 from .bindings import command as bindings_command
-from .completion import SHELLS, Words, script, words_of
 from .enums import NEWEST
 from .errors import JsonError
 from .explain import explain, explain_rule
@@ -49,7 +48,6 @@ examples:
   dmlops graph explain graph.json              the same for graphs; see dmlops graph --help
   dmlops bindings explain bound.json           what may not be bound like this to an operator or a graph
   dmlops rule DML-GEMM-inner-size              a rule and its source
-  eval "$(dmlops completion bash)"             completion in this shell
 
 A file holds one description, one description per line, or a DxDispatch model; - is standard input.
 
@@ -160,9 +158,6 @@ def _parser() -> argparse.ArgumentParser:
     container_command.add(command)
     one = command("schema", _schema, "Print a JSON Schema of descriptions, or of graphs, for editors")
     one.add_argument("--graph", action="store_true", help="that of graphs")
-    one = command("completion", _completion, "Print a shell completion script")
-    one.add_argument("shell", choices=SHELLS)
-    one.set_defaults(words=_words(commands.choices))
     return parser
 
 
@@ -183,17 +178,6 @@ def _operator(parser: Any) -> None:
 def _json(parser: Any, what: str = "") -> None:
     help_ = f"print JSON{', one line ' if what else ''}{what}"
     parser.add_argument("--json", action="store_true", help=help_)
-
-
-def _words(commands: Mapping[str, argparse.ArgumentParser]) -> dict[str, Words]:
-    """The words that may follow each command, for completion."""
-    return {
-        name: words_of(
-            [option for action in one._actions for option in action.option_strings],
-            [action.dest for action in one._actions if not action.option_strings],
-        )
-        for name, one in commands.items()
-    }
 
 
 # Commands on descriptions.
@@ -364,11 +348,6 @@ def _tell(options: argparse.Namespace, value: Any, text: Callable[[Style], str])
 
 def _schema(options: argparse.Namespace) -> int:
     print(overview.schema_text("graph_schema" if options.graph else "schema"), end="")
-    return 0
-
-
-def _completion(options: argparse.Namespace) -> int:
-    print(script(options.shell, options.words), end="")
     return 0
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partialmethod, reduce
 from importlib import import_module
 from itertools import product
 from typing import Any, NamedTuple
@@ -321,61 +321,30 @@ class Evaluation:
             total = part if total is None else total + part
         return 0 if total is None else total
 
-    def product(
-        self, body: Callable[..., Any], *loops: Range | Box, where: Callable[..., Any] | None = None
-    ) -> Any:
-        """The product."""
-        result: Any = 1
-        for count, _, mask, value in self._turns(body, loops, where):
-            whole = np.broadcast_to(self._masked(value, mask, 1), self._shape(value, mask, count))
-            result = result * whole.prod(axis=tuple(range(len(count))))
-        return result
-
-    def any(
-        self, body: Callable[..., Any], *loops: Range | Box, where: Callable[..., Any] | None = None
-    ) -> Any:
-        """Whether any is true."""
-        result: Any = False
-        for count, _, mask, value in self._turns(body, loops, where):
-            result = result | self._masked(value, mask, False).any(axis=tuple(range(len(count))))
-        return result
-
-    def all(
-        self, body: Callable[..., Any], *loops: Range | Box, where: Callable[..., Any] | None = None
-    ) -> Any:
-        """Whether all are true."""
-        result: Any = True
-        for count, _, mask, value in self._turns(body, loops, where):
-            result = result & self._masked(value, mask, True).all(axis=tuple(range(len(count))))
-        return result
-
-    def max(
+    def _folded(
         self,
+        combine: np.ufunc,
+        nothing: Any,
         body: Callable[..., Any],
         *loops: Range | Box,
         where: Callable[..., Any] | None = None,
-        initial: Any,
+        initial: Any = None,
     ) -> Any:
-        """The greatest value; NaN if any is NaN, `initial` if there are none."""
-        result: Any = initial
+        """All values combined; `nothing`, or `initial`, if there are none."""
+        nothing = initial if nothing is None else nothing
+        result: Any = nothing
         for count, _, mask, value in self._turns(body, loops, where):
-            one = self._masked(_of_type(value, initial), mask, initial)
-            result = np.maximum(result, one.max(axis=tuple(range(len(count)))))
+            one = self._masked(_of_type(value, nothing), mask, nothing)
+            if combine is np.multiply:
+                one = np.broadcast_to(one, self._shape(value, mask, count))
+            result = combine(result, combine.reduce(one, axis=tuple(range(len(count)))))
         return result
 
-    def min(
-        self,
-        body: Callable[..., Any],
-        *loops: Range | Box,
-        where: Callable[..., Any] | None = None,
-        initial: Any,
-    ) -> Any:
-        """The least value; NaN if any is NaN, `initial` if there are none."""
-        result: Any = initial
-        for count, _, mask, value in self._turns(body, loops, where):
-            one = self._masked(_of_type(value, initial), mask, initial)
-            result = np.minimum(result, one.min(axis=tuple(range(len(count)))))
-        return result
+    product = partialmethod(_folded, np.multiply, 1)
+    any = partialmethod(_folded, np.logical_or, False)
+    all = partialmethod(_folded, np.logical_and, True)
+    max = partialmethod(_folded, np.maximum, None)  # NaN if any is
+    min = partialmethod(_folded, np.minimum, None)
 
     def argmax(
         self, body: Callable[..., Any], loop: Range | Box, where: Callable[..., Any] | None = None

@@ -14,6 +14,7 @@ from dmlgen.diff.rules import rule_changes
 from dmlgen.diff.support import support_changes
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
+from dmlgen.mappings import Operation
 from dmlgen.text import Text
 
 Facts: TypeAlias = dict[str, Any]
@@ -78,7 +79,7 @@ def _errata(errata: tuple[r.Erratum, ...]) -> Facts:
     return found
 
 
-def _signatures(covered: bool) -> Callable[[tuple[r.Counterpart, ...]], Facts]:
+def _signatures(covered: bool) -> Callable[[tuple[Operation, ...]], Facts]:
     """Those that something computes, or those that nothing does."""
     return lambda operations: {
         f"{_operation(one)} from version {signature.first} on": signature
@@ -88,11 +89,11 @@ def _signatures(covered: bool) -> Callable[[tuple[r.Counterpart, ...]], Facts]:
     }
 
 
-def _operation(one: r.Counterpart) -> str:
+def _operation(one: Operation) -> str:
     return f"{one.interface}:{one.domain + '.' if one.domain else ''}{one.name}"
 
 
-def _notes(operations: tuple[r.Counterpart, ...]) -> Facts:
+def _notes(operations: tuple[Operation, ...]) -> Facts:
     return {_operation(one): one.note for one in operations}
 
 

@@ -1,7 +1,7 @@
 """The arithmetic of rules and definitions: every operation is defined for all operands.
 
-Integers saturate at plus and minus 2**63 - 1, as they do in the C validator. This is the only module that the
-generator shares with the package that it generates, into which it is copied.
+Integers saturate at plus and minus 2**63 - 1, as they do in the C validator. The package gets a copy of this
+module.
 """
 
 from __future__ import annotations

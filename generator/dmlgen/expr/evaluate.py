@@ -30,11 +30,6 @@ LOAD = "load()"  # cannot clash with a name in a spec
 _FIELDS = ("DataType", "Flags", "DimensionCount", "TotalTensorSizeInBytes", "GuaranteedBaseOffsetAlignment")
 
 
-def compile_expression(node: ir.Expr, bits: Mapping[int, int], signed: frozenset[int]) -> Compiled:
-    """The function of one expression; for `bits` and `signed` see Evaluator."""
-    return Evaluator(bits, signed).function(node)
-
-
 class _Absent:
     """Stands for an absent tensor when one of its fields is read."""
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dmlgen.expr import ir
-from dmlgen.outputs.c_program import Program
+from dmlgen.outputs.c_program import TENSOR
 from dmlgen.outputs.c_rules import Code, ProgramView
 from dmlgen.registry import Registry
 from dmlgen.resolve.bindings import RANGE_FIELDS
@@ -32,26 +31,11 @@ class RangesView:
     rules: tuple[RangeRuleView, ...]
 
 
-class _Program(Program):
-    """A program on a range, whose path messages show as %p; the name of its tensor is %1."""
-
-    def of_range(self) -> _Program:
-        number = self._fields["TotalTensorSizeInBytes"]
-        self._fields = {name: replace(number, name=name) for name in RANGE_FIELDS}
-        return self
-
-    def path(self, tensor: ir.Tensor) -> str:
-        return "%1" if tensor.name else "%p"
-
-
-class _Code(Code):
-    def _program(self) -> Program:
-        return _Program(self._registry, None, self._name).of_range()
-
-
 def ranges_view(registry: Registry) -> RangesView:
-    """The rules on ranges."""
-    code = _Code(registry, None)
+    """The rules on ranges, whose paths messages show as %p; the name of a tensor is %1."""
+    number = next(one for one in registry.structs[TENSOR].members if one.name == "TotalTensorSizeInBytes")
+    fields = {name: replace(number, name=name) for name in RANGE_FIELDS}
+    code = Code(registry, None, fields, {"Slot": "%1"})
     rules: list[RangeRuleView] = []
     for one in registry.bindings.ranges:
         for check in one.rule.checks:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dmlgen.expr import ir
-from dmlgen.outputs.c_program import Program
 from dmlgen.outputs.c_rules import Code, ProgramView
 from dmlgen.registry import EdgeRule, Registry
 
@@ -37,26 +35,6 @@ class PairsView:
     lists: int
 
 
-class _Program(Program):
-    """A program on two tensors, whose paths messages show as %1 and %2."""
-
-    tensors: tuple[str, str]
-
-    def path(self, tensor: ir.Tensor) -> str:
-        return f"%{self.tensors.index(tensor.name) + 1}"
-
-
-class _Code(Code):
-    def __init__(self, registry: Registry, tensors: tuple[str, str]) -> None:
-        super().__init__(registry, None)
-        self._tensors = tensors
-
-    def _program(self) -> Program:
-        program = _Program(self._registry, None, self._name)
-        program.tensors = self._tensors
-        return program
-
-
 def pairs_views(registry: Registry) -> tuple[PairsView, ...]:
     """The rules on the tensors of an edge, and on those that read the same input of a graph."""
     inputs = [EdgeRule(rule, None) for rule in registry.graphs.inputs]
@@ -67,7 +45,7 @@ def pairs_views(registry: Registry) -> tuple[PairsView, ...]:
 
 
 def _pairs(registry: Registry, name: str, tensors: tuple[str, str], rules: Sequence[EdgeRule]) -> PairsView:
-    code = _Code(registry, tensors)
+    code = Code(registry, None, paths={one: f"%{number}" for number, one in enumerate(tensors, 1)})
     views: list[PairRuleView] = []
     for one in rules:
         for check in one.rule.checks:

@@ -12,7 +12,7 @@ in.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dmlgen.diagnostics import Finding, SpecError
@@ -73,12 +73,18 @@ class Name:
 class Program:
     """Writes one program, for an operator or, if that is None, for any tensor.
 
-    `names` has the names that it uses. `lines` are its text, `size` the number of its bytes. A tensor program
-    only checks that tensor; its first slot tells whether the operator reads it.
+    `names` has the names that it uses, `fields` are those of a tensor, and `paths` the conversions for the
+    paths of tensors in messages, if there is not only one. `lines` are its text, `size` the number of its
+    bytes. A tensor program only checks that tensor; its first slot tells whether the operator reads it.
     """
 
     def __init__(
-        self, registry: Registry, operator: Operator | None, names: Callable[[ir.Definition], Name]
+        self,
+        registry: Registry,
+        operator: Operator | None,
+        names: Callable[[ir.Definition], Name],
+        fields: Mapping[str, Member],
+        paths: Mapping[str, str],
     ) -> None:
         self.registry = registry
         self.operator = operator
@@ -92,7 +98,7 @@ class Program:
         self._variables: dict[str, int] = {}
         self._needed: set[int] = set()
         self._taken = 0  # slots for variables of loops
-        self._fields = {member.name: member for member in registry.structs[TENSOR].members}
+        self._fields, self._paths = fields, paths
         if operator is None:
             self._variables["is_input"] = self._slot()
 
@@ -157,17 +163,12 @@ class Program:
             if isinstance(part, str):
                 format_ += part.replace("%", "%%")
             elif isinstance(part, ir.Tensor):
-                format_ += self.path(part)
+                format_ += self._paths.get(part.name, "%p")
             else:
                 format_ += "%v"
                 self._value(part)
                 self._end_line()
         return format_
-
-    def path(self, tensor: ir.Tensor) -> str:
-        """The conversion for the path of a tensor: that of the only one."""
-        del tensor
-        return "%p"
 
     def _value(self, node: ir.Expr) -> None:
         kind = node.type.kind

@@ -5,9 +5,10 @@ Rules are programs, members and support are tables, and what an output is inferr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
+from types import MappingProxyType
 
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
@@ -209,10 +210,18 @@ class Tables:
 
 
 class Code:
-    """The programs of an operator, or those for any tensor, one after the other."""
+    """The programs of an operator, or those for any tensor, one after the other; see `Program`."""
 
-    def __init__(self, registry: Registry, operator: Operator | None) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        operator: Operator | None,
+        fields: Mapping[str, Member] | None = None,
+        paths: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._registry = registry
+        self._fields = fields or {member.name: member for member in registry.structs[TENSOR].members}
+        self._paths = paths
         self.operator = operator
         self.programs: list[ProgramView] = []
         self.lists = 0  # that names stand for
@@ -243,7 +252,7 @@ class Code:
         return self._append(ProgramView(title, tuple(filled(code))), len(code))
 
     def _program(self) -> Program:
-        return Program(self._registry, self.operator, self._name)
+        return Program(self._registry, self.operator, self._name, self._fields, self._paths)
 
     def _name(self, definition: ir.Definition) -> Name:
         """A name, which is compiled when it is first used."""

@@ -35,32 +35,6 @@ class FunctionView:
     value: str
 
 
-@dataclass(frozen=True)
-class ComputeView:
-    operator: Operator
-    schedule: Schedule
-    computation: str
-    numbered: bool  # whether there is an array of tensors, each of which is computed in turn
-    element: FunctionView | None
-    place: FunctionView | None
-    uniforms: Mapping[str, Assignments]
-    uniform_assignments: Assignments
-    widened: str  # tensors whose integers are computed in double precision, as bits; "" if there are none
-    moves: tuple[str, ...]
-    bits: tuple[str, ...]
-    aligned: bool
-    single: tuple[str, ...]
-    blocked: tuple[str, ...]
-    inputs: Mapping[str, str]  # the tensors that it reads, with the macros of the shader
-    output_macro: str
-    limited: Mapping[str, str]
-    role_assignments: Assignments
-    roles: Assignments
-    macros: Mapping[str, str]  # the macro prefixes of the tensors among them
-    steps: Mapping[str, Mapping[str, str]]
-    constants: Assignments
-
-
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The modules, by path below generated/."""
 
@@ -135,7 +109,13 @@ def _deciding(node: ir.Expr) -> Iterator[ir.Expr]:
             yield coordinate
 
 
-def _view(registry: Registry, operator: Operator, schedule: Schedule) -> ComputeView:
+def _view(registry: Registry, operator: Operator, schedule: Schedule) -> dict[str, object]:
+    """The content of a module.
+
+    It is `numbered` if there is an array of tensors, each of which is computed in turn. `widened` are tensors
+    whose integers are computed in double precision, as bits; `inputs` the tensors that it reads, and `macros`
+    those among its roles, with the macros of the shader.
+    """
     printer = ComputePrinter(registry, operator, schedule.output)
     definitions = (*operator.definitions, *schedule.definitions)
     _check_names(operator, definitions)
@@ -165,30 +145,30 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> Compute
         step.case: {name: of_steps.print(node) for name, node in step.expressions.items()}
         for step in schedule.steps
     }
-    return ComputeView(
-        operator=operator,
-        schedule=schedule,
-        computation="Map" if _is_map(schedule) else pascal(schedule.form.upper()),
-        numbered=operator.member[schedule.over].count is not None,
-        element=element,
-        place=where,
-        uniforms=uniforms,
-        uniform_assignments=_assigned(printer, definitions, uniform),
-        widened="" if of_doubles == ir.ZERO else printer.print(of_doubles),
-        moves=moves(schedule),
-        bits=bits(operator, schedule),
-        aligned=schedule.value is not None and is_aligned(schedule),
-        single=single(schedule),
-        blocked=blocked(schedule),
-        inputs={name: macro(plain(name)) for name in inputs},
-        output_macro=macro(plain(schedule.output)),
-        limited={name: macro(plain(name)) for name in limited(schedule)},
-        role_assignments=_assigned(printer, definitions, list(schedule.roles.values())),
-        roles=roles,
-        macros={name: macro(plain(name)) for name in (schedule.output, *role_tensors(schedule))},
-        steps=steps,
-        constants=constants_of(printer, of_steps),
-    )
+    return {
+        "operator": operator,
+        "schedule": schedule,
+        "computation": "Map" if _is_map(schedule) else pascal(schedule.form.upper()),
+        "numbered": operator.member[schedule.over].count is not None,
+        "element": element,
+        "place": where,
+        "uniforms": uniforms,
+        "uniform_assignments": _assigned(printer, definitions, uniform),
+        "widened": "" if of_doubles == ir.ZERO else printer.print(of_doubles),
+        "moves": moves(schedule),
+        "bits": bits(operator, schedule),
+        "aligned": schedule.value is not None and is_aligned(schedule),
+        "single": single(schedule),
+        "blocked": blocked(schedule),
+        "inputs": {name: macro(plain(name)) for name in inputs},
+        "output_macro": macro(plain(schedule.output)),
+        "limited": {name: macro(plain(name)) for name in limited(schedule)},
+        "role_assignments": _assigned(printer, definitions, list(schedule.roles.values())),
+        "roles": roles,
+        "macros": {name: macro(plain(name)) for name in (schedule.output, *role_tensors(schedule))},
+        "steps": steps,
+        "constants": constants_of(printer, of_steps),
+    }
 
 
 def _check_names(operator: Operator, definitions: Iterable[Definition]) -> None:

@@ -1,24 +1,18 @@
-"""Counterparts of DirectML's operators in other interfaces: JSON values, and a page."""
+"""The page of counterparts of DirectML's operators in other interfaces."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.defined import walk_through
 from dmlgen.expr.mapping import FUNCTIONS, VIEWS
+from dmlgen.mappings import Operation, Signature
 from dmlgen.outputs.python_operators import axes_of
 from dmlgen.outputs.render import Templates
-from dmlgen.registry import (
-    Counterpart,
-    Counterparts,
-    Operator,
-    Registry,
-    Signature,
-)
-from dmlgen.text import NO_TEXT, Text
+from dmlgen.registry import Counterparts, Operator, Registry
+from dmlgen.text import NO_TEXT
 
 ROWS_AND_COLUMNS = ("GEMM",)  # operators on the last two dimensions, one batch after the other
 
@@ -36,22 +30,6 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         functions=FUNCTIONS,
     )
     return {"counterparts.md": page}
-
-
-def counterparts_value(registry: Registry) -> dict[str, Any]:
-    """The counterparts as JSON values."""
-    known = registry.counterparts
-    return {
-        "operations": [_plain(one) for one in known.operations],
-        "activations": {
-            one.name: {"operator": one.operator, "members": dict(one.members), "fixed": dict(one.fixed)}
-            for one in known.activations
-        },
-        "data_types": {str(number): name for name, number in known.data_types.items()},
-        "domains": {name: reason.plain for name, reason in known.domains.items()},
-        "directmlx": {name: list(functions) for name, functions in known.directmlx.items()},
-        "leading_ones": [operator.name for operator in registry.operators if takes_leading_ones(operator)],
-    }
 
 
 def takes_leading_ones(operator: Operator) -> bool:
@@ -114,16 +92,16 @@ def rows(known: Counterparts, interface: str) -> list[Row]:
     return [_row(one) for one in known.operations if one.interface == interface]
 
 
-def _row(counterpart: Counterpart) -> Row:
+def _row(counterpart: Operation) -> Row:
     newest = counterpart.signatures[0]
     forms = dict.fromkeys(tuple(step.operator for step in form.steps) for form in newest.forms)
     instead = "what its definition by other operations has" if newest.expands else ""
     if newest.host:
-        instead = f"none needed: {newest.host.plain}"
+        instead = f"none needed: {newest.host}"
     if newest.none:
-        instead = f"none: {newest.none.plain}"
-    limits = [limit.because.plain for limit in newest.limits]
-    limits += [counterpart.note.plain] if counterpart.note else []
+        instead = f"none: {newest.none}"
+    limits = [limit.because for limit in newest.limits]
+    limits += [counterpart.note] if counterpart.note else []
     return Row(named(counterpart.domain, counterpart.name), tuple(forms), instead, "; ".join(limits))
 
 
@@ -176,17 +154,3 @@ def _types(registry: Registry, signature: Signature) -> dict[str, str]:
                 known = registry.level[found.get(type_, level)]
                 found[type_] = min(known, registry.level[level], key=lambda one: one.ordinal).name
     return found
-
-
-def _plain(value: Any) -> Any:
-    """A counterpart, or a part of one, as a JSON value: fields by name, without positions."""
-    match value:
-        case Text():
-            return value.plain
-        case tuple():
-            return [_plain(one) for one in value]
-        case Mapping():
-            return {key: _plain(one) for key, one in value.items()}
-    if is_dataclass(value):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value) if one.repr}
-    return value

@@ -63,27 +63,6 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Gather:
-    """A shader that copies one input element for every output element, which it finds by looking up indices.
-
-    `max_lookups` is the largest number of indices for one element; `element_sizes` maps the bytes of an
-    element to the data types of that size.
-    """
-
-    operator: str
-    summary: Text
-    input: str
-    indices: str
-    output: str
-    max_lookups: int
-    element_sizes: Mapping[int, tuple[str, ...]]
-    index_types: tuple[str, ...]
-    max_rank: int
-    params: Params
-    resources: tuple[Resource, ...]
-
-
-@dataclass(frozen=True)
 class Shader:
     """A shader that works element by element.
 
@@ -130,7 +109,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             return {}
         name = schedule.form
         if name == "gather":
-            text = templates.render("hlsl/gather.hlsl.j2", **vars(_gather(near, operator, schedule, plans)))
+            text = templates.render("hlsl/gather.hlsl.j2", **_gather(near, operator, schedule, plans))
         elif name == "map":
             name = "elementwise" if is_aligned(schedule) else "map"
             view = _map(near, operator, schedule, functions, float16, plans)
@@ -366,7 +345,9 @@ def _shifted(node: ir.Expr) -> ir.Expr:
     return ir.substitute(node, {part: replace(part, function="exp_shifted") for part in found})
 
 
-def _gather(registry: Registry, operator: Operator, schedule: Schedule, plans: Plans) -> Gather:
+def _gather(registry: Registry, operator: Operator, schedule: Schedule, plans: Plans) -> dict[str, object]:
+    """A shader that copies one input element for every output element, which it finds by looking up
+    indices."""
     assert isinstance(schedule.value, ir.Load)
     nodes = list(ir.walk(schedule.value.coordinate))
     calls = (node for node in nodes if isinstance(node, ir.Call))
@@ -377,12 +358,12 @@ def _gather(registry: Registry, operator: Operator, schedule: Schedule, plans: P
     sizes = sorted({registry.data_type[name].bits // 8 for name in types})
     tensors = {"input": schedule.value.tensor.name, "indices": index.tensor.name, "output": schedule.output}
     names = {role: camel(member) for role, member in tensors.items()}
-    return Gather(
+    return dict(
         operator=operator.name,
         summary=operator.summary,
         **names,
-        max_lookups=MAX_RANK if in_a_list else 1,
-        element_sizes={
+        max_lookups=MAX_RANK if in_a_list else 1,  # of indices for one element
+        element_sizes={  # in bytes, with the data types that have them
             size: tuple(name for name in types if registry.data_type[name].bits == size * 8) for size in sizes
         },
         index_types=_types(operator, index.tensor.name),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from dmlgen import mappings
 from dmlgen.banner import head
 from dmlgen.expr import arithmetic
 from dmlgen.outputs import dxdispatch
@@ -14,10 +15,11 @@ from dmlgen.outputs.python_graphs import graphs_view
 from dmlgen.outputs.python_operators import OPERATOR, operator_view, support_sets
 from dmlgen.outputs.python_tensor import TENSOR, tensor_view
 from dmlgen.outputs.render import Templates, plain_files
-from dmlgen.project import LICENSE, RUNTIME
+from dmlgen.project import LICENSE, PACKAGE, RUNTIME
 from dmlgen.registry import Operator, Registry, Struct
 
 _PACKAGE = "python/dmlops"
+_SHARED = {"arithmetic.py": arithmetic, "counterparts/mappings.py": mappings}  # of which it gets a copy
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,10 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         f"python/{path}": head(path, f"runtime/{path}").encode() + data
         for path, data in plain_files(RUNTIME).items()
     }
-    shared = Path(arithmetic.__file__)
-    files[f"{_PACKAGE}/arithmetic.py"] = (
-        head("arithmetic.py", "generator/dmlgen/expr/arithmetic.py").encode() + shared.read_bytes()
-    )
+    for path, shared in _SHARED.items():
+        source = Path(str(shared.__file__))
+        name = f"generator/dmlgen/{source.relative_to(PACKAGE).as_posix()}"
+        files[f"{_PACKAGE}/{path}"] = head(path, name).encode() + source.read_bytes()
     files["python/LICENSE"] = LICENSE.read_bytes()
 
     def part(near: Registry, operator: Operator) -> Part:

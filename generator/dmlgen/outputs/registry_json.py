@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -15,22 +15,18 @@ from dmlgen.expr.printer import SOURCE
 from dmlgen.expr.tree import LEAVES, OPERATIONS, loop_tree, tree
 from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.outputs.c_types import c_type
-from dmlgen.outputs.counterparts import counterparts_value
+from dmlgen.outputs.counterparts import takes_leading_ones
 from dmlgen.outputs.python_rules import used_definitions
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.requirements import requirements
 from dmlgen.registry import (
     AlgorithmUse,
-    BindingRule,
-    Bindings,
     Check,
     Definition,
     Enum,
     Erratum,
     FeatureLevel,
-    Graphs,
     Inference,
-    Member,
     Operator,
     OutputDefinitions,
     Registry,
@@ -136,50 +132,58 @@ def registry_value(registry: Registry) -> Json:
     """The registry as JSON values, with empty fields left out."""
     rows: dict[tuple[tuple[int, ...], tuple[str, ...]], int] = {}
     operators = [_operator(registry, one, rows) for one in registry.operators]
+    tensor, graphs, bindings = registry.tensor, registry.graphs, registry.bindings
     return {
         "$comment": banner("specs/"),
         "$schema": SCHEMA,
         "version": __version__,
         "pages": registry.pages,
-        "levels": [_level(one) for one in registry.levels],
-        "types": [
-            _filled(name=one.name, bits=one.bits, kind=one.kind, pointer_sized=one.pointer_sized)
-            for one in registry.types.values()
+        "levels": [
+            _facts(one, "name value directml", windows=_value(one.in_box), ntddi=one.ntddi)
+            for one in registry.levels
         ],
-        "constants": [
-            {
-                "name": one.name,
-                "value": one.value,
-                "since": one.since.name,
-                "summary": one.summary.plain,
-            }
-            for one in registry.constants
-        ],
-        "foreign": dict(registry.foreign),
+        "types": [_facts(one, "name bits kind pointer_sized") for one in registry.types.values()],
+        "constants": [_facts(one, "name value since summary") for one in registry.constants],
+        "foreign": _value(registry.foreign),
         "enums": [_enum(one) for one in registry.declared_enums],
-        "structs": [_struct(registry, one) for one in registry.structs.values()],
+        "structs": [
+            _facts(one, "name c_name union since summary page", **_layout(registry, one))
+            for one in registry.structs.values()
+        ],
         "supported": [{"ranks": list(ranks), "types": list(types)} for ranks, types in rows],
         "rules": [_rule(one) for one in registry.operator_rules],
         "hints": {name: _pieces(message) for name, message in registry.hints.items()},
         "tensor": {
-            "let": _let(registry.tensor.definitions),
-            "rules": [_rule(one, registry.tensor.definitions) for one in registry.tensor.rules],
-            "defaults": {name: tree(value) for name, value in registry.tensor.defaults.items()},
+            "let": _let(tensor.definitions),
+            "rules": [_rule(one, tensor.definitions) for one in tensor.rules],
+            "defaults": {name: tree(value) for name, value in tensor.defaults.items()},
         },
-        "graphs": _graphs(registry.graphs),
-        "bindings": _bindings(registry.bindings),
-        "interfaces": [
-            _filled(
-                name=one.name, base=one.base, since=one.since.name, iid=one.iid, methods=list(one.methods)
-            )
-            for one in registry.interfaces.values()
-        ],
-        "calls": [_filled(page=one.page, rule=_rule(one.rule)) for one in registry.calls],
+        "graphs": {
+            **_facts(graphs, "page since constants_since"),
+            "let": _let(graphs.definitions),
+            "rules": [_rule(one, (), graphs.since) for one in graphs.checks],
+            "edges": [
+                _facts(one, "writer", rule=_rule(one.rule, graphs.definitions, graphs.since))
+                for one in graphs.edges
+            ],
+            "inputs": [_rule(one, graphs.definitions, graphs.since) for one in graphs.inputs],
+        },
+        "bindings": {
+            **_facts(bindings, "heaps bound_heaps owned_heaps dimensions"),
+            "rules": [_facts(one, "page phases roles", rule=_rule(one.rule)) for one in bindings.all],
+        },
+        "interfaces": [_facts(one, "name base since iid methods") for one in registry.interfaces.values()],
+        "calls": [_facts(one, "page", rule=_rule(one.rule)) for one in registry.calls],
         "operators": operators,
-        "errata": [_erratum(one) for one in registry.errata],
-        "counterparts": counterparts_value(registry),
+        "errata": list(map(_erratum, registry.errata)),
+        "counterparts": _counterparts(registry),
         "retired": sorted(registry.retired),
     }
+
+
+def _facts(record: object, names: str, **more: Any) -> Json:
+    """These fields of a record, and more, as far as they say something."""
+    return _filled(**{name: _value(getattr(record, name)) for name in names.split()}, **more)
 
 
 def _filled(**fields: Any) -> Json:
@@ -191,51 +195,32 @@ def _filled(**fields: Any) -> Json:
     }
 
 
-def _level(level: FeatureLevel) -> Json:
-    box = level.in_box
-    windows = box and {"build": box.build, "name": box.name.plain, "source": box.source}
-    return _filled(
-        name=level.name, value=level.value, directml=level.directml, windows=windows, ntddi=level.ntddi
-    )
+def _value(value: Any) -> Any:
+    """A fact as a JSON value: levels by name, expressions as specs write them, records by their fields,
+    without positions."""
+    match value:
+        case Text():
+            return value.plain
+        case FeatureLevel():
+            return value.name
+        case ir.Type():
+            return str(value)
+        case tuple():
+            return [_value(one) for one in value]
+        case Mapping():
+            return {key: _value(one) for key, one in value.items()}
+        case _ if isinstance(value, ir.Expr):
+            return SOURCE.print(value)
+        case _ if is_dataclass(value):
+            return {one.name: _value(getattr(value, one.name)) for one in fields(value) if one.repr}
+    return value
 
 
 def _enum(enum: Enum) -> Json:
     entries = [
-        _filled(
-            name=one.name,
-            value=one.value,
-            since=one.since.name,
-            summary=one.summary.plain,
-            bits=one.bits or None,
-            kind=one.kind,
-        )
-        for one in enum.entries
+        _facts(one, "name value since summary", bits=one.bits or None, kind=one.kind) for one in enum.entries
     ]
-    return {
-        **_filled(
-            name=enum.name,
-            c_name=enum.c_name,
-            prefix=enum.prefix,
-            flags=enum.flags,
-            since=enum.since.name,
-            summary=enum.summary.plain,
-        ),
-        "entries": entries,
-    }
-
-
-def _struct(registry: Registry, struct: Struct) -> Json:
-    return {
-        **_filled(
-            name=struct.name,
-            c_name=struct.c_name,
-            union=struct.union,
-            since=struct.since.name,
-            summary=struct.summary.plain,
-            page=struct.page,
-        ),
-        **_layout(registry, struct),
-    }
+    return _facts(enum, "name c_name prefix flags since summary", entries=entries)
 
 
 def _layout(registry: Registry, struct: Struct | Operator) -> Json:
@@ -245,63 +230,39 @@ def _layout(registry: Registry, struct: Struct | Operator) -> Json:
         "size": [one.size for one in layouts],
         "alignment": [one.alignment for one in layouts],
         "members": [
-            _member(registry, member, [one.offsets[i] for one in layouts])
+            _facts(
+                member,
+                "name role type",
+                c_type=c_type(registry, member),
+                offset=[one.offsets[i] for one in layouts],
+                **_facts(member, "pointer optional count length typed_by summary"),
+            )
             for i, member in enumerate(struct.members)
         ],
     }
 
 
-def _member(registry: Registry, member: Member, offset: list[int]) -> Json:
-    return _filled(
-        name=member.name,
-        role=member.role,
-        type=member.type,
-        c_type=c_type(registry, member),
-        offset=offset,
-        pointer=member.pointer,
-        optional=member.optional,
-        count=member.count,
-        length=member.length,
-        typed_by=member.typed_by,
-        summary=member.summary.plain,
-    )
-
-
 def _operator(
     registry: Registry, operator: Operator, rows: dict[tuple[tuple[int, ...], tuple[str, ...]], int]
 ) -> Json:
-    return _filled(
-        name=operator.name,
-        alias=operator.alias,
-        c_name=operator.c_name,
+    return _facts(
+        operator,
+        "name alias c_name",
         constant=operator.c_constant,
-        value=operator.value,
-        family=operator.family,
-        since=operator.since.name,
-        struct_since=operator.struct_since.name,
-        summary=operator.summary.plain,
-        page=operator.page,
+        **_facts(operator, "value family since struct_since summary page"),
         **_layout(registry, operator),
-        defaults=dict(operator.defaults),
-        unconstrained=list(operator.unconstrained),
-        in_place=list(operator.in_place),
-        fusible_into={name: level.name for name, level in operator.fusible_into.items()},
+        **_facts(operator, "defaults unconstrained in_place fusible_into"),
         support=_support(operator, rows),
         let=_let(operator.definitions),
         rules=[_rule(one, operator.definitions, operator.since) for one in operator.rules],
         inferences=[_inference(one) for one in operator.inferences],
         data_constraints=[
-            {
-                "id": one.id,
-                "tensor": one.tensor,
-                "since": (one.since or operator.since).name,
-                "text": one.text.plain,
-            }
+            _facts(one, "id tensor", since=(one.since or operator.since).name, text=one.text.plain)
             for one in operator.data_constraints
         ],
         compute=_compute(operator.defines, operator.algorithm),
         requires=[_filled(**vars(one)) for one in requirements(registry, operator)],
-        errata=[_erratum(one) for one in operator.errata],
+        errata=list(map(_erratum, operator.errata)),
     )
 
 
@@ -326,34 +287,6 @@ def _let(definitions: Iterable[Definition]) -> list[Json]:
 
 def _condition(name: str, node: ir.Expr | None) -> Json:
     return {} if node is None else {name: tree(node), f"{name}_text": SOURCE.print(node)}
-
-
-def _graphs(graphs: Graphs) -> Json:
-    return {
-        "page": graphs.page,
-        "since": graphs.since.name,
-        "constants_since": graphs.constants_since.name,
-        "let": _let(graphs.definitions),
-        "rules": [_rule(one, (), graphs.since) for one in graphs.checks],
-        "edges": [
-            _filled(writer=one.writer, rule=_rule(one.rule, graphs.definitions, graphs.since))
-            for one in graphs.edges
-        ],
-        "inputs": [_rule(one, graphs.definitions, graphs.since) for one in graphs.inputs],
-    }
-
-
-def _bindings(bindings: Bindings) -> Json:
-    def rule(one: BindingRule) -> Json:
-        return _filled(page=one.page, phases=list(one.phases), roles=list(one.roles), rule=_rule(one.rule))
-
-    return {
-        "heaps": dict(bindings.heaps),
-        "bound_heaps": list(bindings.bound_heaps),
-        "owned_heaps": list(bindings.owned_heaps),
-        "dimensions": dict(bindings.dimensions),
-        "rules": [rule(one) for one in bindings.all],
-    }
 
 
 def _rule(rule: Rule, definitions: Sequence[Definition] = (), start: FeatureLevel | None = None) -> Json:
@@ -416,49 +349,42 @@ def _inference(inference: Inference) -> Json:
 def _compute(defines: OutputDefinitions | None, algorithm: AlgorithmUse | None) -> Json | None:
     """An operator's computation, in the language of definitions."""
     if algorithm is not None:
-        return _filled(
-            algorithm=algorithm.name,
-            output=algorithm.output,
-            let={one.name: SOURCE.print(one.value) for one in algorithm.definitions},
-            roles={name: SOURCE.print(role) for name, role in algorithm.roles.items()},
-            place=None if algorithm.place is None else SOURCE.print(algorithm.place),
-        )
+        let = {one.name: _value(one.value) for one in algorithm.definitions}
+        roles = _facts(algorithm, "roles place")
+        return _filled(algorithm=algorithm.name, output=algorithm.output, let=let, **roles)
     if defines is None:
         return None
     return _filled(
         functions=[
             {
                 "name": one.name,
-                "parameters": [parameter.name for parameter in one.parameters],
-                "value": SOURCE.print(one.body),
+                "parameters": [each.name for each in one.parameters],
+                "value": _value(one.body),
             }
             for one in defines.functions
         ],
         tensors=[
-            _filled(
-                name=one.name,
-                type=str(one.type),
-                recurrent=one.along,
-                sizes=SOURCE.print(one.sizes),
-                value=SOURCE.print(one.value),
-            )
+            _facts(one, "name type", recurrent=one.along, **_facts(one, "sizes value"))
             for one in defines.tensors
         ],
-        outputs={name: SOURCE.print(value) for name, value in defines.outputs.items()},
+        outputs=_value(defines.outputs),
     )
 
 
 def _erratum(erratum: Erratum) -> Json:
-    return _filled(
-        where=erratum.where.plain,
-        says=erratum.says.plain,
-        unspecified=erratum.unspecified.plain,
-        registry=erratum.registry.plain,
-        source=erratum.source,
-        overrules=_plain(erratum.overrules),
-        seen=list(erratum.seen),
-    )
+    return _facts(erratum, "where says unspecified registry source overrules seen")
 
 
-def _plain(texts: Iterable[Text]) -> list[str]:
-    return [text.plain for text in texts]
+def _counterparts(registry: Registry) -> Json:
+    known = registry.counterparts
+    return {
+        "operations": _value(known.operations),
+        "activations": {
+            one.name: {name: _value(getattr(one, name)) for name in ("operator", "members", "fixed")}
+            for one in known.activations
+        },
+        "data_types": {str(number): name for name, number in known.data_types.items()},
+        "domains": _value(known.domains),
+        "directmlx": _value(known.directmlx),
+        "leading_ones": [operator.name for operator in registry.operators if takes_leading_ones(operator)],
+    }

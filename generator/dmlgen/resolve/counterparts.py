@@ -12,18 +12,15 @@ from dmlgen import written
 from dmlgen.decode import decode
 from dmlgen.diagnostics import nearest
 from dmlgen.expr.mapping import Names, parse, results
+from dmlgen.mappings import Form, Limit, Operation, Step
 from dmlgen.registry import (
     NO_COUNTERPARTS,
-    Counterpart,
-    CounterpartForm,
     Counterparts,
     FusedName,
-    Limit,
     Member,
     Operator,
     Registration,
     Signature,
-    Step,
 )
 from dmlgen.resolve.faults import Faults, check_known, fault
 from dmlgen.resolve.general import General
@@ -44,7 +41,7 @@ def resolve_counterparts(
     if not files:
         return NO_COUNTERPARTS
     faults = Faults()
-    operations: list[Counterpart] = []
+    operations: list[Operation] = []
     interfaces: tuple[Interface, ...] = ("onnx", "webnn")
     for interface in interfaces:
         reader = _Reader(general, operators, files[interface].shared, faults)
@@ -161,7 +158,7 @@ class _Reader:
     shared: Mapping[str, written.Signature]
     faults: Faults
 
-    def counterpart(self, interface: Interface, name: str, node: written.Operation) -> Counterpart:
+    def counterpart(self, interface: Interface, name: str, node: written.Operation) -> Operation:
         domain, _, plain = name.rpartition(".")
         versions: list[written.Signature] = [node, *node.older]
         signatures = tuple(self.signature(self._extended(version)) for version in versions)
@@ -169,7 +166,7 @@ class _Reader:
             if older.last is None or older.last + 1 != newer.first:
                 message = f"the versions before {newer.first} must end with {newer.first - 1}"
                 self.faults += fault(version.place("opsets"), "opsets", message).findings
-        return Counterpart(interface, domain, plain, signatures, node.note)
+        return Operation(interface, domain, plain, signatures, node.note.plain)
 
     def _extended(self, node: written.Signature) -> written.Signature:
         """The node merged with the shared part that it names; its own entries win."""
@@ -190,8 +187,10 @@ class _Reader:
         tensors = [one.rstrip("?*") for one in (*node.inputs, *node.outputs)]
         names = Names(tensors, {**dict.fromkeys(node.attributes), "opset": None}, self._enumerators())
         let, names = self._lets(node.let, names)
-        limits = tuple(Limit(self._expression(limit.when, names), limit.because) for limit in node.limits)
-        forms: list[CounterpartForm] = []
+        limits = tuple(
+            Limit(self._expression(limit.when, names), limit.because.plain) for limit in node.limits
+        )
+        forms: list[Form] = []
         if node.forms:
             forms = [self._form(one, names) for one in node.forms]
         elif node.operator is not None or node.steps:
@@ -214,8 +213,8 @@ class _Reader:
             limits=limits,
             forms=tuple(forms),
             infers=infers,
-            none=node.none,
-            host=node.host,
+            none=node.none.plain,
+            host=node.host.plain,
             expands=node.expands is not None,
             position=node.node.position,
         )
@@ -233,7 +232,7 @@ class _Reader:
                 names = replace(names, values={**names.values, key.value: tree})
         return found, names
 
-    def _form(self, node: written.NodeForm, names: Names) -> CounterpartForm:
+    def _form(self, node: written.NodeForm, names: Names) -> Form:
         when = self._expression(node.when, names)
         tensors: dict[str, tuple[str, str]] = {}
         for key, one in node.tensors.items():
@@ -244,7 +243,7 @@ class _Reader:
         for step in node.steps or [node]:
             with self.faults:
                 steps.append(self._step(step, names))
-        return CounterpartForm(when, let, tensors, tuple(steps))
+        return Form(when, let, tensors, tuple(steps))
 
     def _between(self, node: written.Between, names: Names) -> tuple[str, str]:
         return self._expression(node.type, names), self._expression(node.sizes, names)

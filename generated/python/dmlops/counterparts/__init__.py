@@ -4,94 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from ..data import registry_data
 from ..registry import operator_name
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """A feature that cannot be mapped if `when` holds; "" if a node alone cannot tell."""
-
-    when: str
-    because: str
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One operator, with an expression for each member. `over`: repeated for each further tensor of that
-    input. `when`: left out if that does not hold.
-    """
-
-    operator: str
-    desc: Mapping[str, str]
-    over: str = ""
-    when: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A sequence of operators, used if `when` holds; `tensors` are the intermediate ones: data type and
-    sizes.
-    """
-
-    when: str
-    let: Mapping[str, str]
-    tensors: Mapping[str, tuple[str, str]]
-    steps: tuple[Step, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """An operation in versions `first` to `last` (None: up to the newest) of its operator set.
-
-    Names of inputs and outputs end in "?" if they are optional, in "*" if there can be several. `infers` has
-    the data type and sizes of outputs that nothing else infers. `none` says why no operator computes it,
-    `host` why none is needed; `expands`: the standard defines it in terms of other operations.
-    """
-
-    first: int
-    last: int | None
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    attributes: Mapping[str, Any]
-    ignored: tuple[str, ...]
-    let: Mapping[str, str]
-    limits: tuple[Limit, ...]
-    forms: tuple[Form, ...]
-    infers: Mapping[str, tuple[str, str]]
-    none: str
-    host: str
-    expands: bool
-
-    @property
-    def operators(self) -> tuple[str, ...]:
-        """The DirectML operators of all forms, without duplicates."""
-        return tuple(dict.fromkeys(step.operator for form in self.forms for step in form.steps))
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """An operation of "onnx" or "webnn", newest signature first; `domain` is "" for ONNX's own operators."""
-
-    interface: str
-    domain: str
-    name: str
-    signatures: tuple[Signature, ...]
-    note: str
-
-    @property
-    def operators(self) -> tuple[str, ...]:
-        """The DirectML operators that compute it, without duplicates."""
-        return tuple(dict.fromkeys(name for one in self.signatures for name in one.operators))
-
-    def signature(self, version: int) -> Signature | None:
-        """Its signature in a version of its operator set; None before the first known version."""
-        return next((one for one in self.signatures if one.first <= version <= (one.last or version)), None)
+from .mappings import Form as Form
+from .mappings import Limit as Limit
+from .mappings import Operation as Operation
+from .mappings import Signature as Signature
+from .mappings import Step as Step
 
 
 def operation(interface: str, name: str, domain: str = "") -> Operation | None:

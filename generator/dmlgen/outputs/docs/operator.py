@@ -16,7 +16,7 @@ from dmlgen.outputs.counterparts import named
 from dmlgen.outputs.docs import computes, example, support
 from dmlgen.outputs.docs.formula import code
 from dmlgen.outputs.requirements import Requirement, requirements
-from dmlgen.registry import Definition, FeatureLevel, Inference, Member, Operator, Registry, Rule
+from dmlgen.registry import Definition, Inference, Member, Operator, Registry, Rule
 from dmlgen.sentence import sentence
 from dmlgen.show import condition_text
 from dmlgen.text import NO_TEXT, Text
@@ -70,33 +70,6 @@ class Shader:
     requires: tuple[Requirement, ...]
 
 
-@dataclass(frozen=True)
-class OperatorView:
-    """One operator's page."""
-
-    spec: Operator
-    python: str
-    page: str
-    members: tuple[MemberView, ...]
-    rules: tuple[RuleView, ...]
-    advice: tuple[RuleView, ...]
-    lets: tuple[tuple[str, Markup], ...]
-    pictures: list[support.Picture]
-    changes: list[support.Change]
-    inferences: tuple[InferenceView, ...]
-    parts: tuple[computes.Part, ...]
-    algorithm: str
-    shader: Shader
-    snippets: tuple[tuple[str, str], ...]
-    level: str  # for which the snippets are valid
-    fusable: tuple[tuple[str, FeatureLevel], ...]
-    previous: Operator | None
-    next: Operator | None
-    versions: tuple[Operator, ...]
-    elsewhere: tuple[Elsewhere, ...]
-    related: tuple[Operator, ...]
-
-
 class Operators:
     """Makes the views of all operators, from their matrices and shaders by path.
 
@@ -117,7 +90,7 @@ class Operators:
         self.families = _families(registry)
         self.order = [operator for operators in self.families.values() for operator in operators]
 
-    def view(self, operator: Operator) -> OperatorView:
+    def view(self, operator: Operator) -> dict[str, object]:
         """The content of an operator's page."""
         registry, cases = self._registry, self.cases[operator.name]
         examples = self.examples.broken(operator, cases, operator.rules)
@@ -127,29 +100,29 @@ class Operators:
         versions = _versions(registry, operator)
         family = self.families[operator.family]
         fuses = any(member.type == "OPERATOR_DESC" for member in operator.members)
-        return OperatorView(
-            spec=operator,
-            python=pascal(operator.name),
-            page=registry.pages + operator.page,
-            members=tuple(_member(registry, operator, member) for member in operator.members),
-            rules=tuple(view for view in rules if not view.spec.advice),
-            advice=tuple(view for view in rules if view.spec.advice),
-            lets=lets_of(operator.definitions),
-            pictures=support.pictures(registry, operator),
-            changes=self.changes[operator.name],
-            inferences=tuple(map(_inference, operator.inferences)),
-            parts=computes.parts(operator),
-            algorithm="" if operator.algorithm is None else operator.algorithm.name,
-            shader=self._shader(registry, operator),
-            snippets=() if minimal is None else example.snippets(registry, operator, minimal),
-            level="" if minimal is None else minimal["feature_level"],
-            fusable=tuple(registry.fusable(operator).items()) if fuses else (),
-            previous=self.order[place - 1] if place else None,
-            next=self.order[place + 1] if place + 1 < len(self.order) else None,
-            versions=versions,
-            elsewhere=tuple(_elsewhere(registry, operator)),
-            related=tuple(one for one in family if one is not operator and one not in versions),
-        )
+        return {
+            "spec": operator,
+            "python": pascal(operator.name),
+            "page": registry.pages + operator.page,
+            "members": tuple(_member(registry, operator, member) for member in operator.members),
+            "rules": tuple(view for view in rules if not view.spec.advice),
+            "advice": tuple(view for view in rules if view.spec.advice),
+            "lets": lets_of(operator.definitions),
+            "pictures": support.pictures(registry, operator),
+            "changes": self.changes[operator.name],
+            "inferences": tuple(map(_inference, operator.inferences)),
+            "parts": computes.parts(operator),
+            "algorithm": "" if operator.algorithm is None else operator.algorithm.name,
+            "shader": self._shader(registry, operator),
+            "snippets": () if minimal is None else example.snippets(registry, operator, minimal),
+            "level": "" if minimal is None else minimal["feature_level"],  # for which the snippets are valid
+            "fusable": tuple(registry.fusable(operator).items()) if fuses else (),
+            "previous": self.order[place - 1] if place else None,
+            "next": self.order[place + 1] if place + 1 < len(self.order) else None,
+            "versions": versions,
+            "elsewhere": tuple(_elsewhere(registry, operator)),
+            "related": tuple(one for one in family if one is not operator and one not in versions),
+        }
 
     def _shader(self, registry: Registry, operator: Operator) -> Shader:
         """The shader's own description: the comment above its first line of code."""
@@ -187,7 +160,7 @@ def _elsewhere(registry: Registry, operator: Operator) -> Iterator[Elsewhere]:
     known = registry.counterparts
     for one in known.of(operator.name):
         name = named(one.domain, one.name)
-        yield Elsewhere(INTERFACES[one.interface], name, f"{one.interface}-{name}", one.note)
+        yield Elsewhere(INTERFACES[one.interface], name, f"{one.interface}-{name}", Text(one.note))
     for name in known.directmlx.get(operator.name, ()):
         anchor = f"directmlx-{operator.name}-{name}"
         yield Elsewhere(INTERFACES["directmlx"], f"dml::{name}", anchor, NO_TEXT)
