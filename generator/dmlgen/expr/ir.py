@@ -15,7 +15,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from dmlgen.expr.arithmetic import LIMIT as LIMIT
 
@@ -25,8 +25,6 @@ BitOp: TypeAlias = Literal["&", "|", "^", "<<", ">>"]
 LogicOp: TypeAlias = Literal["and", "or"]
 Reduction: TypeAlias = Literal["all", "any", "sum", "product", "min", "max", "list"]
 FoldKind: TypeAlias = Literal["all", "any", "sum", "product", "min", "max", "argmax", "argmin"]
-
-"""The magnitude at which integers saturate."""
 
 COMPARE: Mapping[CompareOp, Callable[[Any, Any], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
@@ -91,10 +89,7 @@ class Constant:
 
     name: str
     value: int
-
-    @property
-    def type(self) -> Type:
-        return INT
+    type: ClassVar[Type] = INT
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +131,7 @@ class Tensor:
 
     name: str
     index: Expr | None = None
-
-    @property
-    def type(self) -> Type:
-        return TENSOR
+    type: ClassVar[Type] = TENSOR
 
     @property
     def entry(self) -> str:
@@ -152,10 +144,7 @@ class Tensors:
     """A member that is an array of tensors."""
 
     name: str
-
-    @property
-    def type(self) -> Type:
-        return TENSORS
+    type: ClassVar[Type] = TENSORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +170,7 @@ class Present:
     """Whether an optional member, or an optional field of a tensor, is given."""
 
     item: Tensor | Field | Member
-
-    @property
-    def type(self) -> Type:
-        return BOOL
+    type: ClassVar[Type] = BOOL
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +203,7 @@ class ListOf:
     """An array literal of integers."""
 
     items: tuple[Expr, ...]
-
-    @property
-    def type(self) -> Type:
-        return INTS
+    type: ClassVar[Type] = INTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +222,7 @@ class Not:
     """Logical negation."""
 
     operand: Expr
-
-    @property
-    def type(self) -> Type:
-        return BOOL
+    type: ClassVar[Type] = BOOL
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,10 +242,7 @@ class Compare:
     op: CompareOp
     left: Expr
     right: Expr
-
-    @property
-    def type(self) -> Type:
-        return BOOL
+    type: ClassVar[Type] = BOOL
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,10 +251,7 @@ class OneOf:
 
     item: Expr
     choices: tuple[Expr, ...]
-
-    @property
-    def type(self) -> Type:
-        return BOOL
+    type: ClassVar[Type] = BOOL
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,10 +260,7 @@ class Logic:
 
     op: LogicOp
     operands: tuple[Expr, ...]
-
-    @property
-    def type(self) -> Type:
-        return BOOL
+    type: ClassVar[Type] = BOOL
 
 
 @dataclass(frozen=True, slots=True)
