@@ -18,7 +18,7 @@ PACKAGES = {"dmlgen": ROOT / "generator/dmlgen", "dmlops": ROOT / "generated/pyt
 
 # Rooms of the generator, lowest first; a module imports from its own room and from those before it.
 LAYERS = (
-    "banner cache diagnostics literals progress project text",
+    "banner cache diagnostics literals mappings progress project text",
     "memory source",
     "shape decode",
     "expr registry",
