@@ -151,6 +151,19 @@ def test_barriers_stand_only_where_something_depends_on_what_was_written() -> No
     assert [step.waits for step in found.steps] == [False, False, True]
 
 
+def test_operators_that_can_overlap_are_not_held_apart() -> None:
+    """Whatever order the graph's author wrote them in."""
+    builder = dmlops.graph.Builder()
+    outputs = {}
+    for name in "abc":
+        total = builder.input(name, TensorDesc("FLOAT32", (64, 64)))
+        for axis in (1, 0):
+            total = builder.reduce(total, Function="SUM", Axes=[axis])
+        outputs[f"sum of {name}"] = total
+    found = program(builder.build(**outputs), 16)
+    assert [step.waits for step in found.steps] == [False] * 3 + [True] + [False] * 2
+
+
 LIFETIMES = st.builds(
     lambda size, first, duration: Lifetime(size, first, first + duration),
     st.integers(1, 5000), st.integers(0, 30), st.integers(0, 10),

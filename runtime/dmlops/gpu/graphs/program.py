@@ -7,7 +7,7 @@ nothing about operators.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from ...graph import Graph
@@ -20,8 +20,8 @@ from ..work import Work
 from .arena import Arena, Lifetime, assign
 from .chains import chain
 from .fusing import fuse
-from .net import INPUTS, Net, Source
-from .once import NOTHING, fixed
+from .net import INPUTS, Net, Source, phases
+from .once import NOTHING, Fixed, fixed
 from .shaders import Compile, Shader
 from .views import alias
 
@@ -139,7 +139,17 @@ def program(
         fuse(net, capabilities)
         alias(net, alignment, capabilities)
         chain(net, capabilities)
-    return _Layout(net, alignment, capabilities, keep, compiled).program()
+    works = {
+        at: net.chains[at].work if at in net.chains else _planned(net, at, capabilities) for at in net.order
+    }
+    once = {} if keep or compiled is None else fixed(net, works, compiled)
+    found = _Layout(net, works, once, alignment, keep)
+    if not keep:
+        order = sorted(net.order, key=phases(net).__getitem__)
+        wide = _Layout(replace(net, order=order), works, once, alignment, keep)
+        if wide.arena.size <= (1 + SPARE) * found.arena.bound:
+            found = wide
+    return found.program()
 
 
 @dataclass
@@ -156,18 +166,15 @@ class _Layout:
     """Gives tensors their memory, and dispatches their regions."""
 
     def __init__(
-        self, net: Net, alignment: int, capabilities: Capability, keep: bool, compiled: Compile | None
+        self, net: Net, works: Mapping[int, Work], once: Mapping[int, Fixed], alignment: int, keep: bool
     ) -> None:
-        self.net, self.alignment, self.keep = net, alignment, keep
-        self.works: dict[int, Work] = {
-            at: net.chains[at].work if at in net.chains else _planned(net, at, capabilities)
-            for at in net.order
-        }
-        self.once = {} if keep or compiled is None else fixed(net, self.works, compiled)
+        self.net, self.works, self.once, self.alignment, self.keep = net, works, once, alignment, keep
         self.storages: list[_Storage] = []
         self.of: dict[tuple[int, int], int] = {}  # the storage of what nodes write, and of ports
         self.scratch: dict[tuple[int, str], int] = {}
         self._find_storages()
+        self._inside = [at for at, one in enumerate(self.storages) if one.data is None]
+        self.arena = self._arena([self.storages[at] for at in self._inside])
 
     def _find_storages(self) -> None:
         """One storage for each tensor; an output takes over that of an input where that is allowed."""
@@ -289,9 +296,7 @@ class _Layout:
     def program(self) -> Program:
         """Offsets, and steps with the barriers that they need."""
         net = self.net
-        inside = [at for at, one in enumerate(self.storages) if one.data is None]
-        arena = self._arena([self.storages[at] for at in inside])
-        offsets = dict(zip(inside, arena.offsets, strict=True))
+        offsets = dict(zip(self._inside, self.arena.offsets, strict=True))
         pieces: list[tuple[int, bytes]] = []
         used = 0
         for at, one in enumerate(self.storages):
@@ -339,7 +344,7 @@ class _Layout:
             tuple(steps.shaders),
             tuple(once.steps),
             tuple(steps.steps),
-            arena,
+            self.arena,
             Weights(tuple(pieces), used),
             bytes(steps.constants),
         )

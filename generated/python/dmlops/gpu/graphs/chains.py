@@ -29,7 +29,7 @@ from ..plans.operands import MAX_RANK, Buffer, Tensor
 from ..plans.planning import Planning, Refused
 from ..work import Dispatch, Work
 from .chain_text import Epilogue, Part, followed, text
-from .net import Chain, Net, Source, with_tensors
+from .net import Chain, Net, Source, phases, with_tensors
 from .shaders import Shader
 from .views import is_as_fast, recast, with_strides
 
@@ -82,6 +82,7 @@ def chain(net: Net, capabilities: Capability = NO_CAPABILITIES) -> None:
     """Joins operators as far as they go. Each one is looked at once, after all that read from it."""
     readers = net.readers()
     kept = {source[:2] for source, _ in net.ends}
+    phase_of = phases(net)
     groups: dict[int, _Group] = {}
     for at in reversed(net.order):
         work = computation(net.descs[at])
@@ -101,7 +102,7 @@ def chain(net: Net, capabilities: Capability = NO_CAPABILITIES) -> None:
             continue
         group = groups[at]
         replaced = set(group.members) - {at}
-        for first in _leaders(net, group, readers, kept):
+        for first in _leaders(net, group, readers, kept, phase_of):
             made = _behind(net, group, first, capabilities)
             if made is not None:
                 replaced.add(first)
@@ -221,27 +222,17 @@ def _leaders(
     group: _Group,
     readers: Mapping[tuple[int, int], Sequence[tuple[int, int]]],
     kept: Collection[tuple[int, int]],
+    phase_of: Mapping[int, int],
 ) -> Iterator[int]:
-    """The operators whose only result the group alone reads, and that depend on all else that it reads: any
+    """The operators whose only result the group alone reads, and that come after all else that it reads: any
     other would have to wait for what it can overlap with."""
-    sources = {one.source.node for one in group.sources()} & net.descs.keys()
+    sources = {one.source.node for one in group.sources()} & phase_of.keys()
     for at in sources - net.chains.keys():
         key, *others = [(at, slot) for slot, *_ in net.outputs(at)]
         is_alone = not others and key not in kept and all(one in group.members for one, _ in readers[key])
-        is_map = isinstance(computation(net.descs[at]), Map)
-        if is_alone and not is_map and sources - {at} <= _before(net, at):
+        is_last = all(phase_of[one] < phase_of[at] for one in sources - {at})
+        if is_alone and is_last and not isinstance(computation(net.descs[at]), Map):
             yield at
-
-
-def _before(net: Net, at: int) -> set[int]:
-    """The nodes that lead to one."""
-    found: set[int] = set()
-    waiting = [at]
-    while waiting:
-        new = {source.node for *_, source in net.inputs(waiting.pop())} & net.descs.keys() - found
-        found |= new
-        waiting += new
-    return found
 
 
 def _behind(net: Net, group: _Group, first: int, capabilities: Capability) -> Chain | None:

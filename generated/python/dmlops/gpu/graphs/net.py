@@ -22,6 +22,7 @@ from ..memory import buffer_size
 from ..work import Work
 from .shaders import Shader, shader_of
 
+FARTHEST = 12  # operators that one may be moved before, to overlap with others
 INPUTS = -1  # the node to which the inputs of the graph belong
 
 
@@ -162,6 +163,18 @@ class Net:
             for number, _, _, source in self.inputs(at):
                 found.setdefault(source[:2], []).append((at, number))
         return found
+
+
+def phases(net: Net) -> dict[int, int]:
+    """The phase of each operator, such that those of one phase can overlap: the first after all that it reads
+    from. None comes before many that precede it, since what is computed early takes memory for longer."""
+    found: dict[int, int] = {}
+    passed = [0]  # the last phase of the operators so far
+    for place, at in enumerate(net.order):
+        after = [found[source.node] + 1 for *_, source in net.inputs(at) if source.node in found]
+        found[at] = max([passed[max(place - FARTHEST, 0)], *after])
+        passed.append(max(passed[-1], found[at]))
+    return found
 
 
 def _end(slot: Slot, packed: bool) -> TensorDesc:
