@@ -42,6 +42,15 @@ def test_constants_and_enumerators(registry: Registry, header: Lines) -> None:
     assert ours == theirs
 
 
+def test_levels(registry: Registry) -> None:
+    """The versions of DirectML and Windows that brought them, and what the header declares them for."""
+    theirs = {level: [*rest, *[""] * (3 - len(rest))] for level, *rest in rows("levels.tsv")}
+    assert theirs == {
+        one.name: [one.directml, str(one.in_box.build) if one.in_box else "", one.ntddi or ""]
+        for one in registry.levels
+    }
+
+
 def test_structs(registry: Registry, header: Lines) -> None:
     """Members in their order, with C types, counts, whether they can be null; and the target version."""
     early = {"DML_ELEMENT_WISE_ADD1_OPERATOR_DESC"}  # declared for any target version; its enumerator is not
