@@ -1224,6 +1224,172 @@ REAL_VALUE Chosen3(REAL_VALUE total, List at)
 
 #if PASS == 3
 #if COOPERATIVE_MATRIX
+#define LOADED 8  // elements of a vector
+#elif BY_PARTS
+#define LOADED VECTOR
+#else
+#define LOADED SCRATCH_VECTOR
+#endif
+#if COOPERATIVE_MATRIX || BY_PARTS
+typedef uint4 Loaded;
+#define FROM_SCRATCH(words) words
+#else
+typedef vector<float, SCRATCH_VECTOR> Loaded;
+#define FROM_SCRATCH(words) asfloat(words)
+#endif
+
+// Where a head's first row is; `places` are the offset of the tensor, then its batch and head strides
+uint FirstOf(int4 places, uint batch, uint head)
+{
+    return (uint)places[0] + batch * (uint)places[1] + head * (uint)places[2];
+}
+
+Loaded QueryAt(uint place)
+{
+#if QUERY_IN == 0
+    return FROM_SCRATCH(scratch[place / LOADED]);
+#elif QUERY_IN == 1
+    return (Loaded)queryTensor[place / LOADED];
+#elif QUERY_IN == 4
+    return (Loaded)stackedQueryKeyTensor[place / LOADED];
+#elif QUERY_IN == 6
+    return (Loaded)stackedQueryKeyValueTensor[place / LOADED];
+#endif
+}
+
+Loaded KeyAt(uint place)
+{
+#if KEY_IN == 0
+    return FROM_SCRATCH(scratch[place / LOADED]);
+#elif KEY_IN == 2
+    return (Loaded)keyTensor[place / LOADED];
+#elif KEY_IN == 4
+    return (Loaded)stackedQueryKeyTensor[place / LOADED];
+#elif KEY_IN == 5
+    return (Loaded)stackedKeyValueTensor[place / LOADED];
+#elif KEY_IN == 6
+    return (Loaded)stackedQueryKeyValueTensor[place / LOADED];
+#elif KEY_IN == 10
+    return (Loaded)pastKeyTensor[place / LOADED];
+#endif
+}
+
+Loaded ValueAt(uint place)
+{
+#if VALUE_IN == 0
+    return FROM_SCRATCH(scratch[place / LOADED]);
+#elif VALUE_IN == 3
+    return (Loaded)valueTensor[place / LOADED];
+#elif VALUE_IN == 5
+    return (Loaded)stackedKeyValueTensor[place / LOADED];
+#elif VALUE_IN == 6
+    return (Loaded)stackedQueryKeyValueTensor[place / LOADED];
+#elif VALUE_IN == 11
+    return (Loaded)pastValueTensor[place / LOADED];
+#endif
+}
+
+// Where a head's keys start: the current ones, and those of the past
+uint2 KeyFirsts(List head)
+{
+    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
+    return uint2(FirstOf(keyPlaces[0], batch, number), FirstOf(keyPlaces[1], batch, number));
+}
+
+// A vector of a head's key number `row`
+Loaded KeyVector(uint2 firsts, uint row, uint element)
+{
+#if KEY_BEFORE_IN == 10
+    if (row < (uint)PAST_ROWS)
+        return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / LOADED];
+#endif
+    return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
+}
+
+// Where a head's values start: the current ones, and those of the past
+uint2 ValueFirsts(List head)
+{
+    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
+    return uint2(FirstOf(valuePlaces[0], batch, number), FirstOf(valuePlaces[1], batch, number));
+}
+
+// A vector of a head's value number `row`
+Loaded ValueVector(uint2 firsts, uint row, uint element)
+{
+#if VALUE_BEFORE_IN == 11
+    if (row < (uint)PAST_ROWS)
+        return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / LOADED];
+#endif
+    return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
+}
+
+#if SCRATCH_VECTOR == 4
+void PutFour(uint place, float4 means)
+{
+#if OUTPUT_IN == 0
+    scratch[place / 4] = asuint(means);
+#elif OUTPUT_IN == 12
+    outputTensor[place / 4] = (OutputBuffer)means;
+#endif
+}
+
+float4 FourPut(uint place)
+{
+#if OUTPUT_IN == 0
+    return asfloat(scratch[place / 4]);
+#elif OUTPUT_IN == 12
+    return (float4)outputTensor[place / 4];
+#endif
+}
+#endif
+
+// The score at batch, head, query and key
+float Scored(List at, float total)
+{
+    return Chosen3(total, at);
+}
+
+// The number of keys past which all are masked, whatever the head and the query
+uint KeysOf(List at)
+{
+    int keys = keptPresentKeySizes[0][2];
+    keys = min(keys, pastKey);
+    return (uint)max(keys, 0);
+}
+
+// Whether a key before that is unmasked
+bool Counts(List at)
+{
+    return true;
+}
+
+static const float LOG2_E = 1.442695f;
+
+// e^x for x <= 0, as accurate as the device's exp2; that is enough, since weights are divided by their sum
+float Weight(float x)
+{
+    return exp2(x * LOG2_E);
+}
+
+#define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a masked key
+
+// What is subtracted from scores before exponentiation: their maximum, or 0 where that is -infinity
+float ShiftOf(float greatest)
+{
+    return greatest == asfloat(0xff800000) ? 0.0f : greatest;
+}
+
+#if COOPERATIVE_MATRIX || BY_PARTS
+// Where one part of a query lies in scratch, in vectors: its weighted sum of values, then what scores were relative to
+// and its sum of weights
+uint PlaceOfPart(uint number, uint part)
+{
+    const uint parts = ((uint)keptPresentKeySizes[0][2] + PART_KEYS - 1) / PART_KEYS;
+    return (uint)PARTS_FIRST + (number * parts + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
+}
+#endif
+
+#if COOPERATIVE_MATRIX
 static const uint KEY_SIXTEENS = TILE_KEYS / 16;
 static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);  // of a slice
 static const uint VALUE_SIXTEENS = (VALUE_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);
@@ -1342,113 +1508,6 @@ LeftMatrix LeftOf(Eight own)
     return left;
 }
 
-typedef uint4 Loaded;
-
-// Where a head's first row is; `places` are the offset of the tensor, then its batch and head strides
-uint FirstOf(int4 places, uint batch, uint head)
-{
-    return (uint)places[0] + batch * (uint)places[1] + head * (uint)places[2];
-}
-
-Loaded QueryAt(uint place)
-{
-#if QUERY_IN == 0
-    return scratch[place / 8];
-#elif QUERY_IN == 1
-    return (Loaded)queryTensor[place / 8];
-#elif QUERY_IN == 4
-    return (Loaded)stackedQueryKeyTensor[place / 8];
-#elif QUERY_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[place / 8];
-#endif
-}
-
-Loaded KeyAt(uint place)
-{
-#if KEY_IN == 0
-    return scratch[place / 8];
-#elif KEY_IN == 2
-    return (Loaded)keyTensor[place / 8];
-#elif KEY_IN == 4
-    return (Loaded)stackedQueryKeyTensor[place / 8];
-#elif KEY_IN == 5
-    return (Loaded)stackedKeyValueTensor[place / 8];
-#elif KEY_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[place / 8];
-#elif KEY_IN == 10
-    return (Loaded)pastKeyTensor[place / 8];
-#endif
-}
-
-Loaded ValueAt(uint place)
-{
-#if VALUE_IN == 0
-    return scratch[place / 8];
-#elif VALUE_IN == 3
-    return (Loaded)valueTensor[place / 8];
-#elif VALUE_IN == 5
-    return (Loaded)stackedKeyValueTensor[place / 8];
-#elif VALUE_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[place / 8];
-#elif VALUE_IN == 11
-    return (Loaded)pastValueTensor[place / 8];
-#endif
-}
-
-// Where a head's keys start: the current ones, and those of the past
-uint2 KeyFirsts(List head)
-{
-    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
-    return uint2(FirstOf(keyPlaces[0], batch, number), FirstOf(keyPlaces[1], batch, number));
-}
-
-// A vector of a head's key number `row`
-Loaded KeyVector(uint2 firsts, uint row, uint element)
-{
-#if KEY_BEFORE_IN == 10
-    if (row < (uint)PAST_ROWS)
-        return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / 8];
-#endif
-    return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
-}
-
-// Where a head's values start: the current ones, and those of the past
-uint2 ValueFirsts(List head)
-{
-    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
-    return uint2(FirstOf(valuePlaces[0], batch, number), FirstOf(valuePlaces[1], batch, number));
-}
-
-// A vector of a head's value number `row`
-Loaded ValueVector(uint2 firsts, uint row, uint element)
-{
-#if VALUE_BEFORE_IN == 11
-    if (row < (uint)PAST_ROWS)
-        return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / 8];
-#endif
-    return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
-}
-
-#if SCRATCH_VECTOR == 4
-void PutFour(uint place, float4 means)
-{
-#if OUTPUT_IN == 0
-    scratch[place / 4] = asuint(means);
-#elif OUTPUT_IN == 12
-    outputTensor[place / 4] = (OutputBuffer)means;
-#endif
-}
-
-float4 FourPut(uint place)
-{
-#if OUTPUT_IN == 0
-    return asfloat(scratch[place / 4]);
-#elif OUTPUT_IN == 12
-    return (float4)outputTensor[place / 4];
-#endif
-}
-#endif
-
 // A thread's share of the next tile of keys. Beyond the last key it repeats that one's, with a weight of 0.
 void FetchKeys(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uint4 next[keyEach])
 {
@@ -1502,45 +1561,9 @@ void PutValues(uint thread, uint4 next[valueEach])
     }
 }
 
-// The score at batch, head, query and key
-float Scored(List at, float total)
-{
-    return Chosen3(total, at);
-}
-
-// The number of keys past which all are masked, whatever the head and the query
-uint KeysOf(List at)
-{
-    int keys = keptPresentKeySizes[0][2];
-    keys = min(keys, pastKey);
-    return (uint)max(keys, 0);
-}
-
-// Whether a key before that is unmasked
-bool Counts(List at)
-{
-    return true;
-}
-
-static const float LOG2_E = 1.442695f;
-
-// e^x for x <= 0, as accurate as the device's exp2; that is enough, since weights are divided by their sum
-float Weight(float x)
-{
-    return exp2(x * LOG2_E);
-}
-
 #if IN_PARTS
 static uint part = 0;  // of the keys, the group's
 #define FIRST_KEY (part * PART_KEYS)
-
-// Where one part of a query lies in scratch, in vectors: its weighted sum of values, then what scores were relative to
-// and its sum of weights
-uint PlaceOfPart(uint number, uint part)
-{
-    const uint parts = ((uint)keptPresentKeySizes[0][2] + PART_KEYS - 1) / PART_KEYS;
-    return (uint)PARTS_FIRST + (number * parts + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
-}
 #else
 #define FIRST_KEY 0
 #endif
@@ -2208,8 +2231,6 @@ void Attend(uint item, uint thread)
         StoreNonFinite(lane, at, firstRow, keyFirsts, valueFirsts, ownShifts, divisors);
 }
 #elif BY_PARTS
-typedef uint4 Loaded;
-
 #if !JOINS
 static const uint STRANDS = NUM_THREADS / LANES;  // keys that the group works on side by side
 static const uint VALUE_STRANDS = NUM_THREADS / VALUE_LANES;  // values likewise
@@ -2219,113 +2240,6 @@ groupshared float weights[PART_KEYS * ROWS];  // by query; scores at first
 #elif JOIN_STRANDS > 1
 groupshared float4 heldMeans[NUM_THREADS];
 groupshared float2 heldSums[NUM_THREADS];
-#endif
-
-#define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a masked key
-
-// Where a head's first row is; `places` are the offset of the tensor, then its batch and head strides
-uint FirstOf(int4 places, uint batch, uint head)
-{
-    return (uint)places[0] + batch * (uint)places[1] + head * (uint)places[2];
-}
-
-Loaded QueryAt(uint place)
-{
-#if QUERY_IN == 0
-    return scratch[place / VECTOR];
-#elif QUERY_IN == 1
-    return (Loaded)queryTensor[place / VECTOR];
-#elif QUERY_IN == 4
-    return (Loaded)stackedQueryKeyTensor[place / VECTOR];
-#elif QUERY_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[place / VECTOR];
-#endif
-}
-
-Loaded KeyAt(uint place)
-{
-#if KEY_IN == 0
-    return scratch[place / VECTOR];
-#elif KEY_IN == 2
-    return (Loaded)keyTensor[place / VECTOR];
-#elif KEY_IN == 4
-    return (Loaded)stackedQueryKeyTensor[place / VECTOR];
-#elif KEY_IN == 5
-    return (Loaded)stackedKeyValueTensor[place / VECTOR];
-#elif KEY_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[place / VECTOR];
-#elif KEY_IN == 10
-    return (Loaded)pastKeyTensor[place / VECTOR];
-#endif
-}
-
-Loaded ValueAt(uint place)
-{
-#if VALUE_IN == 0
-    return scratch[place / VECTOR];
-#elif VALUE_IN == 3
-    return (Loaded)valueTensor[place / VECTOR];
-#elif VALUE_IN == 5
-    return (Loaded)stackedKeyValueTensor[place / VECTOR];
-#elif VALUE_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[place / VECTOR];
-#elif VALUE_IN == 11
-    return (Loaded)pastValueTensor[place / VECTOR];
-#endif
-}
-
-// Where a head's keys start: the current ones, and those of the past
-uint2 KeyFirsts(List head)
-{
-    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
-    return uint2(FirstOf(keyPlaces[0], batch, number), FirstOf(keyPlaces[1], batch, number));
-}
-
-// A vector of a head's key number `row`
-Loaded KeyVector(uint2 firsts, uint row, uint element)
-{
-#if KEY_BEFORE_IN == 10
-    if (row < (uint)PAST_ROWS)
-        return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / VECTOR];
-#endif
-    return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
-}
-
-// Where a head's values start: the current ones, and those of the past
-uint2 ValueFirsts(List head)
-{
-    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
-    return uint2(FirstOf(valuePlaces[0], batch, number), FirstOf(valuePlaces[1], batch, number));
-}
-
-// A vector of a head's value number `row`
-Loaded ValueVector(uint2 firsts, uint row, uint element)
-{
-#if VALUE_BEFORE_IN == 11
-    if (row < (uint)PAST_ROWS)
-        return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / VECTOR];
-#endif
-    return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
-}
-
-#if SCRATCH_VECTOR == 4
-void PutFour(uint place, float4 means)
-{
-#if OUTPUT_IN == 0
-    scratch[place / 4] = asuint(means);
-#elif OUTPUT_IN == 12
-    outputTensor[place / 4] = (OutputBuffer)means;
-#endif
-}
-
-float4 FourPut(uint place)
-{
-#if OUTPUT_IN == 0
-    return asfloat(scratch[place / 4]);
-#elif OUTPUT_IN == 12
-    return (float4)outputTensor[place / 4];
-#endif
-}
 #endif
 
 #if KEY_STORED_IN
@@ -2347,48 +2261,6 @@ void StoreValueVector(uint first, uint key, uint element, Loaded some)
 #endif
 }
 #endif
-
-// The score at batch, head, query and key
-float Scored(List at, float total)
-{
-    return Chosen3(total, at);
-}
-
-// The number of keys past which all are masked, whatever the head and the query
-uint KeysOf(List at)
-{
-    int keys = keptPresentKeySizes[0][2];
-    keys = min(keys, pastKey);
-    return (uint)max(keys, 0);
-}
-
-// Whether a key before that is unmasked
-bool Counts(List at)
-{
-    return true;
-}
-
-static const float LOG2_E = 1.442695f;
-
-// e^x for x <= 0, as accurate as the device's exp2; that is enough, since weights are divided by their sum
-float Weight(float x)
-{
-    return exp2(x * LOG2_E);
-}
-
-// What is subtracted from scores before exponentiation: their maximum, or 0 where that is -infinity
-float ShiftOf(float greatest)
-{
-    return greatest == asfloat(0xff800000) ? 0.0f : greatest;
-}
-
-// Where one part of a query lies in scratch, in vectors: its weighted sum of values, then what scores were relative to
-// and its sum of weights
-uint PlaceOfPart(uint number, uint part)
-{
-    const uint parts = ((uint)keptPresentKeySizes[0][2] + PART_KEYS - 1) / PART_KEYS;
-    return (uint)PARTS_FIRST + (number * parts + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
-}
 
 #if JOINS
 // Merges in a partial result that is relative to another maximum
@@ -2755,7 +2627,6 @@ static const uint keyPitch = KEYS / 4 + 1;
 static const uint valuePitch = valueColumns / 4;
 static const uint rightPitch = valuePitch > keyPitch ? valuePitch : keyPitch;
 
-typedef vector<float, SCRATCH_VECTOR> Loaded;
 typedef vector<float, VALUE_VECTOR> Columns;
 static const uint queryLoads = ROWS * DEPTH / SCRATCH_VECTOR, queryEach = (queryLoads + NUM_THREADS - 1) / NUM_THREADS;
 static const uint keyLoads = KEYS * DEPTH / SCRATCH_VECTOR, keyEach = keyLoads / NUM_THREADS;
@@ -2766,113 +2637,6 @@ groupshared float4 queries[DEPTH * rowPitch];  // stored by element
 groupshared float4 right[DEPTH * rightPitch];  // keys stored by element, or values stored by key
 groupshared float4 weights[HELD * rowPitch];  // stored by key; earlier in an iteration, each thread's maxima by row
 groupshared uint metNonFinite;  // whether an infinity or NaN occurred among the values
-
-#define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a masked key
-
-// Where a head's first row is; `places` are the offset of the tensor, then its batch and head strides
-uint FirstOf(int4 places, uint batch, uint head)
-{
-    return (uint)places[0] + batch * (uint)places[1] + head * (uint)places[2];
-}
-
-Loaded QueryAt(uint place)
-{
-#if QUERY_IN == 0
-    return asfloat(scratch[place / SCRATCH_VECTOR]);
-#elif QUERY_IN == 1
-    return (Loaded)queryTensor[place / SCRATCH_VECTOR];
-#elif QUERY_IN == 4
-    return (Loaded)stackedQueryKeyTensor[place / SCRATCH_VECTOR];
-#elif QUERY_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[place / SCRATCH_VECTOR];
-#endif
-}
-
-Loaded KeyAt(uint place)
-{
-#if KEY_IN == 0
-    return asfloat(scratch[place / SCRATCH_VECTOR]);
-#elif KEY_IN == 2
-    return (Loaded)keyTensor[place / SCRATCH_VECTOR];
-#elif KEY_IN == 4
-    return (Loaded)stackedQueryKeyTensor[place / SCRATCH_VECTOR];
-#elif KEY_IN == 5
-    return (Loaded)stackedKeyValueTensor[place / SCRATCH_VECTOR];
-#elif KEY_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[place / SCRATCH_VECTOR];
-#elif KEY_IN == 10
-    return (Loaded)pastKeyTensor[place / SCRATCH_VECTOR];
-#endif
-}
-
-Loaded ValueAt(uint place)
-{
-#if VALUE_IN == 0
-    return asfloat(scratch[place / SCRATCH_VECTOR]);
-#elif VALUE_IN == 3
-    return (Loaded)valueTensor[place / SCRATCH_VECTOR];
-#elif VALUE_IN == 5
-    return (Loaded)stackedKeyValueTensor[place / SCRATCH_VECTOR];
-#elif VALUE_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[place / SCRATCH_VECTOR];
-#elif VALUE_IN == 11
-    return (Loaded)pastValueTensor[place / SCRATCH_VECTOR];
-#endif
-}
-
-// Where a head's keys start: the current ones, and those of the past
-uint2 KeyFirsts(List head)
-{
-    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
-    return uint2(FirstOf(keyPlaces[0], batch, number), FirstOf(keyPlaces[1], batch, number));
-}
-
-// A vector of a head's key number `row`
-Loaded KeyVector(uint2 firsts, uint row, uint element)
-{
-#if KEY_BEFORE_IN == 10
-    if (row < (uint)PAST_ROWS)
-        return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / SCRATCH_VECTOR];
-#endif
-    return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
-}
-
-// Where a head's values start: the current ones, and those of the past
-uint2 ValueFirsts(List head)
-{
-    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
-    return uint2(FirstOf(valuePlaces[0], batch, number), FirstOf(valuePlaces[1], batch, number));
-}
-
-// A vector of a head's value number `row`
-Loaded ValueVector(uint2 firsts, uint row, uint element)
-{
-#if VALUE_BEFORE_IN == 11
-    if (row < (uint)PAST_ROWS)
-        return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / SCRATCH_VECTOR];
-#endif
-    return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
-}
-
-#if SCRATCH_VECTOR == 4
-void PutFour(uint place, float4 means)
-{
-#if OUTPUT_IN == 0
-    scratch[place / 4] = asuint(means);
-#elif OUTPUT_IN == 12
-    outputTensor[place / 4] = (OutputBuffer)means;
-#endif
-}
-
-float4 FourPut(uint place)
-{
-#if OUTPUT_IN == 0
-    return asfloat(scratch[place / 4]);
-#elif OUTPUT_IN == 12
-    return (float4)outputTensor[place / 4];
-#endif
-}
-#endif
 
 #if SCRATCH_VECTOR == 1 || VALUE_VECTOR < 4
 void PutOne(uint place, float mean)
@@ -2989,34 +2753,6 @@ void PutValues(uint thread, Loaded next[valueEach])
     }
     if (isNonFinite)
         metNonFinite = 1;
-}
-
-// The score at batch, head, query and key
-float Scored(List at, float total)
-{
-    return Chosen3(total, at);
-}
-
-// The number of keys past which all are masked, whatever the head and the query
-uint KeysOf(List at)
-{
-    int keys = keptPresentKeySizes[0][2];
-    keys = min(keys, pastKey);
-    return (uint)max(keys, 0);
-}
-
-// Whether a key before that is unmasked
-bool Counts(List at)
-{
-    return true;
-}
-
-static const float LOG2_E = 1.442695f;
-
-// e^x for x <= 0, as accurate as the device's exp2; that is enough, since weights are divided by their sum
-float Weight(float x)
-{
-    return exp2(x * LOG2_E);
 }
 
 // Computes a block of one head's queries against all its keys, tile by tile. The softmax is online: scores are taken
@@ -3166,7 +2902,7 @@ void Attend(uint item, uint thread)
             for (j = 1; j < LANES / 4; j++)
                 most = max(most, weights[(ownRow + i) * LANES / 4 + j]);
             const float found = max(max(most.x, most.y), max(most.z, most.w));
-            const float shift = found == asfloat(0xff800000) ? 0.0f : found;
+            const float shift = ShiftOf(found);
             const float factor = Weight(greatest[i] - shift);
             greatest[i] = found;
             sums[i] *= factor;
