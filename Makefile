@@ -6,14 +6,13 @@ CORE := $(VENV)/core
 READY := $(VENV)/ready
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
-SWEEP_COUNT ?= 1000000
-SWEEP_SECONDS ?= 600
+FUZZ_COUNT ?= 1000000
 COUNT ?= 36
 SEED ?= 0
 # Shader compilers allocate so much that they take twice as long with glibc's own allocator; with jemalloc, DXC crashes.
 # Each process gets consecutive tests, so that their shared fixtures are created once.
 PYTEST := LD_PRELOAD=$$(ls /usr/lib/*/libmimalloc.so 2>/dev/null) $(BIN)/pytest -n $$(nproc) --dist worksteal
-.PHONY: generate check docs lint test mutate debian-packages pytest bench bench-gpu install dist fuzz sweep sweep-gpu sweep-webnn shaders clean
+.PHONY: generate check docs lint test mutate debian-packages pytest bench bench-gpu install dist fuzz fuzz-differential fuzz-gpu test-webnn test-shaders clean
 
 generate: $(CORE)           ## specs/ -> generated/
 	@$(BIN)/dmlgen generate
@@ -65,17 +64,17 @@ fuzz: $(READY)              ## run dmlops_validate under libFuzzer and sanitizer
 	scripts/install-debian-packages
 	$(BIN)/python tests/c_fuzz.py $(FUZZ_SECONDS)
 
-sweep: $(READY)             ## compare C with Python on SWEEP_COUNT random descriptions, and as many graphs
-	$(BIN)/python tests/c_differential.py $(SWEEP_COUNT)
-	$(BIN)/python tests/c_graphs.py $(SWEEP_COUNT)
+fuzz-differential: $(READY) ## compare C with Python on FUZZ_COUNT random descriptions, and as many graphs
+	$(BIN)/python tests/c_differential.py $(FUZZ_COUNT)
+	$(BIN)/python tests/c_graphs.py $(FUZZ_COUNT)
 
-sweep-gpu: $(READY)         ## compare shaders with the reference on random descriptions for SWEEP_SECONDS
-	$(BIN)/python tests/gpu_sweep.py $(SWEEP_SECONDS) $$(nproc)
+fuzz-gpu: $(READY)          ## compare shaders with the reference on random descriptions for FUZZ_SECONDS
+	$(BIN)/python tests/gpu_fuzz.py $(FUZZ_SECONDS) $$(nproc)
 
-sweep-webnn: $(READY)       ## run W3C's conformance cases of WebNN as graphs on the GPU
+test-webnn: $(READY)        ## run W3C's conformance cases of WebNN as graphs on the GPU
 	$(BIN)/python tests/webnn_gpu.py
 
-shaders: $(READY)           ## compile every variant of every shader, run every small case of the matrices
+test-shaders: $(READY)      ## compile every variant of every shader, run every small case of the matrices
 	scripts/install-debian-packages
 	DMLOPS_ALL_SHADERS=1 DMLOPS_MATRIX_CASES=1000000 $(PYTEST) \
 	    tests/test_shaders.py tests/test_hlsl.py tests/test_gpu_matrix.py

@@ -138,7 +138,7 @@ def on_vulkan(
     from dmlops.gpu.resources import Binding
 
     desc = case.describe()
-    contents = dict(gpu.contents(desc, arrays))
+    contents = dict(gpu.input_bytes(desc, arrays))
     outputs = dict(tensor_names(desc, "output"))
     first = next(iter(outputs))
     speeds: dict[str, float] = {}
@@ -165,7 +165,7 @@ def on_vulkan(
             for tensors in sets:
                 places = {key: Binding(one, 0, one.size) for key, one in {**tensors, **scratch}.items()}
                 steps: list[tuple[bool, Callable[[Any], None]]] = [
-                    (True, partial(clear, place=places[key])) for key in work.cleared
+                    (True, partial(clear, place=places[key])) for key in work.zero_initialize
                 ]
                 for dispatch in work.dispatches:
                     parameters = buffer(len(dispatch.constants))
@@ -178,7 +178,7 @@ def on_vulkan(
                         Binding(parameters, 0, parameters.size),
                     ]
                     bound = cleanup.enter_context(pipeline.bind(bindings))
-                    waits = dispatch.waits or bool(work.cleared)
+                    waits = dispatch.needs_barrier or bool(work.zero_initialize)
                     steps.append((waits, partial(bound.record, groups=(*dispatch.groups, 1))))
                 recorded.append(steps)
 
@@ -266,7 +266,7 @@ def measured(
     """GB/s of the shader and of torch, or None without it; for products also the fraction of the `peak`
     arithmetic."""
     expected, torch_speed = computed(case, arrays)
-    work = gpu.planned(case.describe(), device.capabilities)
+    work = gpu.plan(case.describe(), device.capabilities)
     speed = on_vulkan(case, {"shader": work}, arguments.folder, device, timer, arrays, expected)["shader"]
     beside = f"torch {torch_speed:6.0f}  ratio {speed / torch_speed:4.2f}" if torch_speed else ""
     found = {"shader": speed, "torch": torch_speed}
@@ -323,7 +323,7 @@ def main() -> None:
     if arguments.compile_only:
         copied = next(squares())
         for case, capabilities in itertools.product((copied, *wanted), compiled.CAPABILITIES):
-            for dispatch in gpu.planned(case.describe(), capabilities).dispatches:
+            for dispatch in gpu.plan(case.describe(), capabilities).dispatches:
                 code_of(arguments.folder, case.operator, dispatch)
         for kind in gpu_peak.KINDS:
             gpu_peak.code_of(arguments.folder, kind)

@@ -67,7 +67,7 @@ def read_from(folder: Path) -> None:
 def compile_only(desc: Any, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Stands in for what runs operators, and only compiles."""
     for capabilities in compiled.CAPABILITIES:
-        for dispatch in gpu.planned(desc, capabilities).dispatches:
+        for dispatch in gpu.plan(desc, capabilities).dispatches:
             compiler.compile(gpu.shader(dispatch.shader or desc.OPERATOR), dispatch.defines)
     return {member.name: None for member in desc.MEMBERS if member.role == "output"}
 

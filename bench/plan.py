@@ -65,8 +65,8 @@ def main() -> None:
     print(f"{'':32} {'Python':>8} {'again':>8} {'C':>8} {'Python / C':>11} {'validation':>11}")
     for desc in descriptions():
         programs = Programs()
-        programs.keep(desc, Program(gpu.planned(desc), (), {}, {}, {}, {}))
-        first = microseconds(lambda: gpu.planned(desc))  # noqa: B023 -- called in this turn
+        programs.keep(desc, Program(gpu.plan(desc), (), {}, {}, {}, {}))
+        first = microseconds(lambda: gpu.plan(desc))  # noqa: B023 -- called in this turn
         again = microseconds(lambda: programs.get(desc))  # noqa: B023
         line = f"{desc.OPERATOR:32} {first:8.1f} {again:8.2f}"
         if in_c is not None:

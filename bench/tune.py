@@ -52,7 +52,7 @@ CANDIDATES: dict[str, Sequence[int]] = {
     "BLOCK_PLACES": (10, 81),
     "SEPARABLE_TABLE": (896, 7168),
     "BYTES_PART": (256, 1024),
-    "THIN_LANES": (8, 64),
+    "SKINNY_LANES": (8, 64),
     "TILE_PRODUCTS": (64, 96, 512),
     "SCATTER_ALONE": (1024, 2048, 4096, 8192),  # what shared memory has room for
     "SCATTER_ALONE_THREADS": (128, 256, 512),  # what all devices have
@@ -113,7 +113,7 @@ def planned(
     found = {}
     for value in candidates:
         with set_to(name, value):
-            found[str(value)] = gpu.planned(case.describe(), capabilities)
+            found[str(value)] = gpu.plan(case.describe(), capabilities)
     return found
 
 

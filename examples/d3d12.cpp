@@ -159,12 +159,12 @@ void record(Gpu& gpu, const DML_OPERATOR_DESC& desc, ID3D12Resource* const* buff
         std::fprintf(stderr, "no plan: %s\n", work.message);
         std::exit(1);
     }
-    std::vector<ID3D12Resource*> scratch; // committed resources are zeroed, in case of `cleared`
+    std::vector<ID3D12Resource*> scratch; // committed resources are zeroed, in case of `zero_initialize`
     for (std::uint32_t i = 0; i < work.scratch_count; ++i) {
         scratch.push_back(gpu.buffer(D3D12_HEAP_TYPE_DEFAULT, work.scratch[i].size));
     }
     for (const dmlops_dispatch& dispatch : dispatches) {
-        if (dispatch.waits) { // for everything that earlier dispatches wrote
+        if (dispatch.needs_barrier) { // for everything that earlier dispatches wrote
             D3D12_RESOURCE_BARRIER barrier{};
             barrier.Type = D3D12_RESOURCE_BARRIER_TYPE_UAV;
             gpu.commands->ResourceBarrier(1, &barrier);
@@ -191,7 +191,7 @@ void record(Gpu& gpu, const DML_OPERATOR_DESC& desc, ID3D12Resource* const* buff
             }
         }
         gpu.commands->Dispatch(dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
-        std::printf("%s: %u macros%s\n", dispatch.shader, dispatch.define_count, dispatch.waits ? ", waits" : "");
+        std::printf("%s: %u macros%s\n", dispatch.shader, dispatch.define_count, dispatch.needs_barrier ? ", after a barrier" : "");
     }
 }
 

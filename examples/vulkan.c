@@ -214,7 +214,7 @@ static void record(
         writes[i].pBufferInfo = &ranges[i];
     }
     vkUpdateDescriptorSets(gpu->device, count, writes, 0, NULL);
-    if (dispatch->waits) {
+    if (dispatch->needs_barrier) {
         const VkMemoryBarrier barrier = {
             .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
             .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
@@ -248,7 +248,7 @@ static void run(const gpu_device* gpu, const DML_OPERATOR_DESC* desc, const buff
         exit(1);
     }
     for (uint32_t i = 0; i < work.scratch_count; ++i) {
-        scratch[i] = make_buffer(gpu, storage, work.scratch[i].size); /* zeros, in case of `cleared` */
+        scratch[i] = make_buffer(gpu, storage, work.scratch[i].size); /* zeros, in case of `zero_initialize` */
     }
     CHECK(vkAllocateCommandBuffers(gpu->device, &allocate, &commands) == VK_SUCCESS);
     CHECK(vkBeginCommandBuffer(commands, &begin) == VK_SUCCESS);
@@ -264,7 +264,7 @@ static void run(const gpu_device* gpu, const DML_OPERATOR_DESC* desc, const buff
             bound[dispatch->binding_count].mapped, dispatch->constants, dispatch->constant_count * sizeof(uint32_t));
         record(gpu, commands, dispatch, compile(gpu, dispatch, shaders), bound);
         printf("%s: %u groups, %u macros%s\n", dispatch->shader, dispatch->groups[0] * dispatch->groups[1],
-               dispatch->define_count, dispatch->waits ? ", waits" : "");
+               dispatch->define_count, dispatch->needs_barrier ? ", after a barrier" : "");
     }
     {
         const VkMemoryBarrier barrier = {

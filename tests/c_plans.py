@@ -9,7 +9,7 @@ from pathlib import Path
 
 import dmlops
 from c_runner import build
-from dmlops.gpu import Unsupported, planned
+from dmlops.gpu import Unsupported, plan
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.reasons import Reason
 
@@ -48,7 +48,7 @@ def expected(desc: dmlops.Description, capabilities: Capability = NO_CAPABILITIE
         if desc.validate():
             text = f"{desc.OPERATOR} is not valid at the newest feature level"
             raise Unsupported(text, Reason.INVALID)
-        work = planned(desc, capabilities)
+        work = plan(desc, capabilities)
     except Unsupported as error:
         member = NOTHING if error.member is None else places[error.member]
         return [[str(error.reason.value), str(member), "", "", str(error)]]
@@ -62,8 +62,8 @@ def expected(desc: dmlops.Description, capabilities: Capability = NO_CAPABILITIE
             for name, _, number in parts
         )
 
-    held = bindings(name for name in work.cleared if name not in work.scratch)
-    scratch = "".join(f"{size}:{int(name in work.cleared)}," for name, size in work.scratch.items())
+    held = bindings(name for name in work.zero_initialize if name not in work.scratch)
+    scratch = "".join(f"{size}:{int(name in work.zero_initialize)}," for name, size in work.scratch.items())
     lines = [["0", str(NOTHING), scratch, held, ""]]
     for dispatch in work.dispatches:
         words = struct.unpack(f"<{len(dispatch.constants) // 4}I", dispatch.constants)
@@ -71,7 +71,7 @@ def expected(desc: dmlops.Description, capabilities: Capability = NO_CAPABILITIE
             [
                 f"{(dispatch.shader or desc.OPERATOR).lower()}.hlsl",
                 ",".join(map(str, (*dispatch.groups, 1))),
-                str(int(dispatch.waits)),
+                str(int(dispatch.needs_barrier)),
                 str(dispatch.reads),
                 "".join(f"{name}={value}," for name, value in dispatch.defines.items()),
                 bindings(dispatch.buffers),

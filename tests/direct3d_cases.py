@@ -33,7 +33,7 @@ from dmlops.gpu.memory import buffer_size
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.work import Dispatch, Work, tensor_names
 from gpu_device import ABOVE_FLUSHED, array_in, fill_of
-from gpu_sweep import by_tensor, near
+from gpu_fuzz import by_tensor, near
 from random_shapes import FAMILIES, Drawn, drawn
 
 
@@ -110,7 +110,7 @@ def padded(data: bytes) -> bytes:
 
 
 def packed_case(case: Case, work: Work, codes: Codes) -> bytes:
-    contents = {name: bytes(data) for name, data in gpu.contents(case.desc, case.arrays)}
+    contents = {name: bytes(data) for name, data in gpu.input_bytes(case.desc, case.arrays)}
     outputs = {name: buffer_size(tensor) for name, tensor in tensor_names(case.desc, "output")}
     places = {name: place for place, name in enumerate((*contents, *outputs, *work.scratch))}
     buffers = [
@@ -119,7 +119,7 @@ def packed_case(case: Case, work: Work, codes: Codes) -> bytes:
         *(words(False, True, size, fill_of(name, work)) for name, size in work.scratch.items()),
     ]
     dispatches = [
-        words(codes.place(case.desc.OPERATOR, one), one.reads, one.waits, *one.groups)
+        words(codes.place(case.desc.OPERATOR, one), one.reads, one.needs_barrier, *one.groups)
         + words(len(one.buffers), *(places[name] for name in one.buffers))
         + words(len(one.constants) // 4)
         + one.constants
@@ -135,7 +135,7 @@ def pack(path: Path, chosen: Iterable[str], capabilities: Capability) -> None:
     for name in chosen:
         case = named(name)
         try:
-            work = gpu.planned(case.desc, capabilities)
+            work = gpu.plan(case.desc, capabilities)
         except gpu.Unsupported as error:
             print(f"{name} is left out: {error}")
             continue
@@ -187,7 +187,7 @@ def wrong(name: str, record: Record, capabilities: Capability) -> str:
     if record.message:
         return record.message
     case = named(name)
-    work = gpu.planned(case.desc, capabilities)
+    work = gpu.plan(case.desc, capabilities)
     tensors = dict(tensor_names(case.desc, "output"))
     try:
         found = {

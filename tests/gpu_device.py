@@ -92,7 +92,7 @@ def smallest_compared(device: Any, dtype: Any) -> float:
 
 def planned(case: Case) -> Dispatch:
     """The one dispatch of a gather."""
-    (dispatch,) = gpu.planned(dmlops.from_json(case.description)).dispatches
+    (dispatch,) = gpu.plan(dmlops.from_json(case.description)).dispatches
     return dispatch
 
 
@@ -163,8 +163,8 @@ def run_in_guard_zones(
 
     Another plan than the device's may be given, and shaders of another text.
     """
-    work = work or gpu.planned(desc, device.capabilities)
-    contents = {name: np.frombuffer(data, np.uint8) for name, data in gpu.contents(desc, inputs)}
+    work = work or gpu.plan(desc, device.capabilities)
+    contents = {name: np.frombuffer(data, np.uint8) for name, data in gpu.input_bytes(desc, inputs)}
     outputs = dict(tensor_names(desc, "output"))
     for name, tensor in outputs.items():
         contents[name] = np.full(buffer_size(tensor), fill_of(name, work), np.uint8)
@@ -182,7 +182,7 @@ def run_in_guard_zones(
 
 def fill_of(name: str, work: Work) -> int:
     """What the bytes of an output or a scratch buffer are before work."""
-    return 0 if name in work.cleared else UNTOUCHED
+    return 0 if name in work.zero_initialize else UNTOUCHED
 
 
 def array_in(name: str, tensor: dmlops.TensorDesc, window: np.ndarray, fill: int) -> np.ndarray:

@@ -97,7 +97,7 @@ def branches_of(descs: Iterable[Any]) -> list[set[Branch]]:
     count = 0
     for count, desc in enumerate(descs, 1):
         try:
-            work = gpu.planned(desc, NO_CAPABILITIES)
+            work = gpu.plan(desc, NO_CAPABILITIES)
         except gpu.Unsupported:
             continue
         for one in work.dispatches:

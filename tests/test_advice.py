@@ -96,6 +96,6 @@ def test_the_matrix_of_the_activation_shows_its_advice(outputs: Path) -> None:
     (case,) = (case for case in cases.values() if case["kind"] == "advice")
     assert case["draws"] == "DML-ACTIVATION_ELU-alpha-range"
     assert case["expect"]["ok"] and case["desc"]["Alpha"] < 0
-    assert cases[case["twin"]]["desc"]["Alpha"] >= 0
+    assert cases[case["valid_variant"]]["desc"]["Alpha"] >= 0
     others = [one for one in cases.values() if one is not case]
     assert not any(one["expect"]["advice"] for one in others)

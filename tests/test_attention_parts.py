@@ -53,7 +53,7 @@ def check(device: Any, desc: Any, arrays: dict[str, Any]) -> dict[str, np.ndarra
 
 def by_parts(desc: Any) -> list[Any]:
     """The dispatches of attention by parts."""
-    return [one for one in gpu.planned(desc).dispatches if "BY_PARTS" in one.defines]
+    return [one for one in gpu.plan(desc).dispatches if "FEW_QUERIES" in one.defines]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -76,7 +76,7 @@ def test_which_descriptions_are_by_parts(kind: str) -> None:
 
 def test_parts_are_joined_where_there_are_some() -> None:
     assert len(by_parts(attention_of((1, 1, 128, 1, 64, 64), "FLOAT16"))) == 1
-    assert [one.defines["JOINS"] for one in by_parts(attention_of((1, 1, 129, 1, 64, 64), "FLOAT16"))] == [
+    assert [one.defines["COMBINE"] for one in by_parts(attention_of((1, 1, 129, 1, 64, 64), "FLOAT16"))] == [
         0,
         1,
     ]
@@ -202,7 +202,7 @@ DECODING = {  # with the dispatches that it takes
 def test_keys_of_earlier_calls_are_not_copied(name: str, kind: str, device: Any) -> None:
     sizes, given, dispatches = DECODING[name]
     desc, arrays = decoding(kind, sizes, given)
-    assert by_parts(desc) and len(gpu.planned(desc).dispatches) == dispatches
+    assert by_parts(desc) and len(gpu.plan(desc).dispatches) == dispatches
     check(device, desc, arrays)
 
 
@@ -236,7 +236,7 @@ MANY = {  # queries that are too many for parts, with the dispatches that it tak
 def test_many_queries_do_not_copy_them_either(name: str, kind: str, device: Any) -> None:
     sizes, given, dispatches = MANY[name]
     desc, arrays = decoding(kind, sizes, given)
-    assert not by_parts(desc) and len(gpu.planned(desc).dispatches) == dispatches
+    assert not by_parts(desc) and len(gpu.plan(desc).dispatches) == dispatches
     check(device, desc, arrays)
 
 

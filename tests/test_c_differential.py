@@ -1,4 +1,4 @@
-"""C and Python give the same messages for random descriptions; `make sweep` tries many more."""
+"""C and Python give the same messages for random descriptions; `make fuzz-differential` tries many more."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ import dmlops
 from c_plans import HEADER, NOTHING, Library, expected
 from c_runner import SOURCES, WARNINGS, compiler
 from dmlops import TensorDataType, TensorDesc, from_json
-from dmlops.gpu import Unsupported, planned
+from dmlops.gpu import Unsupported, plan
 from dmlops.gpu.plans.capabilities import FASTER, NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.reasons import Reason
 from dmlops.registry import OPERATORS
@@ -295,7 +295,7 @@ def test_reasons_for_no_plan(
 ) -> None:
     assert desc.validate() == []
     with pytest.raises(Unsupported) as caught:
-        planned(desc)
+        plan(desc)
     assert (caught.value.reason, caught.value.member) == (reason, member)
     found = library.plan(desc)[0]
     place = next((i for i, one in enumerate(desc.MEMBERS) if one.name == member), NOTHING)
@@ -312,7 +312,7 @@ def test_reasons_for_no_plan(
 )
 def test_the_number_told_is_beyond_the_limit(desc: dmlops.Description, number: int, limit: int) -> None:
     with pytest.raises(Unsupported) as caught:
-        planned(desc)
+        plan(desc)
     found = max(int(one) for one in re.findall(r"\b\d{9,}\b", str(caught.value)))
     assert found >= number >= limit
 
@@ -333,7 +333,7 @@ def test_scratch_has_room_beyond_32_bits(library: Library) -> None:
     """Runs of a sort, with keys and places of four bytes each."""
     desc = in_order(8000, 2**17, 16384)
     assert library.plan(desc) == expected(desc)
-    assert planned(desc).scratch["scratch0"] == 4 * 2**17 * 4 * 4096
+    assert plan(desc).scratch["scratch0"] == 4 * 2**17 * 4 * 4096
 
 
 @pytest.mark.parametrize("value", [2, -1])

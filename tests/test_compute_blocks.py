@@ -36,7 +36,7 @@ def identity(data_type: str, sizes: Sequence[int], strides: Sequence[int]) -> dm
 def test_turned_inputs(data_type: str, sizes: tuple[int, ...], strides: tuple[int, ...], device: Any) -> None:
     desc = identity(data_type, sizes, strides)
     assert desc.validate("6.4") == []
-    (dispatch,) = gpu.planned(desc).dispatches
+    (dispatch,) = gpu.plan(desc).dispatches
     assert (dispatch.defines["BLOCKS"], dispatch.defines["INPUT_TRANSPOSED"]) == (1, 1)
     data = np.random.default_rng(0).integers(-99, 99, sizes).astype(data_type.lower())
     np.testing.assert_array_equal(
@@ -52,7 +52,7 @@ def test_no_blocks_where_vectors_do_not_fit(
     sizes: tuple[int, ...], strides: tuple[int, ...], device: Any
 ) -> None:
     desc = identity("FLOAT32", sizes, strides)
-    assert gpu.planned(desc).dispatches[0].defines["BLOCKS"] == 0
+    assert gpu.plan(desc).dispatches[0].defines["BLOCKS"] == 0
     data = np.arange(float(np.prod(sizes)), dtype=np.float32).reshape(sizes)
     data[:] = data[:1] if strides[0] == 0 else data
     np.testing.assert_array_equal(
@@ -65,7 +65,7 @@ def test_one_input_turned_and_one_not(device: Any) -> None:
     tensor = {"DataType": "FLOAT32", "Sizes": [24, 40]}
     members = {"ATensor": {**tensor, "Strides": [1, 24]}, "BTensor": tensor, "OutputTensor": tensor}
     desc = dmlops.from_json({"type": "ELEMENT_WISE_SUBTRACT", "desc": members})
-    defines = gpu.planned(desc).dispatches[0].defines
+    defines = gpu.plan(desc).dispatches[0].defines
     assert (defines["A_TRANSPOSED"], defines["B_TRANSPOSED"]) == (1, 0)
     found = run_in_guard_zones(device, desc, {"ATensor": a, "BTensor": b})["OutputTensor"]
     np.testing.assert_array_equal(found, a - b)

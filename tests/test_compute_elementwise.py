@@ -547,7 +547,7 @@ def test_threads_compute_one_element_where_there_are_few() -> None:
 
     def vector(operator: Any, data_type: str, sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> int:
         desc = operator(InputTensor=dmlops.TensorDesc(data_type, sizes, Strides=strides)).infer()
-        return int(gpu.planned(desc).dispatches[0].defines["VECTOR"])
+        return int(gpu.plan(desc).dispatches[0].defines["VECTOR"])
 
     few, more = (1, ELEMENTWISE_FEW), (1, ELEMENTWISE_FEW + 4)
     assert vector(dmlops.ActivationTanh, "FLOAT32", few, None) == 1

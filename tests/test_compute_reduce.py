@@ -281,4 +281,4 @@ def test_sets_beyond_32_bits_are_refused() -> None:
     desc = described("SUM", "FLOAT32", (1 << 30, 3), [0, 1], strides={"InputTensor": (0, 0)})
     assert desc.validate("6.4") == []
     with pytest.raises(gpu.Unsupported, match="3221225472 elements"):
-        gpu.planned(desc)
+        gpu.plan(desc)

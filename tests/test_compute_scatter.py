@@ -174,11 +174,11 @@ def test_inputs_that_repeat(device: Any) -> None:
 def test_few_updates_leave_most_elements_to_a_copy() -> None:
     """Nothing has to be cleared then."""
     values, line = TensorDesc("FLOAT32", (4096, 64)), TensorDesc("FLOAT32", (1, 64))
-    few = gpu.planned(make.scatter_nd(values, TensorDesc("UINT32", (1, 1)), line,
+    few = gpu.plan(make.scatter_nd(values, TensorDesc("UINT32", (1, 1)), line,
                                       InputDimensionCount=2, IndicesDimensionCount=2))  # fmt: skip
-    assert ([one.defines["STAGE"] for one in few.dispatches], few.cleared) == ([0, 1, 2, 4], ())
-    many = gpu.planned(make.scatter_elements(values, TensorDesc("UINT32", (4096, 64)), values, Axis=0))
-    assert ([one.defines["STAGE"] for one in many.dispatches], len(many.cleared)) == ([1, 3], 1)
+    assert ([one.defines["STAGE"] for one in few.dispatches], few.zero_initialize) == ([0, 1, 2, 4], ())
+    many = gpu.plan(make.scatter_elements(values, TensorDesc("UINT32", (4096, 64)), values, Axis=0))
+    assert ([one.defines["STAGE"] for one in many.dispatches], len(many.zero_initialize)) == ([1, 3], 1)
 
 
 def test_one_group_has_room_for_few_elements() -> None:
@@ -189,7 +189,7 @@ def test_one_group_has_room_for_few_elements() -> None:
         places = TensorDesc("UINT32", (updates, 1))
         desc = make.scatter_nd(values, places, row, OutputTensor=output,
                                InputDimensionCount=2, IndicesDimensionCount=2)  # fmt: skip
-        return [one.defines["STAGE"] for one in gpu.planned(desc).dispatches]
+        return [one.defines["STAGE"] for one in gpu.plan(desc).dispatches]
 
     assert stages(TensorDesc("FLOAT32", (256, 64))) == [5]
     assert stages(TensorDesc("FLOAT32", (257, 64))) == [0, 1, 2, 4]

@@ -243,7 +243,7 @@ def test_padding_writes_vectors_along_the_innermost_dimension(device: Any, inner
         **members,
         PaddingValue=0,
     )
-    (dispatch,) = dmlops.gpu.planned(desc).dispatches
+    (dispatch,) = dmlops.gpu.plan(desc).dispatches
     assert dispatch.defines["VECTOR"] == 4
 
 
@@ -278,7 +278,7 @@ def test_a_reflection_that_32_bits_cannot_count_is_refused() -> None:
     desc = dmlops.from_json({"type": "PADDING", "desc": {**tensors, **members, **paddings}})
     assert desc.validate("6.4") == []
     with pytest.raises(dmlops.gpu.Unsupported, match="31 bits"):
-        dmlops.gpu.planned(desc)
+        dmlops.gpu.plan(desc)
 
 
 # Slices

@@ -221,15 +221,15 @@ TILES = (
 
 def multiplying(desc: Any) -> Any:
     """The dispatch by cooperative matrices."""
-    (found,) = (one for one in gpu.planned(desc, UNITS).dispatches if "COOPERATIVE_MATRIX" in one.defines)
+    (found,) = (one for one in gpu.plan(desc, UNITS).dispatches if "COOPERATIVE_MATRIX" in one.defines)
     return found
 
 
 def test_plans_for_devices_without_them_have_none() -> None:
     for desc in CASES.values():
         assert desc.validate("6.4") == []
-        assert gpu.planned(desc) == gpu.planned(desc, NO_CAPABILITIES)
-        assert not any("COOPERATIVE_MATRIX" in one.defines for one in gpu.planned(desc).dispatches)
+        assert gpu.plan(desc) == gpu.plan(desc, NO_CAPABILITIES)
+        assert not any("COOPERATIVE_MATRIX" in one.defines for one in gpu.plan(desc).dispatches)
 
 
 def test_only_halves_with_enough_to_do_are_for_them() -> None:
@@ -239,7 +239,7 @@ def test_only_halves_with_enough_to_do_are_for_them() -> None:
         product(half(7, 8), half(8, 8), None),
         convolution(half(2, 8, 12, 13), half(8, 1, 3, 3), GroupCount=8),
     ]
-    assert all(gpu.planned(desc, UNITS) == gpu.planned(desc) for desc in others)
+    assert all(gpu.plan(desc, UNITS) == gpu.plan(desc) for desc in others)
 
 
 @pytest.mark.parametrize(
@@ -249,9 +249,9 @@ def test_only_halves_with_enough_to_do_are_for_them() -> None:
         ("both turned", {"LEFT_VECTOR": 8, "LEFT_ALONG": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 1}),
         ("odd sizes", {"LEFT_VECTOR": 1, "RIGHT_VECTOR": 1, "OUTPUT_VECTOR": 1}),
         ("in twos", {"LEFT_VECTOR": 2, "RIGHT_VECTOR": 2}),
-        ("few rows, in parts", {"IN_PARTS": 1}),
-        ("in parts, odd columns", {"IN_PARTS": 1}),
-        ("in parts, odd pixels", {"IN_PARTS": 1}),
+        ("few rows, in parts", {"SPLIT_K": 1}),
+        ("in parts, odd columns", {"SPLIT_K": 1}),
+        ("in parts, odd pixels", {"SPLIT_K": 1}),
         ("whole places", {"PACKED": 1, "WHOLE_TAPS": 1, "RIGHT_VECTOR": 1}),
         ("few channels", {"PACKED": 1, "WHOLE_TAPS": 0}),
         ("one place", {"PACKED": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0}),
@@ -268,7 +268,7 @@ def test_how_factors_are_read(name: str, wanted: dict[str, int]) -> None:
 
 def test_large_products_take_large_tiles() -> None:
     made = multiplying(product(half(4096, 4096), half(4096, 4096), None)).defines
-    assert (made["TILE_ROWS"], made["TILE_COLUMNS"], made["IN_PARTS"]) == (128, 128, 0)
+    assert (made["TILE_ROWS"], made["TILE_COLUMNS"], made["SPLIT_K"]) == (128, 128, 0)
     made = multiplying(product(half(4096, 4096), half(4096, 16), None)).defines
     assert made["TILE_COLUMNS"] == 16
 
@@ -354,7 +354,7 @@ def test_so_is_that_of_sums_of_the_largest_tile_stored_one_by_one() -> None:
 def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
     """With Vulkan's memory model, as matrices demand, and no other capability than those announced."""
     desc = CASES[name] if name in CASES else attention_of(ATTENTIONS[name], "FLOAT16")
-    for dispatch in gpu.planned(desc, UNITS).dispatches:
+    for dispatch in gpu.plan(desc, UNITS).dispatches:
         code = compiler.compile(shader(dispatch.shader or desc.OPERATOR), dispatch.defines)
         validate(code, tmp_path, name)
         parsed = list(instructions(code))
@@ -392,7 +392,7 @@ def check(device: Any, desc: Any, **special: float) -> None:
     expected = reference.run(desc, inputs)["OutputTensor"]
     has_units = UNITS in device.capabilities
     text_of = shader if has_units else lambda operator: taken_apart(shader(operator))
-    work = gpu.planned(desc, UNITS)
+    work = gpu.plan(desc, UNITS)
     found, again = (run_in_guard_zones(device, desc, inputs, work, text_of)["OutputTensor"] for _ in range(2))
     greatest = float(np.abs(expected[np.isfinite(expected)]).max())
     np.testing.assert_allclose(found, expected, 2e-3, 2e-3 * greatest)
@@ -443,7 +443,7 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None
 def attends(device: Any, desc: Any, arrays: dict[str, Any], is_alike: bool = True) -> np.ndarray:
     """What attention gives by cooperative matrices, where the device has none taken apart, `is_alike` or not:
     near the reference, and twice the same."""
-    work = gpu.planned(desc, UNITS)
+    work = gpu.plan(desc, UNITS)
     assert any("COOPERATIVE_MATRIX" in one.defines for one in work.dispatches)
     has_units = UNITS in device.capabilities
     text_of = shader if has_units else lambda operator: taken_apart(shader(operator), is_alike)
@@ -485,7 +485,7 @@ def test_attention_with_any_tile(
     desc, arrays = attention((2, 37, 85, 1, 24, 40), "FLOAT16")
     made = multiplying(desc).defines
     assert (made["NUM_THREADS"], made["SLICES"]) == (tile.waves * 32, tile.slices)
-    assert made["IN_PARTS"] == in_parts
+    assert made["SPLIT_K"] == in_parts
     validate(compiler.compile(shader("MULTIHEAD_ATTENTION"), made), tmp_path, "attention")
     attends(device, desc, arrays, is_alike=not in_parts)
 
@@ -506,7 +506,7 @@ def test_attention_for_them_is_of_halves_in_whole_vectors() -> None:
         ((1, 20, 70, 1, 12, 64), "FLOAT16"),
         ((1, 20, 70, 1, 64, 520), "FLOAT16"),
     ):
-        work = gpu.planned(attention_of(sizes, kind), UNITS)
+        work = gpu.plan(attention_of(sizes, kind), UNITS)
         assert not any("COOPERATIVE_MATRIX" in one.defines for one in work.dispatches)
 
 
@@ -565,7 +565,7 @@ def test_attention_reads_keys_of_earlier_calls_where_they_are(name: str, in_part
     desc, arrays = decoding("FLOAT16", sizes, given)
     keys = sizes[2] + sizes[1] * ("KeyTensor" in given)
     joins = in_parts and keys > 64
-    assert len(gpu.planned(desc, UNITS).dispatches) == dispatches + joins
+    assert len(gpu.plan(desc, UNITS).dispatches) == dispatches + joins
     attends(device, desc, arrays)
 
 
@@ -584,7 +584,7 @@ def test_queries_of_heads_that_share_keys_are_rows_of_one_group(
     sizes, given = SHARING[name]
     desc, arrays = decoding("FLOAT16", sizes, given)
     made = multiplying(desc).defines
-    assert (made["SHARED"], made["IN_PARTS"]) == (sizes[3] // sizes[4], in_parts)
+    assert (made["SHARED"], made["SPLIT_KV"]) == (sizes[3] // sizes[4], in_parts)
     attends(device, desc, arrays)
 
 
@@ -612,9 +612,9 @@ def test_which_attention_they_leave_to_ordinary_arithmetic() -> None:
         ((3, 2, 90, 2, 2, 8, 8), ("KeyTensor", *PRESENT), False),
     ):
         desc, _ = decoding("FLOAT16", sizes, given)
-        assert (gpu.planned(desc, UNITS) == gpu.planned(desc)) == is_left
+        assert (gpu.plan(desc, UNITS) == gpu.plan(desc)) == is_left
         singles, _ = decoding("FLOAT32", sizes, given)
-        assert gpu.planned(singles, UNITS) == gpu.planned(singles)
+        assert gpu.plan(singles, UNITS) == gpu.plan(singles)
 
 
 def test_parts_pay_where_groups_are_few_and_keys_many() -> None:
@@ -626,7 +626,7 @@ def test_parts_pay_where_groups_are_few_and_keys_many() -> None:
         batches, queries, keys, heads, depth, width = sizes
         desc = attention_of((batches, queries, keys, heads, depth, width), "FLOAT16")
         made = multiplying(desc).defines
-        assert (made["IN_PARTS"], made["PART_KEYS"]) == (parts > 1, keys // parts if parts > 1 else 0)
+        assert (made["SPLIT_KV"], made["KEYS_PER_SPLIT"]) == (parts > 1, keys // parts if parts > 1 else 0)
 
 
 def test_attention_does_not_see_what_nothing_wrote(in_parts: bool, device: Any) -> None:

@@ -124,5 +124,5 @@ def recurrent(operator: str, gates: int, outputs: dict[str, list[int]]) -> Any:
 )
 def test_how_many_dispatches_a_step_takes(operator: str, gates: int, each: int) -> None:
     outputs = {"OutputSequenceTensor": [7, 1, 3, 2], "OutputSingleTensor": [1, 1, 3, 2]}
-    dispatches = dmlops.gpu.planned(recurrent(operator, gates, outputs)).dispatches
+    dispatches = dmlops.gpu.plan(recurrent(operator, gates, outputs)).dispatches
     assert len(dispatches) == 1 + (7 + 1) * each + len(outputs)  # step 0 is the initial state

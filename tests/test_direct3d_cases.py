@@ -19,7 +19,7 @@ from dmlops.gpu.plans.capabilities import NO_CAPABILITIES
 from dmlops.gpu.work import tensor_names
 from dxil.execute import Buffer, Shaders
 from gpu_device import fill_of
-from gpu_sweep import by_tensor
+from gpu_fuzz import by_tensor
 from test_guides import HEADER, build
 
 __all__ = ["directx"]
@@ -65,7 +65,7 @@ def results(pack: Path) -> list[list[np.ndarray]]:
     found = []
     for name in names(pack):
         case = direct3d_cases.named(name)
-        work, arrays = gpu.planned(case.desc), dict(by_tensor(reference.run(case.desc, case.arrays)))
+        work, arrays = gpu.plan(case.desc), dict(by_tensor(reference.run(case.desc, case.arrays)))
         outputs = tensor_names(case.desc, "output")
         found.append([laid_out(one, arrays[name], fill_of(name, work)) for name, one in outputs])
     return found

@@ -21,11 +21,11 @@ from dmlops import gpu, reference, registry
 from dmlops.dxdispatch.cases import inputs_of
 from dmlops.dxdispatch.comparison import difference
 from dmlops.gpu import Capability
-from dmlops.sweep.judging import _outputs
+from dmlops.run_cases.unit import _outputs
 from dxil.execute import Mistake
 from dxil.operators import Plans
 from gpu_device import ABOVE_FLUSHED
-from gpu_sweep import by_tensor, near
+from gpu_fuzz import by_tensor, near
 from matrix_cases import cases, described
 from random_shapes import Drawn, drawn
 from shader_branches import covering
@@ -63,7 +63,7 @@ def test_the_matrices_hold(operator: str) -> None:
 
 
 def check_as_swept(plans: Plans, number: int, one: Drawn, is_loose: bool) -> None:
-    """As `make sweep-gpu` compares with the reference."""
+    """As `make fuzz-gpu` compares with the reference."""
     results = plans.run(number, one.arrays, is_loose)
     for name, expected in by_tensor(reference.run(one.desc, one.arrays)):
         with np.errstate(all="ignore"):

@@ -71,7 +71,7 @@ def test_recordings_keep_their_buffers(either: Any) -> None:
 
 def test_more_pipelines_are_bound_than_a_block_has_descriptors_for(either: Any) -> None:
     desc = dmlops.ElementWiseNegate(InputTensor=TensorDesc("FLOAT32", (64,))).infer()
-    (dispatch,) = gpu.planned(desc, either.capabilities).dispatches
+    (dispatch,) = gpu.plan(desc, either.capabilities).dispatches
     pipeline = either.pipeline(compiler.compile(gpu.shader(desc.OPERATOR), dispatch.defines), 2)
     values = np.arange(128, dtype=np.float32)
     with ExitStack() as cleanup:

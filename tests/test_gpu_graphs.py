@@ -263,7 +263,7 @@ def test_the_host_counts_between_submissions(device: Any) -> None:
 
 
 def test_conformance_cases_of_webnn(device: Any) -> None:
-    by_file = {case["file"]: case for case in CASES}  # the last of each; make sweep-webnn runs all
+    by_file = {case["file"]: case for case in CASES}  # the last of each; make test-webnn runs all
     chosen = [case for case in list(by_file.values())[::4] if not case["file"].startswith(("lstm", "gru"))]
     assert len(chosen) > 15
     assert list(differing(chosen, device)) == []

@@ -30,7 +30,7 @@ __all__ = ["device"]
 
 GENERATED = Path(__file__).parents[1] / "generated"
 OPERATORS = sorted(path.stem for path in (GENERATED / "hlsl").glob("*.hlsl"))
-MOST = int(os.environ.get("DMLOPS_MATRIX_CASES", "6"))  # of each operator; all with `make shaders`
+MOST = int(os.environ.get("DMLOPS_MATRIX_CASES", "6"))  # of each operator; all with `make test-shaders`
 ELEMENTS = 1 << 16  # of a tensor, at most
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, math.inf, -math.inf, math.nan]
 TOLERANCE = {np.dtype(np.float16): 2e-3, np.dtype(np.float32): 4e-6, np.dtype(np.float64): 1e-13}

@@ -253,7 +253,7 @@ def test_rows_before_columns_give_the_same(
     """However little smaller results are, and where columns reach farther than there is room for."""
     monkeypatch.setattr(separable, "SEPARABLE_SMALLER", 1)
     monkeypatch.setattr(separable, "SEPARABLE_SPAN", 24)
-    assert int(gpu.planned(CASES[name]).dispatches[0].defines["SPAN"]) > 0
+    assert int(gpu.plan(CASES[name]).dispatches[0].defines["SPAN"]) > 0
     check(device, CASES[name], inputs_of(CASES[name], value))
 
 
@@ -287,10 +287,10 @@ def test_gradients_of_regions_have_the_bytes_of_the_definition(
     """Whether the terms of an element are looked up or all are tested; with more than 1024 of them, there
     are several blocks."""
     desc, inputs = regions(function, channels, count)
-    assert "LANES" in gpu.planned(desc).dispatches[-1].defines
+    assert "ELEMENTS_PER_THREAD" in gpu.plan(desc).dispatches[-1].defines
     (selecting,) = run_in_guard_zones(device, desc, inputs).values()
     monkeypatch.setattr(selected, "SELECTED_ROOM", 0)
-    assert "LANES" not in gpu.planned(desc).dispatches[-1].defines
+    assert "ELEMENTS_PER_THREAD" not in gpu.plan(desc).dispatches[-1].defines
     (testing,) = run_in_guard_zones(device, desc, inputs).values()
     assert selecting.tobytes() == testing.tobytes()
     assert np.count_nonzero(selecting) > 0
@@ -323,7 +323,7 @@ def test_tables_give_the_bytes_of_the_definition(
     inputs = inputs_of(CASES[name])
     (tables,) = run_in_guard_zones(device, CASES[name], inputs).values()
     monkeypatch.setitem(planner_inputs.PLANNERS, "separable", plan_definition)
-    assert len(gpu.planned(CASES[name]).dispatches) == 2
+    assert len(gpu.plan(CASES[name]).dispatches) == 2
     (alone,) = run_in_guard_zones(device, CASES[name], inputs).values()
     assert tables.tobytes() == alone.tobytes()
 

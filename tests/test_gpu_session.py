@@ -187,7 +187,7 @@ def test_scratch_that_must_be_zeros_is_cleared_at_every_replay(session: gpu.Sess
     desc = dmlops.ScatterElements(
         InputTensor=values, IndicesTensor=indices, UpdatesTensor=values, Axis=1
     ).infer()
-    assert gpu.planned(desc).cleared
+    assert gpu.plan(desc).zero_initialize
     rng = np.random.default_rng(0)
     arrays = {"InputTensor": np.zeros(size, np.float32), "IndicesTensor": np.zeros(size, np.int32)}
     arrays["UpdatesTensor"] = np.ones(size, np.float32)

@@ -229,7 +229,7 @@ def test_junk_in_inputs_levels_and_devices(what: str) -> None:
         with pytest.raises(TypeError, match="is not an operator description"):
             run(junk(), arrays)
     with pytest.raises(TypeError, match="is not an operator description"):
-        gpu.planned(junk())
+        gpu.plan(junk())
     if junk() is not None:
         with pytest.raises((TypeError, gpu.GpuUnavailable), match="device"):
             gpu.run(desc, arrays, device=junk() if what != "negative" else 99)

@@ -40,7 +40,7 @@ def works() -> Iterator[tuple[str, Work]]:
     descs += [drawn(family, seed).desc for family, seed in covering()]
     for desc in descs:
         for capabilities in (NO_CAPABILITIES, FASTER):
-            yield desc.OPERATOR, gpu.planned(desc, capabilities)
+            yield desc.OPERATOR, gpu.plan(desc, capabilities)
 
 
 @cache

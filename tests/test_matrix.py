@@ -77,7 +77,7 @@ def shown(case: Matrix) -> Iterator[tuple[str, str, int]]:
             yield name, tensor["DataType"], len(tensor["Sizes"])
 
 
-def unbroken(name: str) -> set[str]:
+def untestable(name: str) -> set[str]:
     """The general rules that no description of the operator can break alone, by what the registry says."""
     operator = REGISTRY.operator[name.upper()]
     types = {member.type for member in operator.attributes}
@@ -142,12 +142,12 @@ def test_kinds_are_what_they_say(one: tuple[str, Matrix]) -> None:
     for case in cases.values():
         if case["kind"] == "negative":
             assert case["expect"]["rules"] == [case["breaks"]], case["id"]
-            assert cases[case["twin"]]["expect"]["ok"], case["id"]
+            assert cases[case["valid_variant"]]["expect"]["ok"], case["id"]
         else:
             assert case["expect"]["ok"], case["id"]
         if case["kind"] == "advice":
             assert case["expect"]["advice"] == [case["draws"]], case["id"]
-            twin = cases[case["twin"]]["expect"]
+            twin = cases[case["valid_variant"]]["expect"]
             assert twin["ok"] and case["draws"] not in twin["advice"], case["id"]
 
 
@@ -155,7 +155,7 @@ def test_most_negatives_differ_from_their_twin_in_one_place(one: tuple[str, Matr
     name, content = one
     cases = {case["id"]: case for case in content["cases"]}
     negatives = [case for case in cases.values() if case["kind"] == "negative"]
-    distances = [distance(case, cases[case["twin"]]) for case in negatives]
+    distances = [distance(case, cases[case["valid_variant"]]) for case in negatives]
     assert distances.count(1) >= 0.7 * len(distances)
     if name in GATHERS:
         assert max(distances) <= 6, "element-count needs large sizes and strides of 0 in several tensors"
@@ -167,10 +167,10 @@ def test_every_rule_is_broken_alone_or_says_why_not(one: tuple[str, Matrix]) -> 
     broken += [case["draws"] for case in content["cases"] if "draws" in case]
     for rule in content["coverage"]:
         assert broken.count(rule["rule"]) == rule["broken"]
-        assert ("unbroken" in rule) == (rule["broken"] == 0)
-        assert rule["held"] > 0 or rule["rule"] in unbroken(name)
+        assert ("untestable" in rule) == (rule["broken"] == 0)
+        assert rule["satisfied"] > 0 or rule["rule"] in untestable(name)
     general = {rule["rule"] for rule in content["coverage"] if not rule["broken"]}
-    assert general == unbroken(name)
+    assert general == untestable(name)
 
 
 def test_coverage_says_what_is_advice_and_where_rules_are_from(one: tuple[str, Matrix]) -> None:
@@ -280,7 +280,7 @@ def test_support_tables_are_those_of_every_level(one: tuple[str, Matrix]) -> Non
 def test_positives_show_every_type_and_dimension_count_of_every_table(one: tuple[str, Matrix]) -> None:
     _, content = one
     positives = [case for case in content["cases"] if case["kind"] == "positive"]
-    assert content["missed"] == []
+    assert content["uncovered"] == []
     for level, rows in supported(content).items():
         valid = [entry for case in positives if not violated(case, level) for entry in shown(case)]
         types = {(row["tensor"], type_) for row in rows for type_ in row["types"]}
@@ -353,8 +353,8 @@ def test_an_operator_without_any_valid_description_is_reported() -> None:
     }
     without = replace(REGISTRY, operators=(replace(operator, support=support, examples=()),))
     content = json.loads(rendered(without)["matrix/gather.json"])
-    assert "no valid description was found at all" in content["missed"]
-    assert all(rule["unbroken"] for rule in content["coverage"])
+    assert "no valid description was found at all" in content["uncovered"]
+    assert all(rule["untestable"] for rule in content["coverage"])
 
 
 def test_known_files_are_taken_as_they_are(files: dict[str, bytes]) -> None:

@@ -16,8 +16,8 @@ from dmlops.arithmetic import align
 from dmlops.compute import computation
 from dmlops.coordinates import normalize_index, replace
 from dmlops.gpu import Unsupported, planner_inputs
+from dmlops.gpu.plans.common_bindings import reciprocals
 from dmlops.gpu.plans.gather import INDICES, OUTPUT, Moved, moved_of, striped, widened
-from dmlops.gpu.plans.known import reciprocals
 from dmlops.gpu.plans.loops import dimension
 from dmlops.gpu.plans.planning import Planning
 from dmlops.gpu.plans.reasons import Reason
@@ -280,7 +280,7 @@ def test_plans_bind_what_shaders_declare() -> None:
         if desc.validate():
             continue
         try:
-            work = gpu.planned(desc)
+            work = gpu.plan(desc)
         except Unsupported:
             continue
         for dispatch in work.dispatches:
@@ -291,7 +291,7 @@ def test_plans_bind_what_shaders_declare() -> None:
 
 
 def test_only_valid_descriptions_are_planned() -> None:
-    """A plan for others could make shaders read beyond the ends of buffers."""
+    """A plan for others could make test-shaders read beyond the ends of buffers."""
     tensor, larger = dmlops.TensorDesc("FLOAT32", (2, 3)), dmlops.TensorDesc("FLOAT32", (2, 4))
     for invalid in (
         dmlops.ElementWiseAdd(ATensor=tensor, BTensor=tensor),
@@ -299,4 +299,4 @@ def test_only_valid_descriptions_are_planned() -> None:
         dmlops.ElementWiseAdd(ATensor=None, BTensor=tensor, OutputTensor=tensor),
     ):
         with pytest.raises(dmlops.InvalidDescription):
-            gpu.planned(invalid)
+            gpu.plan(invalid)

@@ -1,4 +1,4 @@
-"""Shaders agree with the reference on random descriptions; `make sweep-gpu` tries many more."""
+"""Shaders agree with the reference on random descriptions; `make fuzz-gpu` tries many more."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from dmlops.registry import OPERATORS
 from gpu_device import device
-from gpu_sweep import differences
+from gpu_fuzz import differences
 from random_shapes import FAMILIES, described, drawn
 
 __all__ = ["device"]  # a fixture

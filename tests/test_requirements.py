@@ -33,7 +33,7 @@ def options(desc: Any) -> set[str]:
     """What all shaders of a description's plan require."""
     codes = [
         compiler.compile(gpu.shader(one.shader or desc.OPERATOR), one.defines, "dxil")
-        for one in gpu.planned(desc).dispatches
+        for one in gpu.plan(desc).dispatches
     ]
     return {option for code in codes for option in gpu.required_options(code)}
 
@@ -84,7 +84,7 @@ LACKING = {
 def refused(desc: Any, lack: Capability) -> bool:
     """Whether there is no plan for a device that lacks something, because it does."""
     try:
-        gpu.planned(desc, lack)
+        gpu.plan(desc, lack)
     except Unsupported as error:
         assert error.reason == LACKING[lack][1]
         return True

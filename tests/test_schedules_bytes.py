@@ -218,12 +218,12 @@ CAPABILITIES = {1, 9, 11, 22, 39, 61, 62, 4433, 5345, 6018, 6019, 6022}
 
 
 def passes(desc: Any) -> list[int]:
-    return [one.defines["PASS"] for one in gpu.planned(desc).dispatches]
+    return [one.defines["PASS"] for one in gpu.plan(desc).dispatches]
 
 
 def multiplying(desc: Any, capabilities: Capability = NO_CAPABILITIES) -> dict[str, Any]:
     """The macros of the dispatch that multiplies the tiles of a product."""
-    (found,) = (one for one in gpu.planned(desc, capabilities).dispatches if one.defines["PASS"] == 1)
+    (found,) = (one for one in gpu.plan(desc, capabilities).dispatches if one.defines["PASS"] == 1)
     return dict(found.defines)
 
 
@@ -305,7 +305,7 @@ def test_windows_with_few_filters_slide(
     if sharing == "with others":
         monkeypatch.setattr(sliding, "BLOCK_PLACES", 0)
     desc = SLIDING[name]
-    (dispatch,) = gpu.planned(desc).dispatches
+    (dispatch,) = gpu.plan(desc).dispatches
     assert dispatch.defines["IN_BLOCKS"] == (sharing != "with others")
     inputs = inputs_of(desc)
     found = run_in_guard_zones(device, desc, inputs)["OutputTensor"]
@@ -356,7 +356,7 @@ def test_groups_fill_the_multiprocessors(
 ) -> None:
     right = of(S, depth, columns, strides=(1, depth))
     desc = product("MatrixMultiplyInteger", of(S, rows, depth), right, "INT32")
-    dispatch = gpu.planned(desc, BOTH).dispatches[0]
+    dispatch = gpu.plan(desc, BOTH).dispatches[0]
     defines = dispatch.defines
     assert (defines["TILE_ROWS"], defines["TILE_COLUMNS"], defines["TILE_DEPTH"]) == tile
     assert dispatch.groups.columns == groups
@@ -438,11 +438,11 @@ def test_plans_for_other_devices_give_the_same(name: str, device: Any) -> None:
     lack."""
     desc = (CASES | WINDOWS)[name]
     inputs = inputs_of(desc)
-    units = gpu.planned(desc, UNITS)
+    units = gpu.plan(desc, UNITS)
     works = (
-        gpu.planned(desc),
+        gpu.plan(desc),
         units if UNITS in device.capabilities else without_units(units),
-        gpu.planned(desc, DOTS & device.capabilities),
+        gpu.plan(desc, DOTS & device.capabilities),
     )
     found = {run_in_guard_zones(device, desc, inputs, work)["OutputTensor"].tobytes() for work in works}
     assert len(found) == 1
@@ -452,7 +452,7 @@ def test_plans_for_other_devices_give_the_same(name: str, device: Any) -> None:
 def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
     """With bytes in matrices, where these are announced, and no other capability."""
     desc = (CASES | WINDOWS)[name]
-    for dispatch in gpu.planned(desc, BOTH).dispatches:
+    for dispatch in gpu.plan(desc, BOTH).dispatches:
         code = compiler.compile(shader(desc.OPERATOR), dispatch.defines)
         validate(code, tmp_path, name)
         parsed = list(instructions(code))
@@ -468,7 +468,7 @@ def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
 def test_dxil_sums_four_products_at_once_where_it_may(tmp_path: Path) -> None:
     desc = CASES["packed"]
     for capabilities in (NO_CAPABILITIES, DOTS):
-        (dispatch,) = gpu.planned(desc, capabilities).dispatches
+        (dispatch,) = gpu.plan(desc, capabilities).dispatches
         code = compiler.compile(shader(desc.OPERATOR), dispatch.defines, "dxil")
         text = compiler.find().disassemble(code)
         assert ("dot4AddPacked" in text) == (capabilities == DOTS)

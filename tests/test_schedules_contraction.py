@@ -401,7 +401,7 @@ SPREAD = {
 
 
 def passes(desc: Any) -> list[Any]:
-    return [one.defines["PASS"] for one in gpu.planned(desc).dispatches]
+    return [one.defines["PASS"] for one in gpu.plan(desc).dispatches]
 
 
 def without_sums(numbers: list[Any]) -> list[Any]:
@@ -434,10 +434,10 @@ def test_each_phase_of_the_output_is_a_matrix() -> None:
     }  # fmt: skip
     assert passes(SPREAD["in parts"]) == [4, 2, 3]
     assert found == {name: others.get(name, [4, 2]) for name in SPREAD}
-    tile = gpu.planned(SPREAD["in twos"]).dispatches[1].defines
+    tile = gpu.plan(SPREAD["in twos"]).dispatches[1].defines
     assert tile["PHASED"] == tile["PACKED"] == 1 and tile["RIGHT_VECTOR"] == 1
-    assert gpu.planned(SPREAD["beside each other"]).dispatches[1].defines["RIGHT_VECTOR"] == 4
-    assert gpu.planned(SPREAD["beside each other, mirrored, cut"]).dispatches[1].defines["RIGHT_VECTOR"] == 1
+    assert gpu.plan(SPREAD["beside each other"]).dispatches[1].defines["RIGHT_VECTOR"] == 4
+    assert gpu.plan(SPREAD["beside each other, mirrored, cut"]).dispatches[1].defines["RIGHT_VECTOR"] == 1
 
 
 def test_phases_that_meet_nothing_are_few() -> None:
@@ -479,22 +479,22 @@ def test_small_convolutions_slide(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {name for name, found in many.items() if found == [1]} == few_rows
     point = convolution(of("FLOAT16", 1, 64, 9, 9), of("FLOAT16", 64, 64, 1, 1), StartPadding=0, EndPadding=0)
     assert passes(point) == [1]
-    units = gpu.planned(point, Capability.COOPERATIVE_MATRIX).dispatches
+    units = gpu.plan(point, Capability.COOPERATIVE_MATRIX).dispatches
     assert [one.defines.get("COOPERATIVE_MATRIX", 0) for one in units] == [1]
 
 
 def test_what_is_worth_a_tile(monkeypatch: pytest.MonkeyPatch) -> None:
     for desc in CASES.values():
         assert desc.validate("6.4") == []
-        assert gpu.planned(desc).dispatches[0].defines["PASS"] == 2
+        assert gpu.plan(desc).dispatches[0].defines["PASS"] == 2
     small = product(of("FLOAT32", 5, 3), of("FLOAT32", 3, 6), None)
-    assert [one.defines["PASS"] for one in gpu.planned(small).dispatches] == [0, 1]
+    assert [one.defines["PASS"] for one in gpu.plan(small).dispatches] == [0, 1]
     for name in ("in parts", "in parts, odd"):
-        assert len(gpu.planned(CASES[name]).dispatches) == 2
+        assert len(gpu.plan(CASES[name]).dispatches) == 2
     large = product(of("FLOAT32", 4096, 64), of("FLOAT32", 64, 4096), None)
-    assert gpu.planned(large).dispatches[0].defines["TILE_ROWS"] == 128
+    assert gpu.plan(large).dispatches[0].defines["TILE_ROWS"] == 128
     monkeypatch.setattr(matrices, "TILE_PRODUCTS", 0)
-    assert gpu.planned(small).dispatches[0].defines["PASS"] == 2
+    assert gpu.plan(small).dispatches[0].defines["PASS"] == 2
 
 
 def test_batches_of_small_matrices_have_small_tiles() -> None:
@@ -503,12 +503,12 @@ def test_batches_of_small_matrices_have_small_tiles() -> None:
         (4, 32, 32, (16, 32, 16)), (32, 32, 32, (32, 32, 16)),
     ):  # fmt: skip
         desc = product(of("FLOAT32", 512, rows, depth), of("FLOAT32", 512, depth, columns), None)
-        made = gpu.planned(desc).dispatches[0].defines
+        made = gpu.plan(desc).dispatches[0].defines
         assert (made["TILE_ROWS"], made["TILE_COLUMNS"], made["TILE_DEPTH"]) == tile
         halves = product(of("FLOAT16", 512, rows, depth), of("FLOAT16", 512, depth, columns), None)
         is_tiny = max(rows, depth, columns) <= 32
         assert (
-            "COOPERATIVE_MATRIX" in gpu.planned(halves, Capability.COOPERATIVE_MATRIX).dispatches[0].defines
+            "COOPERATIVE_MATRIX" in gpu.plan(halves, Capability.COOPERATIVE_MATRIX).dispatches[0].defines
         ) != is_tiny
 
 
@@ -671,14 +671,14 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None
 )
 def test_tiles_fill_the_multiprocessors(rows: int, depth: int, columns: int) -> None:
     sizes = (rows, depth), (depth, columns), (rows, columns)
-    dispatch = gpu.planned(product(*(of("FLOAT32", *one) for one in sizes))).dispatches[0]
+    dispatch = gpu.plan(product(*(of("FLOAT32", *one) for one in sizes))).dispatches[0]
     assert dispatch.groups.columns >= MULTIPROCESSORS * 2 // 3
 
 
 def test_the_model_splits_k_only_where_groups_are_few() -> None:
     def parts(rows: int, depth: int, columns: int) -> int:
         sizes = (rows, depth), (depth, columns), (rows, columns)
-        first = gpu.planned(product(*(of("FLOAT32", *one) for one in sizes))).dispatches[0]
+        first = gpu.plan(product(*(of("FLOAT32", *one) for one in sizes))).dispatches[0]
         tiles = -(-rows // int(first.defines["TILE_ROWS"])) * -(
             -columns // int(first.defines["TILE_COLUMNS"])
         )
@@ -723,7 +723,7 @@ def test_windows_fill_the_multiprocessors(
         of("FLOAT32", images, channels, size, size), of("FLOAT32", filters, channels, window, window),
         StartPadding=window // 2, EndPadding=window // 2,
     )  # fmt: skip
-    (dispatch,) = (one for one in gpu.planned(desc).dispatches if one.defines["PASS"] == 2)
+    (dispatch,) = (one for one in gpu.plan(desc).dispatches if one.defines["PASS"] == 2)
     assert dispatch.groups.columns >= MULTIPROCESSORS * 2 // 3
 
 

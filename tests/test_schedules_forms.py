@@ -103,7 +103,7 @@ def test_a_schedule_gives_what_its_definition_gives(
     registry = alone(case.operator)
     found = [run(module(registry), desc, arrays)["OutputTensor"]]
     monkeypatch.setattr(dmlops.gpu, "computation", module(registry).computation)
-    monkeypatch.setattr(planner_inputs, "_defining", lambda _: planned_by(registry).DEFINING)
+    monkeypatch.setattr(planner_inputs, "_planner_of", lambda _: planned_by(registry).PLANNER)
     monkeypatch.setattr(dmlops.gpu, "shader", lambda _: shader(registry))
     monkeypatch.setattr(device, "programs", Programs())
     found.append(dmlops.gpu.run(desc, arrays, device)["OutputTensor"])

@@ -101,7 +101,7 @@ def compared(device: Any, desc: Any, arrays: dict[str, Any], kind: str) -> dict[
 
 
 def passes(desc: Any) -> int:
-    return len(gpu.planned(desc).dispatches)
+    return len(gpu.plan(desc).dispatches)
 
 
 @pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16"])
@@ -264,7 +264,7 @@ def test_optimizer_steps(sizes: tuple[int, ...], strides: Any, kind: str, device
         Beta2=0.999,
         Epsilon=1e-3,
     )
-    (dispatch,) = gpu.planned(desc).dispatches
+    (dispatch,) = gpu.plan(desc).dispatches
     assert dispatch.defines["TRAINING_STEP_SINGLE"] == 1
     compared(device, desc, arrays | {"TrainingStepTensor": np.full((1, 1, 1, 1), 7, np.uint32)}, kind)
 
@@ -390,7 +390,7 @@ def test_present_tensors_keep_what_they_held(leading: tuple[int, ...], device: A
     arrays = {name: rng.normal(0, 1, getattr(desc, name).Sizes).astype(np.float32) for name in names}
     lengths = arrays["PastSequenceLengthsTensor"] = np.array([2, 6], np.int32)
     contents = {name: array.view(np.uint8).ravel() for name, array in arrays.items()}
-    after = dispatch_guarded(device, desc.OPERATOR, gpu.planned(desc, device.capabilities), contents)
+    after = dispatch_guarded(device, desc.OPERATOR, gpu.plan(desc, device.capabilities), contents)
     for one in ("Key", "Value"):
         name = f"OutputPresent{one}Tensor"
         found = after[name][GUARD:-GUARD].view(np.float32).reshape(batches, groups, room, depth)

@@ -281,7 +281,7 @@ SPREAD = {
 def test_what_is_slid() -> None:
     for name, desc in (CASES | CONVOLUTIONS | SPREAD).items():
         assert [one for one in desc.validate("6.4") if not one.advice] == [], name
-        steps = gpu.planned(desc).dispatches
+        steps = gpu.plan(desc).dispatches
         assert [("WINDOW_RANK" in step.defines) for step in steps] == [True] or name in BY_DEFINITION, name
 
 
@@ -332,7 +332,7 @@ def test_windows_give_what_the_reference_gives(name: str, device: Any) -> None:
 
 @pytest.mark.parametrize("name", SPREAD)
 def test_blocks_of_quotients_do_so_too(name: str, device: Any) -> None:
-    assert gpu.planned(SPREAD[name]).dispatches[0].defines["IN_BLOCKS"] == 1
+    assert gpu.plan(SPREAD[name]).dispatches[0].defines["IN_BLOCKS"] == 1
     check(device, SPREAD[name])
     check(device, SPREAD[name], FilterTensor=np.inf)
     check(device, SPREAD[name], InputTensor=np.nan)
@@ -369,7 +369,7 @@ def test_whatever_the_block(rows: int, columns: int, device: Any, monkeypatch: p
 
 
 def test_blocks_whose_channels_are_shared_fit_group_memory() -> None:
-    first = gpu.planned(SPREAD["in eights, channels shared"]).dispatches[0]
+    first = gpu.plan(SPREAD["in eights, channels shared"]).dispatches[0]
     assert (first.defines["BLOCK_ROWS"], first.defines["BLOCK_COLUMNS"]) == (8, 8)
     assert int(first.defines["SHARES"]) > 1
     assert declared_memory("CONVOLUTION", first.defines) <= detection.GROUP_MEMORY
@@ -385,7 +385,7 @@ def test_blocks_whose_channels_are_shared_fit_group_memory() -> None:
 )
 def test_quotients_too_many_for_a_block_come_in_phases(desc: Any, device: Any) -> None:
     """A step of 8 needs blocks of 8 x 8, which is as much as a thread holds."""
-    assert gpu.planned(desc).dispatches[-1].defines["PHASED"] == 1
+    assert gpu.plan(desc).dispatches[-1].defines["PHASED"] == 1
     check(device, desc)
 
 
@@ -407,7 +407,7 @@ def test_a_window_of_more_taps_than_32_bits_count_has_a_layer(monkeypatch: pytes
         EndPadding=(0, 0),
     )
     assert desc.validate() == []
-    gpu.planned(desc)
+    gpu.plan(desc)
     assert [one.layers for one in told] == [1]
 
 

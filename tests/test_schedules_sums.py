@@ -225,7 +225,7 @@ def check(device: Any, desc: Any, inputs: dict[str, np.ndarray]) -> dict[str, np
 
 def shared(desc: Any) -> list[int]:
     """The sums of products of each dispatch's elements that are shared, by what the shader has of them."""
-    return [int("FETCHES" in step.defines) for step in gpu.planned(desc).dispatches]
+    return [int("FETCHES" in step.defines) for step in gpu.plan(desc).dispatches]
 
 
 ALONE = {"rnn", "gru", "lstm"}  # whose steps have so few products that a single group goes through all
@@ -315,7 +315,7 @@ def test_a_group_that_is_alone(name: str, device: Any, monkeypatch: pytest.Monke
     monkeypatch.setattr(sums, "SUMS_ALONE", 1 << 30)
     desc = described(name)
     outputs = sum(getattr(desc, one.name) is not None for one in desc.MEMBERS if one.role == "output")
-    assert [step.groups[0] for step in gpu.planned(desc).dispatches][1:-outputs] == [1]
+    assert [step.groups[0] for step in gpu.plan(desc).dispatches][1:-outputs] == [1]
     check(device, desc, inputs_of(desc))
 
 
@@ -378,7 +378,7 @@ def made_of_halves(name: str) -> Any:
 
 def by_units(desc: Any) -> list[int]:
     """Which dispatches take cooperative matrices."""
-    return [int("COOPERATIVE_MATRIX" in step.defines) for step in gpu.planned(desc, UNITS).dispatches]
+    return [int("COOPERATIVE_MATRIX" in step.defines) for step in gpu.plan(desc, UNITS).dispatches]
 
 
 def check_units(device: Any, desc: Any, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -387,7 +387,7 @@ def check_units(device: Any, desc: Any, inputs: dict[str, np.ndarray]) -> dict[s
     assert any(by_units(desc))
     has_units = UNITS in device.capabilities
     text_of = gpu.shader if has_units else lambda operator: taken_apart(gpu.shader(operator))
-    work = gpu.planned(desc, UNITS)
+    work = gpu.plan(desc, UNITS)
     found, again = (run_in_guard_zones(device, desc, inputs, work, text_of) for _ in range(2))
     for name, result in reference.run(desc, inputs).items():
         np.testing.assert_allclose(found[name], result, 2e-3, 2e-3, err_msg=name)
@@ -483,7 +483,7 @@ def declared_memory(operator: str, defines: Mapping[str, Any]) -> int:
 def test_shaders_with_matrices_are_valid(batch: int, units: int, tmp_path: Path) -> None:
     """In Vulkan's memory model, and with the group memory that detection asks for."""
     desc = made(network("LSTM", batch, units, units, data_type="FLOAT16"), "LSTM")
-    for step in {repr(one.defines): one for one in gpu.planned(desc, UNITS).dispatches}.values():
+    for step in {repr(one.defines): one for one in gpu.plan(desc, UNITS).dispatches}.values():
         if "COOPERATIVE_MATRIX" in step.defines:
             code = compiler.compile(gpu.shader("LSTM"), step.defines)
             validate(code, tmp_path, "lstm")

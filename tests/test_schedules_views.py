@@ -179,7 +179,7 @@ def check(device: Any, desc: Any, arrays: dict[str, np.ndarray], capabilities: g
     def text_of(operator: str) -> str:
         return taken_apart(shader(operator)) if apart else shader(operator)
 
-    work = gpu.planned(desc, capabilities)
+    work = gpu.plan(desc, capabilities)
     found, again = (run_in_guard_zones(device, desc, arrays, work, text_of) for _ in range(2))
     with np.errstate(all="ignore"):
         wanted = reference.run(desc, arrays)
@@ -196,7 +196,7 @@ def test_views_are_not_copied(name: str, kind: str, capabilities: gpu.Capability
     case, passes = CASES[name]
     desc, arrays = described(case, kind)
     assert desc.validate("6.4") == []
-    assert len(gpu.planned(desc, capabilities).dispatches) == passes
+    assert len(gpu.plan(desc, capabilities).dispatches) == passes
     check(device, desc, arrays, capabilities)
 
 
@@ -217,7 +217,7 @@ def test_heads_that_share_keys_are_views_too(kind: str, capabilities: gpu.Capabi
         ValueTensor=TensorDesc(kind, part), OutputTensor=TensorDesc(kind, whole), Scale=0.3,
         MaskFilterValue=-1e4, QueryHeadCount=heads, KeyValueHeadCount=groups, MaskType="NONE",
     )  # fmt: skip
-    assert len(gpu.planned(desc, capabilities).dispatches) == 1
+    assert len(gpu.plan(desc, capabilities).dispatches) == 1
     rng = np.random.default_rng(4)
     shapes = {"QueryTensor": whole, "KeyTensor": part, "ValueTensor": part}
     arrays = {name: rng.normal(0, 1, sizes).astype(kind.lower()) for name, sizes in shapes.items()}

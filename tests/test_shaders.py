@@ -2,7 +2,7 @@
 
 The descriptions of the matrices, which cover every data type and dimension count of every table, determine
 the macros. By default, a bounded number of variants is compiled for each operator, with every type of every
-tensor among them; with DMLOPS_ALL_SHADERS=1 (`make shaders`), all of them are.
+tensor among them; with DMLOPS_ALL_SHADERS=1 (`make test-shaders`), all of them are.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ def dispatches(desc: dmlops.Description) -> Iterator[Dispatch]:
     """Those that a description leads to, and those that a larger one would; none where it is too large for
     32 bits."""
     with contextlib.suppress(gpu.Unsupported):
-        yield from gpu.planned(desc).dispatches
+        yield from gpu.plan(desc).dispatches
         for numbers in LARGER:
             with contextlib.ExitStack() as changed:
                 for module, name, value in numbers:
                     changed.enter_context(mock.patch.object(module, name, value))
-                yield from gpu.planned(desc).dispatches
+                yield from gpu.plan(desc).dispatches
 
 
 def variants(operator: str) -> list[Defines]:
@@ -103,7 +103,7 @@ def test_every_variant_compiles(operator: str, tmp_path: Path) -> None:
 def test_reductions_of_vectors_of_bytes_compile(data_type: str) -> None:
     """Of which the matrix has none."""
     desc = dmlops.Reduce(Function="MIN", InputTensor=dmlops.TensorDesc(data_type, (8, 16)), Axes=(1,))
-    (dispatch,) = gpu.planned(desc.infer()).dispatches
+    (dispatch,) = gpu.plan(desc.infer()).dispatches
     assert dispatch.defines["VECTOR"] == 4
     for target in ("spirv", "dxil"):
         compiler.compile(shader("REDUCE"), dispatch.defines, target)

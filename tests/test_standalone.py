@@ -38,7 +38,7 @@ COMPILED = (
 def variants(slug: str) -> list[tuple[str, dict[str, Any]]]:
     """The shaders and macros of an operator's last case with data."""
     desc = matrix_cases.described(matrix_cases.cases(slug)[-1])
-    return [(one.shader or slug, dict(one.defines)) for one in gpu.planned(desc).dispatches]
+    return [(one.shader or slug, dict(one.defines)) for one in gpu.plan(desc).dispatches]
 
 
 def preprocessed(text: str, *macros: str) -> list[str]:
@@ -155,7 +155,7 @@ def test_a_file_runs_as_its_head_says(
     (described,) = re.findall(r"^// ({.*)$", text, re.MULTILINE)
     assert json.loads(described) == desc.to_json()
     dispatches, buffers = read(text)
-    planned = gpu.planned(desc)
+    planned = gpu.plan(desc)
     scratch = {name: size for name, size in buffers.items() if name.startswith("scratch")}
     assert (scratch, len(dispatches)) == (dict(planned.scratch), len(planned.dispatches))
     generator = np.random.default_rng(3)

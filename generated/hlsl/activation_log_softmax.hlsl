@@ -9,7 +9,7 @@
 //
 // Maps each element to a function of itself and of the reduction of its set: the elements that differ from it only in
 // their coordinates along the axes.
-// A group works on several sets, each shared by LANES threads that combine their results. Sizes and
+// A group works on several sets, each shared by REDUCTION_THREADS threads that combine their results. Sizes and
 // strides are in elements; adjacent dimensions are merged where a single stride covers both in every tensor, and
 // dimensions of size 1 are dropped.
 //
@@ -23,23 +23,24 @@
 //   PASS       0 works on whole sets; 1 reduces parts of sets, with OutputTensor bound to a buffer of `State`; 2
 //              combines that buffer's, bound as `partials`, for each part
 //   VECTOR     elements loaded at once: 1 for any strides; 2 or 4 (at most 16 bytes) where the innermost
-//              reduced dimension, or kept dimension with ACROSS, has stride 1 and its size and all other strides are
-//              multiples of VECTOR
+//              reduced dimension, or kept dimension with ADJACENT_SETS, has stride 1 and its size and all other strides
+//              are multiples of VECTOR
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   WHOLE      1 if a set has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
-//              0
-//   LANES      threads that share a set: a power of 2, NUM_THREADS at most
+//   WHOLE      1 if a set has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
+//              only once; else 0
+//   REDUCTION_THREADS  threads that share a set: a power of 2, NUM_THREADS at most
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
-//   ACROSS     1 if neighboring threads work on neighboring sets, 0 if on neighboring elements of one set
-//   EVEN       1 if sets are multiples of LANES * UNROLL vectors, so that no block is partial; else 0
+//   ADJACENT_SETS  1 if neighboring threads work on neighboring sets, 0 if on neighboring elements of one set
+//   EVEN       1 if sets are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is partial; else 0
 //   NUM_THREADS  threads in a group, a power of 2
 //   KEPT_RANK  dimensions that are not reduced, after merging, 1 to 8
 //   REDUCED_RANK  dimensions that are reduced, after merging, 1 to 8
 //
-// Dispatch at least groupColumns x rows groups: `parts` for every NUM_THREADS / LANES sets, or vectors of sets.
+// Dispatch at least groupColumns x rows groups: `parts` for every NUM_THREADS / REDUCTION_THREADS sets, or vectors of
+// sets.
 
-#if ACROSS
+#if ADJACENT_SETS
 #define ABREAST VECTOR  // sets that a thread works on
 #define ALONG 1  // elements of each in a vector
 #else
@@ -425,8 +426,8 @@ void Load(uint offset, out Item items[VECTOR])
 #endif
 }
 
-// A thread's share of its sets: every LANES-th vector from `first` on, up to `end`; and every LANES-th part from `lane`
-// on, up to `parts`
+// A thread's share of its sets: every REDUCTION_THREADS-th vector from `first` on, up to `end`; and every
+// REDUCTION_THREADS-th part from `lane` on, up to `parts`
 struct Share
 {
     uint set;
@@ -451,8 +452,8 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
 {
     [unroll]
     for (uint u = 0; u < UNROLL; u++)
-        Load(share.offset + LocateVector(EVEN ? first + u * LANES : min(first + u * LANES, share.end - 1)).input,
-            items[u]);
+        Load(share.offset + LocateVector(EVEN ? first + u * REDUCTION_THREADS
+            : min(first + u * REDUCTION_THREADS, share.end - 1)).input, items[u]);
 }
 
 #if PASS == 2
@@ -460,7 +461,7 @@ void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
 States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
 {
     States total = (States)0;
-    for (uint part = share.lane; part < share.parts; part += LANES)
+    for (uint part = share.lane; part < share.parts; part += REDUCTION_THREADS)
     {
         [unroll]
         for (uint s = 0; s < ABREAST; s++)
@@ -481,7 +482,7 @@ States Gather(bool shiftOnly, Share share, Shifts shifts, Item whole[UNROLL][VEC
 States Gather(bool shiftOnly, Share share, Shifts shifts, Item items[UNROLL][VECTOR])
 {
     States total = (States)0;
-    for (uint first = share.first; first < share.end; first += LANES * UNROLL)
+    for (uint first = share.first; first < share.end; first += REDUCTION_THREADS * UNROLL)
     {
 #if !WHOLE
         LoadBlock(share, first, items);
@@ -493,7 +494,7 @@ States Gather(bool shiftOnly, Share share, Shifts shifts, Item items[UNROLL][VEC
             [unroll]
             for (uint u = 0; u < UNROLL; u++)
             {
-                const uint item = first + u * LANES;
+                const uint item = first + u * REDUCTION_THREADS;
                 if (!EVEN && item >= share.end)
                     break;
                 [unroll]
@@ -516,7 +517,7 @@ States Gather(bool shiftOnly, Share share, Shifts shifts, Item items[UNROLL][VEC
 }
 #endif
 
-static const uint columns = NUM_THREADS / LANES;  // sets, or vectors of sets, per group
+static const uint columns = NUM_THREADS / REDUCTION_THREADS;  // sets, or vectors of sets, per group
 
 #if WAVES
 uint ReadLane(uint value, uint lane) { return WaveReadLaneAt(value, lane); }
@@ -537,9 +538,9 @@ groupshared State memory[ABREAST][NUM_THREADS];
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
 States JoinLanes(bool shiftOnly, States own, uint thread, uint lane, uint lanes)
 {
-    const uint step = ACROSS ? NUM_THREADS / LANES : 1;
+    const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
-    for (uint distance = 1; distance < LANES; distance *= 2)
+    for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
         uint s;
         States other = own;
@@ -608,13 +609,13 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint number = group.y * groupColumns + group.x;
-    const uint lane = ACROSS ? thread / columns : thread % LANES;
+    const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
 #if PASS == 0
     const uint part = 0, block = number;
 #else
     const uint part = number % parts, block = number / parts;
 #endif
-    const uint set = block * columns + (ACROSS ? thread % columns : thread / LANES);
+    const uint set = block * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     Share share;
     share.set = min(set, sets - 1);  // clamped, since all threads of a group have to reach its barriers
     const Position position = LocateSet(share.set);
@@ -624,7 +625,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     share.lane = lane;
     share.parts = parts;
     // lanes with anything to combine
-    const uint lanes = min(LANES, PASS == 2 ? share.parts : share.end - part * partExtent);
+    const uint lanes = min(REDUCTION_THREADS, PASS == 2 ? share.parts : share.end - part * partExtent);
 
     Item whole[UNROLL][VECTOR];
 #if WHOLE
@@ -655,7 +656,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (s = 0; s < ABREAST; s++)
         results.of[s] = Finish(states.of[s].value, shifts.of[s], (INPUT_VALUE)count);
-    for (uint first = share.first; first < share.end; first += LANES * UNROLL)
+    for (uint first = share.first; first < share.end; first += REDUCTION_THREADS * UNROLL)
     {
 #if !WHOLE
         LoadBlock(share, first, whole);
@@ -663,7 +664,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         [unroll]
         for (uint u = 0; u < UNROLL; u++)
         {
-            const uint item = first + u * LANES;
+            const uint item = first + u * REDUCTION_THREADS;
             if (!EVEN && item >= share.end)
                 break;
             OUTPUT_VALUE values[VECTOR];

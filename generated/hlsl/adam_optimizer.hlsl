@@ -15,14 +15,14 @@
 //   PASS       what the pass writes:
 //              0 OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor
 //              1 OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor, by rows, each shared by
-//              LANES threads that combine their sums
+//              REDUCTION_THREADS threads that combine their sums
 // In pass 1 only; adjacent dimensions are merged where a single stride covers both in every tensor:
 //   VECTOR     elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   LANES      threads that share a row: a power of 2, NUM_THREADS at most
-//   ACROSS     1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
+//   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
+//   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT_PARAMETERS or INPUT_FIRST_MOMENT or INPUT_SECOND_MOMENT or GRADIENT or TRAINING_STEP
@@ -864,9 +864,9 @@ void StoreOutputSecondMomentElements(uint offset, float elements[VECTOR])
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / LANES;  // rows per group
-    const uint lane = ACROSS ? thread / columns : thread % LANES;
-    const uint own = number / partCount * columns + (ACROSS ? thread % columns : thread / LANES);
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
+    const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
+    const uint own = number / partCount * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = number % partCount * partVectors + lane,
@@ -920,7 +920,7 @@ void WorkOnRows(uint number, uint thread)
 
     if (own >= rowCount)
         return;
-    for (item = start; item < end; item += LANES * UNROLL)
+    for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         float inputParametersBlock[UNROLL][VECTOR];
         float inputFirstMomentBlock[UNROLL][VECTOR];
@@ -929,7 +929,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
 #if INPUT_PARAMETERS_PRESENT
             LoadInputParametersElements(row.inputParameters + place.inputParameters, inputParametersBlock[u]);
 
@@ -966,9 +966,9 @@ void WorkOnRows(uint number, uint thread)
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * LANES < end)
+            if (item + u * REDUCTION_THREADS < end)
             {
-                const RowPlace place = LocateVector(item + u * LANES);
+                const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
                 float outputParametersValues[VECTOR];
                 float outputFirstMomentValues[VECTOR];
                 float outputSecondMomentValues[VECTOR];

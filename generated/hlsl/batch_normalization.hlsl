@@ -14,14 +14,14 @@
 //
 //   PASS       what the pass writes:
 //              0 OutputTensor
-//              1 OutputTensor, by rows, each shared by LANES threads that combine their sums
+//              1 OutputTensor, by rows, each shared by REDUCTION_THREADS threads that combine their sums
 // In pass 1 only; adjacent dimensions are merged where a single stride covers both in every tensor:
 //   VECTOR     elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   LANES      threads that share a row: a power of 2, NUM_THREADS at most
-//   ACROSS     1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
+//   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
+//   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or MEAN or VARIANCE or SCALE or BIAS or OUTPUT:
@@ -1149,9 +1149,9 @@ void StoreOutputElements(uint offset, float elements[VECTOR])
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / LANES;  // rows per group
-    const uint lane = ACROSS ? thread / columns : thread % LANES;
-    const uint own = number / partCount * columns + (ACROSS ? thread % columns : thread / LANES);
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
+    const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
+    const uint own = number / partCount * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = number % partCount * partVectors + lane,
@@ -1209,7 +1209,7 @@ void WorkOnRows(uint number, uint thread)
         part0OfRow = Sqrt(varianceElement + (REAL_VALUE)epsilon);
     }
 #endif
-    for (item = start; item < end; item += LANES * UNROLL)
+    for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         float inputBlock[UNROLL][VECTOR];
         #if !MEAN_SINGLE
@@ -1228,7 +1228,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
 #if INPUT_PRESENT
             LoadInputElements(row.input + place.input, inputBlock[u]);
 
@@ -1254,9 +1254,9 @@ void WorkOnRows(uint number, uint thread)
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * LANES < end)
+            if (item + u * REDUCTION_THREADS < end)
             {
-                const RowPlace place = LocateVector(item + u * LANES);
+                const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
                 float outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)

@@ -18,18 +18,18 @@
 //              2 OutputScaleGradientTensor
 //              3 OutputBiasGradientTensor
 //              4 OutputGradientTensor, OutputScaleGradientTensor, OutputBiasGradientTensor, by rows, each shared by
-//              LANES threads that combine their sums
+//              REDUCTION_THREADS threads that combine their sums
 // In pass 4 only; adjacent dimensions are merged where a single stride covers both in every tensor:
 //   VECTOR     elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
-//              0
-//   LANES      threads that share a row: a power of 2, NUM_THREADS at most
+//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
+//              only once; else 0
+//   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
-//   ACROSS     1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
+//   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
 //   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowSlope, rowTilt, 1 outputs; they go
 //              to scratch and are added up by later dispatches; 0 without SPLIT
@@ -874,9 +874,9 @@ groupshared float memory[1][NUM_THREADS];
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
 RowSums JoinLanes(RowSums own, uint thread, uint lane, uint lanes)
 {
-    const uint step = ACROSS ? NUM_THREADS / LANES : 1;
+    const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
-    for (uint distance = 1; distance < LANES; distance *= 2)
+    for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
         uint s;
         RowSums other = own;
@@ -922,7 +922,7 @@ RowSums JoinLanes(RowSums own, uint thread, uint lane, uint lanes)
 float JoinRow(float value, uint thread, uint lane)
 {
     const RowSums sums = { { value } };
-    return JoinLanes(sums, thread, lane, LANES).of[0];
+    return JoinLanes(sums, thread, lane, REDUCTION_THREADS).of[0];
 }
 
 #define OVER_ELEMENTS [unroll]
@@ -930,9 +930,9 @@ float JoinRow(float value, uint thread, uint lane)
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / LANES;  // rows per group
-    const uint lane = ACROSS ? thread / columns : thread % LANES;
-    const uint own = number / partCount * columns + (ACROSS ? thread % columns : thread / LANES);
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
+    const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
+    const uint own = number / partCount * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = number % partCount * partVectors + lane,
@@ -987,7 +987,7 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (u = 0; u < UNROLL; u++)
     {
-        const RowPlace place = LocateVector(min(start + u * LANES, end - 1));
+        const RowPlace place = LocateVector(min(start + u * REDUCTION_THREADS, end - 1));
         LoadInputElements(row.input + place.input, inputBlock[u]);
         LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
 
@@ -997,7 +997,7 @@ void WorkOnRows(uint number, uint thread)
     float total0 = 0;
     float total1 = 0;
 #if !SPLIT || TURN == 0
-    for (item = start; item < end; item += LANES * UNROLL)
+    for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         #if !MEAN_SINGLE
         float meanSpread[UNROLL][VECTOR];
@@ -1013,7 +1013,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
             LoadInputElements(row.input + place.input, inputBlock[u]);
             LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
 
@@ -1024,9 +1024,9 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * LANES < end)
+            if (item + u * REDUCTION_THREADS < end)
             {
-                const RowPlace place = LocateVector(item + u * LANES);
+                const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
                 #if !MEAN_SINGLE
                 LoadMeanElements(row.mean + place.mean, meanSpread[u]);
                 #endif
@@ -1066,7 +1066,7 @@ void WorkOnRows(uint number, uint thread)
         total1 += total1OfBlock;
     }
 #elif TURN > 0
-    for (item = lane; item < partCount; item += LANES)
+    for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
         total0 += asfloat(scratch[PartialSum(0, item, min(own, rowCount - 1))]);
         total1 += asfloat(scratch[PartialSum(1, item, min(own, rowCount - 1))]);
@@ -1105,7 +1105,7 @@ void WorkOnRows(uint number, uint thread)
         part0OfRow = Sqrt(varianceElement + (REAL_VALUE)epsilon);
     }
 #endif
-    for (item = start; item < end; item += LANES * UNROLL)
+    for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         #if !MEAN_SINGLE
         float meanSpread[UNROLL][VECTOR];
@@ -1120,7 +1120,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
             LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
@@ -1140,9 +1140,9 @@ void WorkOnRows(uint number, uint thread)
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * LANES < end)
+            if (item + u * REDUCTION_THREADS < end)
             {
-                const RowPlace place = LocateVector(item + u * LANES);
+                const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
                 float outputGradientValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)

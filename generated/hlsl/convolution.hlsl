@@ -35,7 +35,7 @@
 //   WEIGHTS_VECTOR  weights loaded at once: BLOCK_CHANNELS if those of a block are adjacent, channel by channel; else 1
 //   IN_BLOCKS  1 if a thread computes a block of adjacent elements, and loads what their windows share only once; else
 //              0
-//   LANES      without IN_BLOCKS, threads that share the taps of one window: a power of 2, NUM_THREADS at most
+//   REDUCTION_THREADS  without IN_BLOCKS, threads that share the taps of one window: a power of 2, NUM_THREADS at most
 // With IN_BLOCKS, where Y and X are the window's last two dimensions; if there is only X, sizes along Y are 1:
 //   WINDOW_HEIGHT  taps along Y
 //   WINDOW_WIDTH  taps along X
@@ -77,7 +77,7 @@
 //   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
 //   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32
 //   AHEAD      tiles prefetched into registers, 1 or 2
-//   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
+//   SPLIT_K    1 if k is split and partial sums go to `scratch`, else 0
 //   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: float16 are multiplied by cooperative matrices, in waves of
 //              32 threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
 //   OUTPUT_MERGED  last dimensions of OutputTensor that are merged into one, with COOPERATIVE_MATRIX: apart from
@@ -1819,15 +1819,15 @@ groupshared float results[NUM_THREADS];
 
 void FoldTogether(uint group, uint thread)
 {
-    const uint windows = NUM_THREADS / LANES;  // of a group
+    const uint windows = NUM_THREADS / REDUCTION_THREADS;  // of a group
     const uint laneStep = isAcross ? 1 : windows;  // neighboring threads take neighboring taps, or neighboring channels
-    const uint lane = thread / laneStep % LANES, item = group * windows
-        + (isAcross ? thread / LANES : thread % windows);
+    const uint lane = thread / laneStep % REDUCTION_THREADS,
+        item = group * windows + (isAcross ? thread / REDUCTION_THREADS : thread % windows);
     uint plane;
     const List at = FirstOf(min(item, count - 1), plane);
-    results[thread] = Folded(at, lane, LANES);
+    results[thread] = Folded(at, lane, REDUCTION_THREADS);
     [unroll]
-    for (uint span = LANES / 2; span > 0; span /= 2)
+    for (uint span = REDUCTION_THREADS / 2; span > 0; span /= 2)
     {
         GroupMemoryBarrierWithGroupSync();
         if (lane < span)
@@ -1925,7 +1925,7 @@ uint PartOf(uint part, uint number, uint y, uint x)
 // The words of all partial sums, which packed factors follow
 uint PartWords()
 {
-    return IN_PARTS ? parts * matrices * (OUTPUT_DOWN ? matrixColumns : matrixRows) * PartPitch() : 0;
+    return SPLIT_K ? parts * matrices * (OUTPUT_DOWN ? matrixColumns : matrixRows) * PartPitch() : 0;
 }
 #endif
 
@@ -2237,7 +2237,7 @@ static const uint stepDepth = TAPS_AT_ONCE * TILE_DEPTH;
 static const uint columnsApart = TILE_COLUMNS - REACH;  // from one tile to the next
 // A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
 // so that adjacent elements of a row belong to neighboring threads, or, if OUTPUT_DOWN, as a vector.
-static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !IN_PARTS) ? 4 : 1;
+static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !SPLIT_K) ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
 #if COOPERATIVE_MATRIX
@@ -2286,7 +2286,7 @@ Four FourAt(uint number, uint x, uint end)
         four.places[e] = PlaceOf(number, 0, x + e);
         four.offsets[e] = OffsetInOutput(PlaceOf(number, 0, x + e));
     }
-    four.isThere = x < end && (IN_PARTS || IsThere(four.places[0]));
+    four.isThere = x < end && (SPLIT_K || IsThere(four.places[0]));
 #if COOPERATIVE_MATRIX && !PHASED && TAPS_AT_ONCE == 1
     const int last = OUTPUT_SIZES_LENGTH - 1;
     const uint apart = (uint)outputStrides[last / 4][last % 4];
@@ -2301,7 +2301,7 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 {
     if (!isWhole && (y >= matrixRows || !four.isThere))
         return;
-#if IN_PARTS
+#if SPLIT_K
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
 #else
     vector<OUTPUT_VALUE, 4> elements;
@@ -3162,10 +3162,10 @@ void Contract(uint item, uint thread)
     // Phases interleave in the output: groups that write the same region run one after another, so that its cache lines
     // fill up while they are cached.
     const uint above = DivideBySize(item, walk[1]), number = item - above * matrices;
-    const uint part = IN_PARTS ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[0]) : 0, tile = above - part * walk[0].size;
 #else
     const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
-    const uint part = IN_PARTS ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
 #endif
 
     // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
@@ -3192,7 +3192,7 @@ void Contract(uint item, uint thread)
             totals[i][j] = Filled(0.0f);
 
     const uint columnsEnd = min(matrixColumns, left + columnsApart);
-    const uint begin = IN_PARTS ? part * partDepth : 0, end = min(Depth(), begin + partDepth);
+    const uint begin = SPLIT_K ? part * partDepth : 0, end = min(Depth(), begin + partDepth);
     LeftReader leftReader = OpenLeft(leftBase, number, top, thread, begin);
     RightReader rightReader = OpenRight(0, number, left, thread, begin);
     LeftVector Ahead(nextLeft, AHEAD)[leftLoads];

@@ -35,7 +35,7 @@
 //   WEIGHTS_VECTOR  weights loaded at once: BLOCK_CHANNELS if those of a block are adjacent, channel by channel; else 1
 //   IN_BLOCKS  1 if a thread computes a block of adjacent elements, and loads what their windows share only once; else
 //              0
-//   LANES      without IN_BLOCKS, threads that share the taps of one window: a power of 2, NUM_THREADS at most
+//   REDUCTION_THREADS  without IN_BLOCKS, threads that share the taps of one window: a power of 2, NUM_THREADS at most
 // With IN_BLOCKS, where Y and X are the window's last two dimensions; if there is only X, sizes along Y are 1:
 //   WINDOW_HEIGHT  taps along Y
 //   WINDOW_WIDTH  taps along X
@@ -70,7 +70,7 @@
 //   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
 //   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32, or 16
 //   AHEAD      tiles prefetched into registers, 1 or 2
-//   IN_PARTS   1 if sums go to `scratch`, because k is split or cooperative matrices cannot store the output's bytes,
+//   SPLIT_K    1 if sums go to `scratch`, because k is split or cooperative matrices cannot store the output's bytes,
 //              else 0
 //   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: bytes are multiplied by cooperative matrices, in waves of 32
 //              threads; compile with -Vd, and set the module's memory model to VulkanKHR and the width of its 16-bit
@@ -1117,15 +1117,15 @@ groupshared int results[NUM_THREADS];
 
 void FoldTogether(uint group, uint thread)
 {
-    const uint windows = NUM_THREADS / LANES;  // of a group
+    const uint windows = NUM_THREADS / REDUCTION_THREADS;  // of a group
     const uint laneStep = isAcross ? 1 : windows;  // neighboring threads take neighboring taps, or neighboring channels
-    const uint lane = thread / laneStep % LANES, item = group * windows
-        + (isAcross ? thread / LANES : thread % windows);
+    const uint lane = thread / laneStep % REDUCTION_THREADS,
+        item = group * windows + (isAcross ? thread / REDUCTION_THREADS : thread % windows);
     uint plane;
     const List at = FirstOf(min(item, count - 1), plane);
-    results[thread] = Folded(at, lane, LANES);
+    results[thread] = Folded(at, lane, REDUCTION_THREADS);
     [unroll]
-    for (uint span = LANES / 2; span > 0; span /= 2)
+    for (uint span = REDUCTION_THREADS / 2; span > 0; span /= 2)
     {
         GroupMemoryBarrierWithGroupSync();
         if (lane < span)
@@ -1195,7 +1195,7 @@ uint PartOf(uint part, uint number, uint y, uint x)
 // The words of all partial sums, which packed factors follow
 uint PartWords()
 {
-    return IN_PARTS ? parts * matrices * (OUTPUT_DOWN ? matrixColumns : matrixRows) * PartPitch() : 0;
+    return SPLIT_K ? parts * matrices * (OUTPUT_DOWN ? matrixColumns : matrixRows) * PartPitch() : 0;
 }
 #endif
 
@@ -1421,7 +1421,7 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 {
     if (!isWhole && (y >= matrixRows || !four.isThere))
         return;
-#if IN_PARTS
+#if SPLIT_K
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
 #else
     vector<OUTPUT_VALUE, 4> elements;
@@ -2106,7 +2106,7 @@ void Contract(uint item, uint thread)
     if (item >= walk[0].size * matrices * parts)
         return;
     const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
-    const uint part = IN_PARTS ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
 
     // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
     const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
@@ -2129,7 +2129,7 @@ void Contract(uint item, uint thread)
             totals[i][j] = Filled(0);
 
     const uint columnsEnd = min(matrixColumns, left + columnsApart);
-    const uint begin = IN_PARTS ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
+    const uint begin = SPLIT_K ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
     LeftReader leftReader = OpenLeft(leftBase, number, top, thread, begin);
     RightReader rightReader = OpenRight(0, number, left, thread, begin);
     LeftVector Ahead(nextLeft, AHEAD)[leftLoads];

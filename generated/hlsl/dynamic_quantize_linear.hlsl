@@ -693,8 +693,8 @@ precise REAL_VALUE Chosen()
 }
 
 #if PASS >= 6
-#define LANES NUM_THREADS
-#define ACROSS 0
+#define REDUCTION_THREADS NUM_THREADS
+#define ADJACENT_SETS 0
 struct Totals
 {
     float of[2];
@@ -706,9 +706,9 @@ groupshared float memory[2][NUM_THREADS];
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
 Totals JoinLanes(Totals own, uint thread, uint lane, uint lanes)
 {
-    const uint step = ACROSS ? NUM_THREADS / LANES : 1;
+    const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
-    for (uint distance = 1; distance < LANES; distance *= 2)
+    for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
         uint s;
         Totals other = own;

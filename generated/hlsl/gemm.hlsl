@@ -33,7 +33,7 @@
 //   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
 //   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32
 //   AHEAD      tiles prefetched into registers, 1 or 2
-//   IN_PARTS   1 if k is split and partial sums go to `scratch`, else 0
+//   SPLIT_K    1 if k is split and partial sums go to `scratch`, else 0
 //   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: float16 are multiplied by cooperative matrices, in waves of
 //              32 threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
 // In pass 4 only, where matrices have at most 4 rows:
@@ -42,8 +42,9 @@
 //   RIGHT_VECTOR  elements in 16 bytes: 8 float16 values, else 4
 //   READS_AHEAD  1 if the next products are prefetched while the current ones are used, else 0
 //   VECTORS    vectors that a thread loads at once, one per column if RIGHT_ALONG, else one per product: 1, 2, 4 or 8
-//   LANES      threads that share the products of the same columns: a power of 2, no fewer than the columns of a thread
-//   WIDTH      threads side by side, each with columns of its own: NUM_THREADS is LANES * WIDTH
+//   REDUCTION_THREADS  threads that share the products of the same columns: a power of 2, no fewer than the columns of
+//              a thread
+//   WIDTH      threads side by side, each with columns of its own: NUM_THREADS is REDUCTION_THREADS * WIDTH
 // For each tensor, X being A or B or C or OUTPUT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements
@@ -1092,7 +1093,7 @@ void AddParts(uint item)
 static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
 // A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
 // so that adjacent elements of a row belong to neighboring threads, or, if OUTPUT_DOWN, as a vector.
-static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !IN_PARTS) ? 4 : 1;
+static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !SPLIT_K) ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
 // Where four sums go in the output, apart from their row
@@ -1123,7 +1124,7 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 {
     if (!isWhole && (y >= matrixRows || !four.isThere))
         return;
-#if IN_PARTS
+#if SPLIT_K
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
 #else
     vector<OUTPUT_VALUE, 4> elements;
@@ -1710,7 +1711,7 @@ void Contract(uint item, uint thread)
     if (item >= walk[0].size * matrices * parts)
         return;
     const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
-    const uint part = IN_PARTS ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
 
     // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
     const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
@@ -1740,7 +1741,7 @@ void Contract(uint item, uint thread)
             totals[i][j] = Filled(0.0f);
 
     const uint columnsEnd = min(matrixColumns, left + columnsApart);
-    const uint begin = IN_PARTS ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
+    const uint begin = SPLIT_K ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
     LeftReader leftReader = OpenLeft(leftBase, number, top, thread, begin);
     RightReader rightReader = OpenRight(rightBase, number, left, thread, begin);
     LeftVector Ahead(nextLeft, AHEAD)[leftLoads];
@@ -1792,7 +1793,7 @@ static const uint threadColumns = RIGHT_VECTOR;
 static const uint threadStep = VECTORS;
 static const uint laneDistance = WIDTH;  // neighboring threads read neighboring columns
 #endif
-static const uint shares = LANES / threadColumns;  // lanes that reduce one column together
+static const uint shares = REDUCTION_THREADS / threadColumns;  // lanes that reduce one column together
 groupshared float sums[(threadColumns > TILE_ROWS ? threadColumns : TILE_ROWS) * NUM_THREADS];
 
 LeftVector LeftAt(uint at)
@@ -1865,7 +1866,7 @@ void ContractRows(uint item, uint thread)
     if (item >= walk[0].size * matrices * parts)
         return;
     const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
-    const uint part = IN_PARTS ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
 
     // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
     const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
@@ -1884,8 +1885,8 @@ void ContractRows(uint item, uint thread)
         rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
     }
 
-    const uint lane = thread / laneDistance % LANES;
-    const uint beside = RIGHT_ALONG ? thread / LANES : thread % WIDTH;
+    const uint lane = thread / laneDistance % REDUCTION_THREADS;
+    const uint beside = RIGHT_ALONG ? thread / REDUCTION_THREADS : thread % WIDTH;
     const uint column = left + beside * threadColumns;
     const uint rowStep = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
     const uint columnStep = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4];
@@ -1899,17 +1900,18 @@ void ContractRows(uint item, uint thread)
 
     // Beyond the last column results are never stored, so anything may be read; beyond the last product both factors
     // are 0.
-    const uint begin = IN_PARTS ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
+    const uint begin = SPLIT_K ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
     const uint first = begin + lane * threadStep;
 #if READS_AHEAD
     Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, first, end);
 #endif
     [loop]
-    for (uint product = first; product < end; product += LANES * threadStep)
+    for (uint product = first; product < end; product += REDUCTION_THREADS * threadStep)
     {
 #if READS_AHEAD
         // Not `step = next` up here: in DXIL, DXC 1.8 drops a copy whose source is overwritten before it is used.
-        const Step next = StepAt(leftBase, rowStep, rightBase, column, columnStep, product + LANES * threadStep, end);
+        const Step next = StepAt(leftBase, rowStep, rightBase, column, columnStep,
+            product + REDUCTION_THREADS * threadStep, end);
 #else
         const Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, product, end);
 #endif
@@ -1967,7 +1969,7 @@ void ContractRows(uint item, uint thread)
     for (y = 0; y < TILE_ROWS; y++)
     {
         const float total = sums[y * NUM_THREADS + thread];
-#if IN_PARTS
+#if SPLIT_K
         scratch[PartOf(part, number, y, x)] = asuint(total);
 #else
         const List at = PlaceOf(number, y, x);

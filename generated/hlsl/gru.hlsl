@@ -30,11 +30,11 @@
 //   WEIGHTS_VECTOR  adjacent weights of one sum loaded at once: 1 or 4
 //   FETCHES    such vectors of each sum that a thread has in flight, 1 or more
 //   AHEAD      tiles prefetched into registers, 1 or more
-//   ALONE      1 if a single group runs all steps of a recurrence, else 0
+//   SINGLE_GROUP  1 if a single group runs all steps of a recurrence, else 0
 //   COOPERATIVE_MATRIX  1 for Vulkan only: float16 values are multiplied by cooperative matrices, in waves of 32
 //              threads. States are rounded to float16 for that, and large ones overflow to infinity. Compile with -Vd,
 //              and set the module's memory model to VulkanKHR (examples/README.md). Of the macros above, only SUM_ROWS,
-//              SUM_COLUMNS, a multiple of 16, and AHEAD apply, and ALONE is 0. With COOPERATIVE_MATRIX:
+//              SUM_COLUMNS, a multiple of 16, and AHEAD apply, and SINGLE_GROUP is 0. With COOPERATIVE_MATRIX:
 //     TILE_ROWS  rows of the weights' tile: SUM_ROWS for each sum, sum after sum; padded to a multiple of 16
 //     TILE_DEPTH  products per sum in a tile: a multiple of 16 times the number of waves that share the same sums
 //     WAVE_ROWS  rows of the tile that a wave accumulates, a multiple of 16
@@ -1713,9 +1713,10 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
 static const uint FACTORS = 1;
 static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns in one shared-memory vector
 static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
-static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;  // blocks of sums; each is shared by LANES threads
-static const uint LANES = NUM_THREADS / SHARES;
-static const uint stepDepth = LANES * FETCHES * WEIGHTS_VECTOR;
+// blocks of sums; each is shared by BLOCK_THREADS threads
+static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;
+static const uint BLOCK_THREADS = NUM_THREADS / SHARES;
+static const uint stepDepth = BLOCK_THREADS * FETCHES * WEIGHTS_VECTOR;
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // padded by one to avoid bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // partial sums of a thread
 // this many of which are reduced at a time
@@ -1754,8 +1755,8 @@ struct LeftReader
 LeftReader OpenLeft(uint thread)
 {
     LeftReader reader = (LeftReader)0;
-    reader.lane = thread % LANES;
-    reader.row = thread / LANES / threadsAcross * THREAD_ROWS;
+    reader.lane = thread % BLOCK_THREADS;
+    reader.row = thread / BLOCK_THREADS / threadsAcross * THREAD_ROWS;
     return reader;
 }
 
@@ -1765,7 +1766,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint k = product + (i / totalsDown * LANES + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
+        const uint k = product + (i / totalsDown * BLOCK_THREADS + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
         next[i] = (LeftVector)0;
         if (k < end)
             next[i] = (LeftVector)weightTensor[(places[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
@@ -1784,7 +1785,7 @@ typedef uint RightReader;  // a thread's first column
 
 RightReader OpenRight(uint thread)
 {
-    return thread / LANES % threadsAcross * THREAD_COLUMNS;
+    return thread / BLOCK_THREADS % threadsAcross * THREAD_COLUMNS;
 }
 
 void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
@@ -1826,8 +1827,8 @@ void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[to
     [unroll]
     for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
     {
-        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + left.lane)
-            * pitch + column / FOUR;
+        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * BLOCK_THREADS
+            + left.lane) * pitch + column / FOUR;
         [unroll]
         for (uint j = 0; j < totalsAcross; j++)
         {
@@ -1866,9 +1867,9 @@ void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcros
             {
                 float total = 0;
                 [unroll]
-                for (uint i = 0; i < LANES; i++)
+                for (uint i = 0; i < BLOCK_THREADS; i++)
                 {
-                    const uint place = n / SHARES * NUM_THREADS + of * LANES + (i + n) % LANES;
+                    const uint place = n / SHARES * NUM_THREADS + of * BLOCK_THREADS + (i + n) % BLOCK_THREADS;
                     total += held[place / FOUR][place % FOUR];
                 }
                 const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
@@ -2197,9 +2198,10 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
 static const uint FACTORS = 1;
 static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns in one shared-memory vector
 static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
-static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;  // blocks of sums; each is shared by LANES threads
-static const uint LANES = NUM_THREADS / SHARES;
-static const uint stepDepth = LANES * FETCHES * WEIGHTS_VECTOR;
+// blocks of sums; each is shared by BLOCK_THREADS threads
+static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;
+static const uint BLOCK_THREADS = NUM_THREADS / SHARES;
+static const uint stepDepth = BLOCK_THREADS * FETCHES * WEIGHTS_VECTOR;
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // padded by one to avoid bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // partial sums of a thread
 // this many of which are reduced at a time
@@ -2238,8 +2240,8 @@ struct LeftReader
 LeftReader OpenLeft(uint thread)
 {
     LeftReader reader = (LeftReader)0;
-    reader.lane = thread % LANES;
-    reader.row = thread / LANES / threadsAcross * THREAD_ROWS;
+    reader.lane = thread % BLOCK_THREADS;
+    reader.row = thread / BLOCK_THREADS / threadsAcross * THREAD_ROWS;
     return reader;
 }
 
@@ -2249,7 +2251,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint k = product + (i / totalsDown * LANES + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
+        const uint k = product + (i / totalsDown * BLOCK_THREADS + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
         next[i] = (LeftVector)0;
         if (k < end)
             next[i] = (LeftVector)recurrenceTensor[(places[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
@@ -2268,7 +2270,7 @@ typedef uint RightReader;  // a thread's first column
 
 RightReader OpenRight(uint thread)
 {
-    return thread / LANES % threadsAcross * THREAD_COLUMNS;
+    return thread / BLOCK_THREADS % threadsAcross * THREAD_COLUMNS;
 }
 
 void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
@@ -2309,8 +2311,8 @@ void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[to
     [unroll]
     for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
     {
-        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + left.lane)
-            * pitch + column / FOUR;
+        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * BLOCK_THREADS
+            + left.lane) * pitch + column / FOUR;
         [unroll]
         for (uint j = 0; j < totalsAcross; j++)
         {
@@ -2353,9 +2355,9 @@ void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcros
             {
                 float total = 0;
                 [unroll]
-                for (uint i = 0; i < LANES; i++)
+                for (uint i = 0; i < BLOCK_THREADS; i++)
                 {
-                    const uint place = n / SHARES * NUM_THREADS + of * LANES + (i + n) % LANES;
+                    const uint place = n / SHARES * NUM_THREADS + of * BLOCK_THREADS + (i + n) % BLOCK_THREADS;
                     total += held[place / FOUR][place % FOUR];
                 }
                 const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
@@ -2507,7 +2509,7 @@ void AddUpStep(uint item, uint thread, uint step)
     }
 }
 
-#if ALONE
+#if SINGLE_GROUP
 #ifdef __spirv__
 // The equivalent of AllMemoryBarrierWithGroupSync at workgroup scope: AcquireRelease, UniformMemory, WorkgroupMemory
 [[vk::ext_instruction(224)]] void Meet(uint waiting, uint exchanging, uint semantics);
@@ -2519,7 +2521,7 @@ void AddUpStep(uint item, uint thread, uint step)
 
 void AddUp(uint item, uint thread)
 {
-#if ALONE
+#if SINGLE_GROUP
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
     const uint items = (rows + SUM_ROWS - 1) / SUM_ROWS * ((columns + SUM_COLUMNS - 1) / SUM_COLUMNS) * others;
     [loop]
@@ -2696,9 +2698,10 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
 static const uint FACTORS = 1;
 static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns in one shared-memory vector
 static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
-static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;  // blocks of sums; each is shared by LANES threads
-static const uint LANES = NUM_THREADS / SHARES;
-static const uint stepDepth = LANES * FETCHES * WEIGHTS_VECTOR;
+// blocks of sums; each is shared by BLOCK_THREADS threads
+static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;
+static const uint BLOCK_THREADS = NUM_THREADS / SHARES;
+static const uint stepDepth = BLOCK_THREADS * FETCHES * WEIGHTS_VECTOR;
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // padded by one to avoid bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // partial sums of a thread
 // this many of which are reduced at a time
@@ -2737,8 +2740,8 @@ struct LeftReader
 LeftReader OpenLeft(uint thread)
 {
     LeftReader reader = (LeftReader)0;
-    reader.lane = thread % LANES;
-    reader.row = thread / LANES / threadsAcross * THREAD_ROWS;
+    reader.lane = thread % BLOCK_THREADS;
+    reader.row = thread / BLOCK_THREADS / threadsAcross * THREAD_ROWS;
     return reader;
 }
 
@@ -2748,7 +2751,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint k = product + (i / totalsDown * LANES + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
+        const uint k = product + (i / totalsDown * BLOCK_THREADS + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
         next[i] = (LeftVector)0;
         if (k < end)
             next[i] = (LeftVector)recurrenceTensor[(places[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
@@ -2767,7 +2770,7 @@ typedef uint RightReader;  // a thread's first column
 
 RightReader OpenRight(uint thread)
 {
-    return thread / LANES % threadsAcross * THREAD_COLUMNS;
+    return thread / BLOCK_THREADS % threadsAcross * THREAD_COLUMNS;
 }
 
 void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
@@ -2808,8 +2811,8 @@ void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[to
     [unroll]
     for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
     {
-        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + left.lane)
-            * pitch + column / FOUR;
+        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * BLOCK_THREADS
+            + left.lane) * pitch + column / FOUR;
         [unroll]
         for (uint j = 0; j < totalsAcross; j++)
         {
@@ -2848,9 +2851,9 @@ void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcros
             {
                 float total = 0;
                 [unroll]
-                for (uint i = 0; i < LANES; i++)
+                for (uint i = 0; i < BLOCK_THREADS; i++)
                 {
-                    const uint place = n / SHARES * NUM_THREADS + of * LANES + (i + n) % LANES;
+                    const uint place = n / SHARES * NUM_THREADS + of * BLOCK_THREADS + (i + n) % BLOCK_THREADS;
                     total += held[place / FOUR][place % FOUR];
                 }
                 const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
@@ -2992,7 +2995,7 @@ void AddUpStep(uint item, uint thread, uint step)
     }
 }
 
-#if ALONE
+#if SINGLE_GROUP
 #ifdef __spirv__
 // The equivalent of AllMemoryBarrierWithGroupSync at workgroup scope: AcquireRelease, UniformMemory, WorkgroupMemory
 [[vk::ext_instruction(224)]] void Meet(uint waiting, uint exchanging, uint semantics);
@@ -3004,7 +3007,7 @@ void AddUpStep(uint item, uint thread, uint step)
 
 void AddUp(uint item, uint thread)
 {
-#if ALONE
+#if SINGLE_GROUP
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
     const uint items = (rows + SUM_ROWS - 1) / SUM_ROWS * ((columns + SUM_COLUMNS - 1) / SUM_COLUMNS) * others;
     [loop]
@@ -3116,9 +3119,10 @@ void WriteElement(uint number, List at, ReadBefore before, float sums[SUMS])
 static const uint FACTORS = 2;
 static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns in one shared-memory vector
 static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
-static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;  // blocks of sums; each is shared by LANES threads
-static const uint LANES = NUM_THREADS / SHARES;
-static const uint stepDepth = LANES * FETCHES * WEIGHTS_VECTOR;
+// blocks of sums; each is shared by BLOCK_THREADS threads
+static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;
+static const uint BLOCK_THREADS = NUM_THREADS / SHARES;
+static const uint stepDepth = BLOCK_THREADS * FETCHES * WEIGHTS_VECTOR;
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // padded by one to avoid bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // partial sums of a thread
 // this many of which are reduced at a time
@@ -3157,8 +3161,8 @@ struct LeftReader
 LeftReader OpenLeft(uint thread)
 {
     LeftReader reader = (LeftReader)0;
-    reader.lane = thread % LANES;
-    reader.row = thread / LANES / threadsAcross * THREAD_ROWS;
+    reader.lane = thread % BLOCK_THREADS;
+    reader.row = thread / BLOCK_THREADS / threadsAcross * THREAD_ROWS;
     return reader;
 }
 
@@ -3168,7 +3172,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint k = product + (i / totalsDown * LANES + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
+        const uint k = product + (i / totalsDown * BLOCK_THREADS + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
         next[i] = (LeftVector)0;
         if (k < end)
             next[i] = (LeftVector)recurrenceTensor[(places[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
@@ -3187,7 +3191,7 @@ typedef uint RightReader;  // a thread's first column
 
 RightReader OpenRight(uint thread)
 {
-    return thread / LANES % threadsAcross * THREAD_COLUMNS;
+    return thread / BLOCK_THREADS % threadsAcross * THREAD_COLUMNS;
 }
 
 void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
@@ -3232,8 +3236,8 @@ void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[to
     [unroll]
     for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
     {
-        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + left.lane)
-            * pitch + column / FOUR;
+        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * BLOCK_THREADS
+            + left.lane) * pitch + column / FOUR;
         [unroll]
         for (uint j = 0; j < totalsAcross; j++)
         {
@@ -3275,9 +3279,9 @@ void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcros
             {
                 float total = 0;
                 [unroll]
-                for (uint i = 0; i < LANES; i++)
+                for (uint i = 0; i < BLOCK_THREADS; i++)
                 {
-                    const uint place = n / SHARES * NUM_THREADS + of * LANES + (i + n) % LANES;
+                    const uint place = n / SHARES * NUM_THREADS + of * BLOCK_THREADS + (i + n) % BLOCK_THREADS;
                     total += held[place / FOUR][place % FOUR];
                 }
                 const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
@@ -3424,7 +3428,7 @@ void AddUpStep(uint item, uint thread, uint step)
     }
 }
 
-#if ALONE
+#if SINGLE_GROUP
 #ifdef __spirv__
 // The equivalent of AllMemoryBarrierWithGroupSync at workgroup scope: AcquireRelease, UniformMemory, WorkgroupMemory
 [[vk::ext_instruction(224)]] void Meet(uint waiting, uint exchanging, uint semantics);
@@ -3436,7 +3440,7 @@ void AddUpStep(uint item, uint thread, uint step)
 
 void AddUp(uint item, uint thread)
 {
-#if ALONE
+#if SINGLE_GROUP
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
     const uint items = (rows + SUM_ROWS - 1) / SUM_ROWS * ((columns + SUM_COLUMNS - 1) / SUM_COLUMNS) * others;
     [loop]

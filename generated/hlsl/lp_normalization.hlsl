@@ -14,18 +14,18 @@
 //   PASS       what the pass writes:
 //              0 Norm
 //              1 OutputTensor
-//              2 OutputTensor, by rows, each shared by LANES threads that combine their sums
+//              2 OutputTensor, by rows, each shared by REDUCTION_THREADS threads that combine their sums
 // In pass 2 only; adjacent dimensions are merged where a single stride covers both in every tensor:
 //   VECTOR     elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
-//              0
-//   LANES      threads that share a row: a power of 2, NUM_THREADS at most
+//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
+//              only once; else 0
+//   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
-//   ACROSS     1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
+//   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
 //   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowNorm, ofRow0, 1 outputs; they go
 //              to scratch and are added up by later dispatches; 0 without SPLIT
@@ -557,9 +557,9 @@ groupshared float memory[1][NUM_THREADS];
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
 RowSums JoinLanes(RowSums own, uint thread, uint lane, uint lanes)
 {
-    const uint step = ACROSS ? NUM_THREADS / LANES : 1;
+    const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
-    for (uint distance = 1; distance < LANES; distance *= 2)
+    for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
         uint s;
         RowSums other = own;
@@ -605,7 +605,7 @@ RowSums JoinLanes(RowSums own, uint thread, uint lane, uint lanes)
 float JoinRow(float value, uint thread, uint lane)
 {
     const RowSums sums = { { value } };
-    return JoinLanes(sums, thread, lane, LANES).of[0];
+    return JoinLanes(sums, thread, lane, REDUCTION_THREADS).of[0];
 }
 
 #define OVER_ELEMENTS [unroll]
@@ -613,9 +613,9 @@ float JoinRow(float value, uint thread, uint lane)
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / LANES;  // rows per group
-    const uint lane = ACROSS ? thread / columns : thread % LANES;
-    const uint own = number / partCount * columns + (ACROSS ? thread % columns : thread / LANES);
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
+    const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
+    const uint own = number / partCount * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = number % partCount * partVectors + lane,
@@ -637,7 +637,7 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (u = 0; u < UNROLL; u++)
     {
-        const RowPlace place = LocateVector(min(start + u * LANES, end - 1));
+        const RowPlace place = LocateVector(min(start + u * REDUCTION_THREADS, end - 1));
         LoadInputElements(row.input + place.input, inputBlock[u]);
 
     }
@@ -646,13 +646,13 @@ void WorkOnRows(uint number, uint thread)
     float total0 = 0;
     float total1 = 0;
 #if !SPLIT || TURN == 0
-    for (item = start; item < end; item += LANES * UNROLL)
+    for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
 #if !WHOLE
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
             LoadInputElements(row.input + place.input, inputBlock[u]);
 
         }
@@ -662,7 +662,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * LANES < end)
+            if (item + u * REDUCTION_THREADS < end)
             {
                 [unroll]
                 for (k = 0; k < VECTOR; k++)
@@ -677,7 +677,7 @@ void WorkOnRows(uint number, uint thread)
         total1 += total1OfBlock;
     }
 #elif TURN > 0
-    for (item = lane; item < partCount; item += LANES)
+    for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
         total0 += asfloat(scratch[PartialSum(0, item, min(own, rowCount - 1))]);
         total1 += asfloat(scratch[PartialSum(1, item, min(own, rowCount - 1))]);
@@ -698,12 +698,12 @@ void WorkOnRows(uint number, uint thread)
 
     if (own >= rowCount)
         return;
-    for (item = start; item < end; item += LANES * UNROLL)
+    for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
 
@@ -712,9 +712,9 @@ void WorkOnRows(uint number, uint thread)
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * LANES < end)
+            if (item + u * REDUCTION_THREADS < end)
             {
-                const RowPlace place = LocateVector(item + u * LANES);
+                const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
                 float outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)

@@ -28,11 +28,11 @@
 //   WEIGHTS_VECTOR  adjacent weights of one sum loaded at once: 1 or 4
 //   FETCHES    such vectors of each sum that a thread has in flight, 1 or more
 //   AHEAD      tiles prefetched into registers, 1 or more
-//   ALONE      1 if a single group runs all steps of a recurrence, else 0
+//   SINGLE_GROUP  1 if a single group runs all steps of a recurrence, else 0
 //   COOPERATIVE_MATRIX  1 for Vulkan only: float16 values are multiplied by cooperative matrices, in waves of 32
 //              threads. States are rounded to float16 for that, and large ones overflow to infinity. Compile with -Vd,
 //              and set the module's memory model to VulkanKHR (examples/README.md). Of the macros above, only SUM_ROWS,
-//              SUM_COLUMNS, a multiple of 16, and AHEAD apply, and ALONE is 0. With COOPERATIVE_MATRIX:
+//              SUM_COLUMNS, a multiple of 16, and AHEAD apply, and SINGLE_GROUP is 0. With COOPERATIVE_MATRIX:
 //     TILE_ROWS  rows of the weights' tile: SUM_ROWS for each sum, sum after sum; padded to a multiple of 16
 //     TILE_DEPTH  products per sum in a tile: a multiple of 16 times the number of waves that share the same sums
 //     WAVE_ROWS  rows of the tile that a wave accumulates, a multiple of 16
@@ -1861,9 +1861,10 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
 static const uint FACTORS = 1;
 static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns in one shared-memory vector
 static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
-static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;  // blocks of sums; each is shared by LANES threads
-static const uint LANES = NUM_THREADS / SHARES;
-static const uint stepDepth = LANES * FETCHES * WEIGHTS_VECTOR;
+// blocks of sums; each is shared by BLOCK_THREADS threads
+static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;
+static const uint BLOCK_THREADS = NUM_THREADS / SHARES;
+static const uint stepDepth = BLOCK_THREADS * FETCHES * WEIGHTS_VECTOR;
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // padded by one to avoid bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // partial sums of a thread
 // this many of which are reduced at a time
@@ -1902,8 +1903,8 @@ struct LeftReader
 LeftReader OpenLeft(uint thread)
 {
     LeftReader reader = (LeftReader)0;
-    reader.lane = thread % LANES;
-    reader.row = thread / LANES / threadsAcross * THREAD_ROWS;
+    reader.lane = thread % BLOCK_THREADS;
+    reader.row = thread / BLOCK_THREADS / threadsAcross * THREAD_ROWS;
     return reader;
 }
 
@@ -1913,7 +1914,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint k = product + (i / totalsDown * LANES + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
+        const uint k = product + (i / totalsDown * BLOCK_THREADS + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
         next[i] = (LeftVector)0;
         if (k < end)
             next[i] = (LeftVector)weightTensor[(places[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
@@ -1932,7 +1933,7 @@ typedef uint RightReader;  // a thread's first column
 
 RightReader OpenRight(uint thread)
 {
-    return thread / LANES % threadsAcross * THREAD_COLUMNS;
+    return thread / BLOCK_THREADS % threadsAcross * THREAD_COLUMNS;
 }
 
 void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
@@ -1974,8 +1975,8 @@ void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[to
     [unroll]
     for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
     {
-        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + left.lane)
-            * pitch + column / FOUR;
+        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * BLOCK_THREADS
+            + left.lane) * pitch + column / FOUR;
         [unroll]
         for (uint j = 0; j < totalsAcross; j++)
         {
@@ -2014,9 +2015,9 @@ void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcros
             {
                 float total = 0;
                 [unroll]
-                for (uint i = 0; i < LANES; i++)
+                for (uint i = 0; i < BLOCK_THREADS; i++)
                 {
-                    const uint place = n / SHARES * NUM_THREADS + of * LANES + (i + n) % LANES;
+                    const uint place = n / SHARES * NUM_THREADS + of * BLOCK_THREADS + (i + n) % BLOCK_THREADS;
                     total += held[place / FOUR][place % FOUR];
                 }
                 const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
@@ -2361,9 +2362,10 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
 static const uint FACTORS = 1;
 static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns in one shared-memory vector
 static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
-static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;  // blocks of sums; each is shared by LANES threads
-static const uint LANES = NUM_THREADS / SHARES;
-static const uint stepDepth = LANES * FETCHES * WEIGHTS_VECTOR;
+// blocks of sums; each is shared by BLOCK_THREADS threads
+static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;
+static const uint BLOCK_THREADS = NUM_THREADS / SHARES;
+static const uint stepDepth = BLOCK_THREADS * FETCHES * WEIGHTS_VECTOR;
 static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // padded by one to avoid bank conflicts
 static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // partial sums of a thread
 // this many of which are reduced at a time
@@ -2402,8 +2404,8 @@ struct LeftReader
 LeftReader OpenLeft(uint thread)
 {
     LeftReader reader = (LeftReader)0;
-    reader.lane = thread % LANES;
-    reader.row = thread / LANES / threadsAcross * THREAD_ROWS;
+    reader.lane = thread % BLOCK_THREADS;
+    reader.row = thread / BLOCK_THREADS / threadsAcross * THREAD_ROWS;
     return reader;
 }
 
@@ -2413,7 +2415,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint k = product + (i / totalsDown * LANES + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
+        const uint k = product + (i / totalsDown * BLOCK_THREADS + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
         next[i] = (LeftVector)0;
         if (k < end)
             next[i] = (LeftVector)recurrenceTensor[(places[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
@@ -2432,7 +2434,7 @@ typedef uint RightReader;  // a thread's first column
 
 RightReader OpenRight(uint thread)
 {
-    return thread / LANES % threadsAcross * THREAD_COLUMNS;
+    return thread / BLOCK_THREADS % threadsAcross * THREAD_COLUMNS;
 }
 
 void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
@@ -2473,8 +2475,8 @@ void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[to
     [unroll]
     for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
     {
-        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * LANES + left.lane)
-            * pitch + column / FOUR;
+        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * BLOCK_THREADS
+            + left.lane) * pitch + column / FOUR;
         [unroll]
         for (uint j = 0; j < totalsAcross; j++)
         {
@@ -2519,9 +2521,9 @@ void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcros
             {
                 float total = 0;
                 [unroll]
-                for (uint i = 0; i < LANES; i++)
+                for (uint i = 0; i < BLOCK_THREADS; i++)
                 {
-                    const uint place = n / SHARES * NUM_THREADS + of * LANES + (i + n) % LANES;
+                    const uint place = n / SHARES * NUM_THREADS + of * BLOCK_THREADS + (i + n) % BLOCK_THREADS;
                     total += held[place / FOUR][place % FOUR];
                 }
                 const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
@@ -2675,7 +2677,7 @@ void AddUpStep(uint item, uint thread, uint step)
     }
 }
 
-#if ALONE
+#if SINGLE_GROUP
 #ifdef __spirv__
 // The equivalent of AllMemoryBarrierWithGroupSync at workgroup scope: AcquireRelease, UniformMemory, WorkgroupMemory
 [[vk::ext_instruction(224)]] void Meet(uint waiting, uint exchanging, uint semantics);
@@ -2687,7 +2689,7 @@ void AddUpStep(uint item, uint thread, uint step)
 
 void AddUp(uint item, uint thread)
 {
-#if ALONE
+#if SINGLE_GROUP
     const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
     const uint items = (rows + SUM_ROWS - 1) / SUM_ROWS * ((columns + SUM_COLUMNS - 1) / SUM_COLUMNS) * others;
     [loop]

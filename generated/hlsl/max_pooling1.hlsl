@@ -29,7 +29,7 @@
 //   BLOCK_CHANNELS  its elements along ADJACENT_AXIS, all of which are loaded at once; 1 if that is X
 //   IN_BLOCKS  1 if a thread computes a block of adjacent elements, and loads what their windows share only once; else
 //              0
-//   LANES      without IN_BLOCKS, threads that share the taps of one window: a power of 2, NUM_THREADS at most
+//   REDUCTION_THREADS  without IN_BLOCKS, threads that share the taps of one window: a power of 2, NUM_THREADS at most
 // With IN_BLOCKS, where Y and X are the window's last two dimensions; if there is only X, sizes along Y are 1:
 //   WINDOW_HEIGHT  taps along Y
 //   WINDOW_WIDTH  taps along X
@@ -875,15 +875,15 @@ groupshared INPUT_VALUE results[NUM_THREADS];
 
 void FoldTogether(uint group, uint thread)
 {
-    const uint windows = NUM_THREADS / LANES;  // of a group
+    const uint windows = NUM_THREADS / REDUCTION_THREADS;  // of a group
     const uint laneStep = isAcross ? 1 : windows;  // neighboring threads take neighboring taps, or neighboring channels
-    const uint lane = thread / laneStep % LANES, item = group * windows
-        + (isAcross ? thread / LANES : thread % windows);
+    const uint lane = thread / laneStep % REDUCTION_THREADS,
+        item = group * windows + (isAcross ? thread / REDUCTION_THREADS : thread % windows);
     uint plane;
     const List at = FirstOf(min(item, count - 1), plane);
-    results[thread] = Folded(at, lane, LANES);
+    results[thread] = Folded(at, lane, REDUCTION_THREADS);
     [unroll]
-    for (uint span = LANES / 2; span > 0; span /= 2)
+    for (uint span = REDUCTION_THREADS / 2; span > 0; span /= 2)
     {
         GroupMemoryBarrierWithGroupSync();
         if (lane < span)

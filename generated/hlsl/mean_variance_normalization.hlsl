@@ -15,18 +15,18 @@
 //   PASS       what the pass writes:
 //              0 Mean, Center, Variance
 //              1 OutputTensor
-//              2 OutputTensor, by rows, each shared by LANES threads that combine their sums
+//              2 OutputTensor, by rows, each shared by REDUCTION_THREADS threads that combine their sums
 // In pass 2 only; adjacent dimensions are merged where a single stride covers both in every tensor:
 //   VECTOR     elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   WHOLE      1 if a row has LANES * UNROLL vectors at most, so that it stays in registers and is read only once; else
-//              0
-//   LANES      threads that share a row: a power of 2, NUM_THREADS at most
+//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
+//              only once; else 0
+//   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
-//   ACROSS     1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
+//   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
 //   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowMean, rowCenter, rowVariance, ofRow0, 1
 //              outputs; they go to scratch and are added up by later dispatches; 0 without SPLIT
@@ -1310,9 +1310,9 @@ groupshared float memory[1][NUM_THREADS];
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
 RowSums JoinLanes(RowSums own, uint thread, uint lane, uint lanes)
 {
-    const uint step = ACROSS ? NUM_THREADS / LANES : 1;
+    const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
-    for (uint distance = 1; distance < LANES; distance *= 2)
+    for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
         uint s;
         RowSums other = own;
@@ -1358,7 +1358,7 @@ RowSums JoinLanes(RowSums own, uint thread, uint lane, uint lanes)
 float JoinRow(float value, uint thread, uint lane)
 {
     const RowSums sums = { { value } };
-    return JoinLanes(sums, thread, lane, LANES).of[0];
+    return JoinLanes(sums, thread, lane, REDUCTION_THREADS).of[0];
 }
 
 #if ACTIVATION_KINDS
@@ -1370,9 +1370,9 @@ float JoinRow(float value, uint thread, uint lane)
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / LANES;  // rows per group
-    const uint lane = ACROSS ? thread / columns : thread % LANES;
-    const uint own = number / partCount * columns + (ACROSS ? thread % columns : thread / LANES);
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
+    const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
+    const uint own = number / partCount * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = number % partCount * partVectors + lane,
@@ -1410,7 +1410,7 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (u = 0; u < UNROLL; u++)
     {
-        const RowPlace place = LocateVector(min(start + u * LANES, end - 1));
+        const RowPlace place = LocateVector(min(start + u * REDUCTION_THREADS, end - 1));
         LoadInputElements(row.input + place.input, inputBlock[u]);
 
     }
@@ -1418,7 +1418,7 @@ void WorkOnRows(uint number, uint thread)
 
     float total0 = 0;
 #if !SPLIT || TURN == 0
-    for (item = start; item < end; item += LANES * UNROLL)
+    for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         #if !SCALE_SINGLE
         float scaleSpread[UNROLL][VECTOR];
@@ -1431,7 +1431,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
             LoadInputElements(row.input + place.input, inputBlock[u]);
 
         }
@@ -1440,9 +1440,9 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * LANES < end)
+            if (item + u * REDUCTION_THREADS < end)
             {
-                const RowPlace place = LocateVector(item + u * LANES);
+                const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
                 #if !SCALE_SINGLE
                 LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
                 #endif
@@ -1471,7 +1471,7 @@ void WorkOnRows(uint number, uint thread)
         total0 += total0OfBlock;
     }
 #elif TURN > 0
-    for (item = lane; item < partCount; item += LANES)
+    for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
         total0 += asfloat(scratch[PartialSum(0, item, min(own, rowCount - 1))]);
     }
@@ -1493,7 +1493,7 @@ void WorkOnRows(uint number, uint thread)
     center = total0 / ElementsOf(number % partCount);
 #endif
 #if !SPLIT || TURN == 0
-    for (item = start; item < end; item += LANES * UNROLL)
+    for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         #if !SCALE_SINGLE
         float scaleSpread[UNROLL][VECTOR];
@@ -1506,7 +1506,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
             LoadInputElements(row.input + place.input, inputBlock[u]);
 
         }
@@ -1516,9 +1516,9 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * LANES < end)
+            if (item + u * REDUCTION_THREADS < end)
             {
-                const RowPlace place = LocateVector(item + u * LANES);
+                const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
                 #if !SCALE_SINGLE
                 LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
                 #endif
@@ -1550,7 +1550,7 @@ void WorkOnRows(uint number, uint thread)
         differences += differencesOfBlock;
     }
 #elif TURN > 0
-    for (item = lane; item < partCount; item += LANES)
+    for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
         total1 += asfloat(scratch[PartialSum(1, item, min(own, rowCount - 1))]);
         const float away = asfloat(scratch[PartialSum(2, item, min(own, rowCount - 1))]) - center;
@@ -1573,7 +1573,7 @@ void WorkOnRows(uint number, uint thread)
 
     if (own >= rowCount)
         return;
-    for (item = start; item < end; item += LANES * UNROLL)
+    for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         #if !SCALE_SINGLE
         float scaleSpread[UNROLL][VECTOR];
@@ -1585,7 +1585,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * LANES, end - 1));
+            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
 
@@ -1601,9 +1601,9 @@ void WorkOnRows(uint number, uint thread)
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * LANES < end)
+            if (item + u * REDUCTION_THREADS < end)
             {
-                const RowPlace place = LocateVector(item + u * LANES);
+                const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
                 float outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)

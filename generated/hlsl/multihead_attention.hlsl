@@ -38,7 +38,7 @@
 //   VALUE_STORED_IN  all values, as well: 0 none, 14 OutputPresentValueTensor
 //   OUTPUT_IN  means of values: 0 scratch, 12 OutputTensor
 //              Where these lie. A tensor's rows are whole vectors of 4 elements, of 8 where COOPERATIVE_MATRIX reads
-//              them, and of 16 bytes where BY_PARTS does.
+//              them, and of 16 bytes where FEW_QUERIES does.
 //   COOPERATIVE_MATRIX  1, in pass 3 and for Vulkan only: queries, keys and values are float16, multiplied by
 //              cooperative matrices, in waves of 32 threads; compile with -Vd, and set the module's memory model to
 //              VulkanKHR (examples/README.md). Of the macros above, only SCRATCH_VECTOR, which is 4, SCORES_FROM_INPUTS
@@ -48,31 +48,31 @@
 //     SLICES     of the elements of queries, keys and values, each in a wave of its own: as many waves share 16 queries
 //     TILE_KEYS  keys of a tile in shared memory, whose scores a wave holds at once: a multiple of 16
 //     SHARED     adjacent heads that share their keys and a group; 1 where each has queries enough
-//     IN_PARTS   1 if each group takes a part of the keys, and the dispatch with JOINS follows; else 0
-//     PART_KEYS  keys of a part, a multiple of TILE_KEYS
+//     SPLIT_KV   1 if each group takes a part of the keys, and the dispatch with COMBINE follows; else 0
+//     KEYS_PER_SPLIT  keys of a part, a multiple of TILE_KEYS
 //   SCRATCH_FP16  1 in all passes if scratch holds queries, keys and values as float16, for COOPERATIVE_MATRIX or for
-//              BY_PARTS with a VECTOR of 8; else 0
+//              FEW_QUERIES with a VECTOR of 8; else 0
 //   STORE_FP16  1 in the passes in which each thread writes eight adjacent float16 values of these; SCRATCH_VECTOR is 4
 //              then
-//   BY_PARTS   1, in pass 3 only: queries are few, and each group takes a part of the keys. Of the
+//   FEW_QUERIES   1, in pass 3 only: queries are few, and each group takes a part of the keys. Of the
 //              macros above, only SCRATCH_VECTOR, which is 4, SCORES_FROM_INPUTS, ROWS, a power of 2, and X_IN apply;
 //              the following ones, down to VALUE_FETCHES, apply too
-//   JOINS      1 in a second dispatch, which combines the parts, also those of COOPERATIVE_MATRIX; else 0. Of the
-//              macros that follow, VECTOR and PART_KEYS apply, and
-//     JOIN_QUERIES  queries of a group
-//     JOIN_STRANDS  threads with the same columns of a query
-//     JOIN_FETCHES  parts that each of these loads at once
+//   COMBINE      1 in a second dispatch, which combines the parts, also those of COOPERATIVE_MATRIX; else 0. Of the
+//              macros that follow, VECTOR and KEYS_PER_SPLIT apply, and
+//     COMBINE_QUERIES  queries of a group
+//     COMBINE_STRANDS  threads with the same columns of a query
+//     COMBINE_FETCHES  parts that each of these loads at once
 //   VECTOR     elements in 16 bytes: 8 float16 values or 4 floats
-//   PART_KEYS  keys of a part: a multiple of NUM_THREADS, unless cooperative matrices took the parts
-//   IN_PARTS   1 if the dispatch with JOINS follows, 0 if there is only one part
+//   KEYS_PER_SPLIT  keys of a part: a multiple of NUM_THREADS, unless cooperative matrices took the parts
+//   SPLIT_KV   1 if the dispatch with COMBINE follows, 0 if there is only one part
 //   SHARED     adjacent heads that share their keys (grouped-query attention)
-//   LANES      threads that share a key: a power of 2
+//   KEY_THREADS      threads that share a key: a power of 2
 //   KEY_VECTORS  vectors of a key that each of them loads
 //   KEY_FETCHES  keys that a thread loads at once
-//   VALUE_LANES  threads that share a value: a power of 2
+//   VALUE_THREADS  threads that share a value: a power of 2
 //   VALUE_VECTORS  vectors of a value that each of them loads
 //   VALUE_FETCHES  values that a thread loads at once
-//   LATER      1 in passes that write keys or values only from row PAST_ROWS on, because attention reads the
+//   SKIP_PAST      1 in passes that write keys or values only from row PAST_ROWS on, because attention reads the
 //              earlier rows from other tensors; else 0
 // For each tensor, X being QUERY or KEY or VALUE or STACKED_QUERY_KEY or STACKED_KEY_VALUE or STACKED_QUERY_KEY_VALUE
 // or BIAS or MASK or RELATIVE_POSITION_BIAS or PAST_KEY or PAST_VALUE or OUTPUT or OUTPUT_PRESENT_KEY or
@@ -230,14 +230,14 @@
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
 #endif
-#ifndef BY_PARTS
-#define BY_PARTS 0
+#ifndef FEW_QUERIES
+#define FEW_QUERIES 0
 #endif
 #ifndef STORE_FP16
 #define STORE_FP16 0
 #endif
-#ifndef LATER
-#define LATER 0
+#ifndef SKIP_PAST
+#define SKIP_PAST 0
 #endif
 #ifndef QUERY_IN
 #define QUERY_IN 0
@@ -266,7 +266,7 @@
 
 #define PAST_ROWS queryPlaces[1][0]  // rows of keys and values that precede the current ones
 #define PARTS_FIRST outputPlaces[1][0]  // where partial results start in scratch, in vectors
-#if COOPERATIVE_MATRIX || BY_PARTS
+#if COOPERATIVE_MATRIX || FEW_QUERIES
 #define VECTOR_READ(type) uint4  // eight float16 values or four floats
 #else
 #define VECTOR_READ(type) vector<type, 4>
@@ -1225,12 +1225,12 @@ REAL_VALUE Chosen3(REAL_VALUE total, List at)
 #if PASS == 3
 #if COOPERATIVE_MATRIX
 #define LOADED 8  // elements of a vector
-#elif BY_PARTS
+#elif FEW_QUERIES
 #define LOADED VECTOR
 #else
 #define LOADED SCRATCH_VECTOR
 #endif
-#if COOPERATIVE_MATRIX || BY_PARTS
+#if COOPERATIVE_MATRIX || FEW_QUERIES
 typedef uint4 Loaded;
 #define FROM_SCRATCH(words) words
 #else
@@ -1379,12 +1379,12 @@ float ShiftOf(float greatest)
     return greatest == asfloat(0xff800000) ? 0.0f : greatest;
 }
 
-#if COOPERATIVE_MATRIX || BY_PARTS
+#if COOPERATIVE_MATRIX || FEW_QUERIES
 // Where one part of a query lies in scratch, in vectors: its weighted sum of values, then what scores were relative to
 // and its sum of weights
 uint PlaceOfPart(uint number, uint part)
 {
-    const uint parts = ((uint)keptPresentKeySizes[0][2] + PART_KEYS - 1) / PART_KEYS;
+    const uint parts = ((uint)keptPresentKeySizes[0][2] + KEYS_PER_SPLIT - 1) / KEYS_PER_SPLIT;
     return (uint)PARTS_FIRST + (number * parts + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
 }
 #endif
@@ -1561,9 +1561,9 @@ void PutValues(uint thread, uint4 next[valueEach])
     }
 }
 
-#if IN_PARTS
+#if SPLIT_KV
 static uint part = 0;  // of the keys, the group's
-#define FIRST_KEY (part * PART_KEYS)
+#define FIRST_KEY (part * KEYS_PER_SPLIT)
 #else
 #define FIRST_KEY 0
 #endif
@@ -1571,8 +1571,8 @@ static uint part = 0;  // of the keys, the group's
 // The end of the keys that the group takes of a head
 uint EndOfKeys(List at)
 {
-#if IN_PARTS
-    return min(KeysOf(at), FIRST_KEY + PART_KEYS);
+#if SPLIT_KV
+    return min(KeysOf(at), FIRST_KEY + KEYS_PER_SPLIT);
 #else
     return KeysOf(at);
 #endif
@@ -1606,7 +1606,7 @@ uint PlaceOfQuery(List at)
 // Where its result starts, or the group's part of it
 uint PlaceOfResult(List at)
 {
-#if IN_PARTS
+#if SPLIT_KV
     const uint head = (uint)(at.entries[0] * keptQuerySizes[0][1] + at.entries[1]);
     return PlaceOfPart(head * (uint)keptQuerySizes[0][2] + (uint)at.entries[2], part) * 4;
 #else
@@ -1617,7 +1617,7 @@ uint PlaceOfResult(List at)
 
 void PutResult(uint place, float4 four)
 {
-#if IN_PARTS
+#if SPLIT_KV
     scratch[place / 4] = asuint(four);
 #else
     PutFour(place, four);
@@ -1626,7 +1626,7 @@ void PutResult(uint place, float4 four)
 
 float4 ResultPut(uint place)
 {
-#if IN_PARTS
+#if SPLIT_KV
     return asfloat(scratch[place / 4]);
 #else
     return FourPut(place);
@@ -2152,7 +2152,7 @@ void Attend(uint item, uint thread)
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
     const uint rowBlocks = (Rows() + ROWS - 1) / ROWS;
     const uint keyHeads = (uint)keptQuerySizes[0][1] / SHARED, heads = (uint)keptQuerySizes[0][0] * keyHeads;
-#if IN_PARTS
+#if SPLIT_KV
     const uint head = item / rowBlocks % heads;
     part = item / rowBlocks / heads;
     if (FIRST_KEY >= (uint)keptPresentKeySizes[0][2])
@@ -2214,7 +2214,7 @@ void Attend(uint item, uint thread)
             + (StoredFour(own, y, 8) + StoredFour(own, y, 12));
         ownSums[n] = ((four.x + four.y) + (four.z + four.w)) / 4;
     }
-#if IN_PARTS
+#if SPLIT_KV
     float2 divisors;
     [unroll]
     for (n = 0; n < 2; n++)
@@ -2230,14 +2230,14 @@ void Attend(uint item, uint thread)
     if (StoreMeans(own, lane, at, firstRow, divisors, mixed))
         StoreNonFinite(lane, at, firstRow, keyFirsts, valueFirsts, ownShifts, divisors);
 }
-#elif BY_PARTS
-#if !JOINS
-static const uint STRANDS = NUM_THREADS / LANES;  // keys that the group works on side by side
-static const uint VALUE_STRANDS = NUM_THREADS / VALUE_LANES;  // values likewise
+#elif FEW_QUERIES
+#if !COMBINE
+static const uint STRANDS = NUM_THREADS / KEY_THREADS;  // keys that the group works on side by side
+static const uint VALUE_STRANDS = NUM_THREADS / VALUE_THREADS;  // values likewise
 static const uint TILE_KEYS = STRANDS * KEY_FETCHES;
 groupshared float held[NUM_THREADS * 8];  // exchange between threads
-groupshared float weights[PART_KEYS * ROWS];  // by query; scores at first
-#elif JOIN_STRANDS > 1
+groupshared float weights[KEYS_PER_SPLIT * ROWS];  // by query; scores at first
+#elif COMBINE_STRANDS > 1
 groupshared float4 heldMeans[NUM_THREADS];
 groupshared float2 heldSums[NUM_THREADS];
 #endif
@@ -2262,7 +2262,7 @@ void StoreValueVector(uint first, uint key, uint element, Loaded some)
 }
 #endif
 
-#if JOINS
+#if COMBINE
 // Merges in a partial result that is relative to another maximum
 void Join(inout float greatest, inout float sum, inout float4 mixed, float otherGreatest, float otherSum,
     float4 otherMixed)
@@ -2274,46 +2274,47 @@ void Join(inout float greatest, inout float sum, inout float4 mixed, float other
     mixed = mixed * factor + otherMixed * otherFactor;
 }
 
-// The results of some queries: a thread has four adjacent columns of one, and JOIN_STRANDS threads with the same
+// The results of some queries: a thread has four adjacent columns of one, and COMBINE_STRANDS threads with the same
 // columns take turns with the parts.
 void Attend(uint item, uint thread)
 {
     const uint queries = (uint)keptQuerySizes[0][2], heads = (uint)keptQuerySizes[0][1];
-    const uint parts = ((uint)keptPresentKeySizes[0][2] + PART_KEYS - 1) / PART_KEYS;
+    const uint parts = ((uint)keptPresentKeySizes[0][2] + KEYS_PER_SPLIT - 1) / KEYS_PER_SPLIT;
     const uint lanes = (uint)keptPresentValueSizes[0][3] / 4;
-    const uint lane = thread % lanes, strand = thread / lanes % JOIN_STRANDS, number = thread / lanes / JOIN_STRANDS;
-    const uint joined = item * JOIN_QUERIES + number;
-    const bool isThere = number < JOIN_QUERIES && joined < (uint)keptQuerySizes[0][0] * heads * queries;
+    const uint lane = thread % lanes, strand = thread / lanes % COMBINE_STRANDS,
+        number = thread / lanes / COMBINE_STRANDS;
+    const uint joined = item * COMBINE_QUERIES + number;
+    const bool isThere = number < COMBINE_QUERIES && joined < (uint)keptQuerySizes[0][0] * heads * queries;
     float greatest = asfloat(0xff800000), sum = 0;
     float4 mixed = float4(0, 0, 0, 0);
     if (isThere)
     {
         [loop]
-        for (uint first = strand; first < parts; first += JOIN_STRANDS * JOIN_FETCHES)
+        for (uint first = strand; first < parts; first += COMBINE_STRANDS * COMBINE_FETCHES)
         {
-            float4 found[JOIN_FETCHES], sums[JOIN_FETCHES];
+            float4 found[COMBINE_FETCHES], sums[COMBINE_FETCHES];
             uint u;
             [unroll]
-            for (u = 0; u < JOIN_FETCHES; u++)
+            for (u = 0; u < COMBINE_FETCHES; u++)
             {
-                const uint place = PlaceOfPart(joined, min(first + u * JOIN_STRANDS, parts - 1));
+                const uint place = PlaceOfPart(joined, min(first + u * COMBINE_STRANDS, parts - 1));
                 found[u] = asfloat(scratch[place + lane]);
                 sums[u] = asfloat(scratch[place + lanes]);
             }
             [unroll]
-            for (u = 0; u < JOIN_FETCHES; u++)
-                if (first + u * JOIN_STRANDS < parts)
+            for (u = 0; u < COMBINE_FETCHES; u++)
+                if (first + u * COMBINE_STRANDS < parts)
                     Join(greatest, sum, mixed, sums[u].x, sums[u].y, found[u]);
         }
     }
-#if JOIN_STRANDS > 1
+#if COMBINE_STRANDS > 1
     heldMeans[thread] = mixed;
     heldSums[thread] = float2(greatest, sum);
     GroupMemoryBarrierWithGroupSync();
     if (isThere && strand == 0)
     {
         [unroll]
-        for (uint other = 1; other < JOIN_STRANDS; other++)
+        for (uint other = 1; other < COMBINE_STRANDS; other++)
         {
             const float2 sums = heldSums[thread + other * lanes];
             Join(greatest, sum, mixed, sums.x, sums.y, heldMeans[thread + other * lanes]);
@@ -2360,11 +2361,11 @@ void FetchValues(uint thread, uint2 firsts, uint first, uint endKey, out Loaded 
     [unroll]
     for (uint u = 0; u < VALUE_FETCHES; u++)
     {
-        const uint key = first + u * VALUE_STRANDS + thread / VALUE_LANES;
+        const uint key = first + u * VALUE_STRANDS + thread / VALUE_THREADS;
         [unroll]
         for (uint j = 0; j < VALUE_VECTORS; j++)
         {
-            const uint column = (thread % VALUE_LANES + j * VALUE_LANES) * VECTOR;
+            const uint column = (thread % VALUE_THREADS + j * VALUE_THREADS) * VECTOR;
             values[u][j] = (Loaded)0;
             if (key < endKey && column < (uint)keptPresentValueSizes[0][3])
                 values[u][j] = ValueVector(firsts, key, column);
@@ -2383,7 +2384,7 @@ void Attend(uint item, uint thread)
     const uint batch = item / groups % (uint)keptQuerySizes[0][0], firstHead = item % groups * SHARED;
     const uint number = item / groups / (uint)keptQuerySizes[0][0];
     const uint firstRow = number % blocks * ROWS, part = number / blocks;
-    const uint firstKey = part * PART_KEYS, endKey = min(firstKey + PART_KEYS, keysOfHead);
+    const uint firstKey = part * KEYS_PER_SPLIT, endKey = min(firstKey + KEYS_PER_SPLIT, keysOfHead);
     if (firstKey >= keysOfHead)
         return;
 
@@ -2403,7 +2404,7 @@ void Attend(uint item, uint thread)
     const uint valueStored = FirstOf(storedPlaces[1], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
 
     uint q, j, e, u, i;
-    const uint lane = thread % LANES, strand = thread / LANES;
+    const uint lane = thread % KEY_THREADS, strand = thread / KEY_THREADS;
     float queries[ROWS][KEY_VECTORS * VECTOR];
     [unroll]
     for (q = 0; q < ROWS; q++)
@@ -2414,7 +2415,7 @@ void Attend(uint item, uint thread)
         [unroll]
         for (j = 0; j < KEY_VECTORS; j++)
         {
-            const uint element = (lane + j * LANES) * VECTOR;
+            const uint element = (lane + j * KEY_THREADS) * VECTOR;
             Loaded some = (Loaded)0;
             if (element < querySize)
                 some = QueryAt(base + element);
@@ -2424,7 +2425,8 @@ void Attend(uint item, uint thread)
         }
     }
 
-    // Dot products of queries and keys. A thread has every LANES-th vector of a key; one thread adds up the lanes.
+    // Dot products of queries and keys. A thread has every KEY_THREADS-th vector of a key; one thread adds up the
+    // lanes.
     [loop]
     for (uint tile = firstKey; tile < endKey; tile += TILE_KEYS)
     {
@@ -2436,7 +2438,7 @@ void Attend(uint item, uint thread)
             [unroll]
             for (j = 0; j < KEY_VECTORS; j++)
             {
-                const uint element = (lane + j * LANES) * VECTOR;
+                const uint element = (lane + j * KEY_THREADS) * VECTOR;
                 keys[u][j] = (Loaded)0;
                 if (key < endKey && element < querySize)
                     keys[u][j] = KeyVector(keyFirsts, key, element);
@@ -2473,9 +2475,9 @@ void Attend(uint item, uint thread)
         {
             float total = 0;
             [unroll]
-            for (j = 0; j < LANES; j++)  // threads start at different lanes to avoid bank conflicts
-                total += held[i * LANES + (j + i * LANES / 32) % LANES];
-            weights[i / TILE_KEYS * PART_KEYS + tile - firstKey + i % TILE_KEYS] = total;
+            for (j = 0; j < KEY_THREADS; j++)  // threads start at different lanes to avoid bank conflicts
+                total += held[i * KEY_THREADS + (j + i * KEY_THREADS / 32) % KEY_THREADS];
+            weights[i / TILE_KEYS * KEYS_PER_SPLIT + tile - firstKey + i % TILE_KEYS] = total;
         }
     }
 
@@ -2483,7 +2485,7 @@ void Attend(uint item, uint thread)
     FetchValues(thread, valueFirsts, firstKey, endKey, values);
 
     // Scores, then weights. A thread has the same keys in both, so it needs no barrier in between.
-    const uint each = PART_KEYS / NUM_THREADS;  // keys of a query that a thread has
+    const uint each = KEYS_PER_SPLIT / NUM_THREADS;  // keys of a query that a thread has
     uint absent = 0;
     GroupMemoryBarrierWithGroupSync();
     [unroll]
@@ -2499,8 +2501,8 @@ void Attend(uint item, uint thread)
         {
             const uint key = i * NUM_THREADS + thread;
             at.entries[3] = (int)min(firstKey + key, keysOfHead - 1);
-            const float score = Scored(at, weights[q * PART_KEYS + key]);
-            weights[q * PART_KEYS + key] = score;
+            const float score = Scored(at, weights[q * KEYS_PER_SPLIT + key]);
+            weights[q * KEYS_PER_SPLIT + key] = score;
             if (firstKey + key < end && Counts(at))
                 most = max(most, score);
             else
@@ -2521,7 +2523,7 @@ void Attend(uint item, uint thread)
         [loop]
         for (i = 0; i < each; i++)
         {
-            const uint place = q * PART_KEYS + i * NUM_THREADS + thread;
+            const uint place = q * KEYS_PER_SPLIT + i * NUM_THREADS + thread;
             const bool isAbsent = (absent >> (q * each + i) & 1) != 0;
             const float weight = Weight(weights[place] - ShiftOf(greatest[q]));
             sum += isAbsent ? 0.0f : weight;
@@ -2536,7 +2538,7 @@ void Attend(uint item, uint thread)
         sums[q] = held[q * NUM_THREADS];
 
     // Accumulates the weighted values of this part's keys
-    const uint valueLane = thread % VALUE_LANES, valueStrand = thread / VALUE_LANES;
+    const uint valueLane = thread % VALUE_THREADS, valueStrand = thread / VALUE_THREADS;
     float mixed[ROWS][VALUE_VECTORS * VECTOR];
     [unroll]
     for (q = 0; q < ROWS; q++)
@@ -2556,7 +2558,7 @@ void Attend(uint item, uint thread)
             [unroll]
             for (j = 0; j < VALUE_VECTORS; j++)
             {
-                const uint column = (valueLane + j * VALUE_LANES) * VECTOR;
+                const uint column = (valueLane + j * VALUE_THREADS) * VECTOR;
                 if (key < endKey && column < valueSize && firstRow == 0)
                     StoreValueVector(valueStored, key, column, values[u][j]);
             }
@@ -2564,7 +2566,7 @@ void Attend(uint item, uint thread)
             [unroll]
             for (q = 0; q < ROWS; q++)
             {
-                const float weight = weights[q * PART_KEYS + first + u * VALUE_STRANDS + valueStrand];
+                const float weight = weights[q * KEYS_PER_SPLIT + first + u * VALUE_STRANDS + valueStrand];
                 if (asuint(weight) != asuint(ABSENT))  // a masked key adds nothing, rather than 0 times infinity
                 {
                     [unroll]
@@ -2593,22 +2595,22 @@ void Attend(uint item, uint thread)
             for (e = 0; e < VECTOR; e++)
                 held[e * NUM_THREADS + thread] = mixed[q][j * VECTOR + e];
             GroupMemoryBarrierWithGroupSync();
-            const uint column = (valueLane + j * VALUE_LANES) * VECTOR + valueStrand * 4;
+            const uint column = (valueLane + j * VALUE_THREADS) * VECTOR + valueStrand * 4;
             if (row < rowsOfGroup && valueStrand < VECTOR / 4 && column < valueSize)
             {
                 float4 total = float4(0, 0, 0, 0);
                 for (u = 0; u < VALUE_STRANDS; u++)
                     [unroll]
                     for (e = 0; e < 4; e++)
-                        total[e] += held[(valueStrand * 4 + e) * NUM_THREADS + u * VALUE_LANES + valueLane];
-#if IN_PARTS
+                        total[e] += held[(valueStrand * 4 + e) * NUM_THREADS + u * VALUE_THREADS + valueLane];
+#if SPLIT_KV
                 scratch[place + column / 4] = asuint(total);
 #else
                 PutFour(output + column, total / sums[q]);
 #endif
             }
         }
-#if IN_PARTS
+#if SPLIT_KV
         if (row < rowsOfGroup && thread == 0)
             scratch[place + valueSize / 4] = uint4(asuint(greatest[q]), asuint(sums[q]), 0, 0);
 #endif
@@ -2619,9 +2621,9 @@ void Attend(uint item, uint thread)
 static const uint KEYS = 64;  // per tile
 static const uint HELD = 1024 / ROWS;  // keys whose weights fit in shared memory at once
 // threads that share rows; each has every 16th vector of columns, and four keys of a tile
-static const uint LANES = 16;
-static const uint threadRows = ROWS * LANES / NUM_THREADS;
-static const uint valueColumns = LANES * VALUE_VECTOR * VALUE_VECTORS;
+static const uint ROW_THREADS = 16;
+static const uint threadRows = ROWS * ROW_THREADS / NUM_THREADS;
+static const uint valueColumns = ROW_THREADS * VALUE_VECTOR * VALUE_VECTORS;
 static const uint rowPitch = ROWS / 4 + 1;  // padded by one to avoid bank conflicts
 static const uint keyPitch = KEYS / 4 + 1;
 static const uint valuePitch = valueColumns / 4;
@@ -2768,7 +2770,7 @@ void Attend(uint item, uint thread)
     if (firstColumn >= valueSize)
         return;
     const uint firstRow = item % blocks * ROWS;
-    const uint ownRow = thread / LANES * threadRows, lane = thread % LANES;
+    const uint ownRow = thread / ROW_THREADS * threadRows, lane = thread % ROW_THREADS;
 
     List at = (List)0;
     at.length = 4;
@@ -2891,16 +2893,16 @@ void Attend(uint item, uint thread)
             [unroll]
             for (j = 0; j < 4; j++)
                 most = (absent >> (i * 4 + j) & 1) != 0 ? most : max(most, scores[i][j]);
-            weights[(ownRow + i) * LANES / 4 + lane / 4][lane % 4] = most;
+            weights[(ownRow + i) * ROW_THREADS / 4 + lane / 4][lane % 4] = most;
         }
         GroupMemoryBarrierWithGroupSync();
         [unroll]
         for (i = 0; i < threadRows; i++)
         {
-            float4 most = weights[(ownRow + i) * LANES / 4];
+            float4 most = weights[(ownRow + i) * ROW_THREADS / 4];
             [unroll]
-            for (j = 1; j < LANES / 4; j++)
-                most = max(most, weights[(ownRow + i) * LANES / 4 + j]);
+            for (j = 1; j < ROW_THREADS / 4; j++)
+                most = max(most, weights[(ownRow + i) * ROW_THREADS / 4 + j]);
             const float found = max(max(most.x, most.y), max(most.z, most.w));
             const float shift = ShiftOf(found);
             const float factor = Weight(greatest[i] - shift);
@@ -2949,7 +2951,7 @@ void Attend(uint item, uint thread)
                     [unroll]
                     for (j = 0; j < VALUE_VECTORS; j++)
                     {
-                        const Columns b = ColumnsOf(k, lane + j * LANES);
+                        const Columns b = ColumnsOf(k, lane + j * ROW_THREADS);
                         [unroll]
                         for (i = 0; i < threadRows; i++)
                             mixed[i][j] = mad((Columns)a[i / 4][i % 4], b, mixed[i][j]);
@@ -2968,7 +2970,7 @@ void Attend(uint item, uint thread)
                         [unroll]
                         for (j = 0; j < VALUE_VECTORS; j++)
                             if (asuint(weight) != asuint(ABSENT))
-                                mixed[i][j] = mad((Columns)weight, ColumnsOf(k, lane + j * LANES), mixed[i][j]);
+                                mixed[i][j] = mad((Columns)weight, ColumnsOf(k, lane + j * ROW_THREADS), mixed[i][j]);
                     }
                 }
             }
@@ -2979,22 +2981,22 @@ void Attend(uint item, uint thread)
     // Sums of the weights over the threads that share a row
     [unroll]
     for (i = 0; i < threadRows; i++)
-        weights[(ownRow + i) * LANES / 4 + lane / 4][lane % 4] = sums[i];
+        weights[(ownRow + i) * ROW_THREADS / 4 + lane / 4][lane % 4] = sums[i];
     GroupMemoryBarrierWithGroupSync();
     [unroll]
     for (i = 0; i < threadRows; i++)
     {
-        float4 total = weights[(ownRow + i) * LANES / 4];
+        float4 total = weights[(ownRow + i) * ROW_THREADS / 4];
         [unroll]
-        for (j = 1; j < LANES / 4; j++)
-            total += weights[(ownRow + i) * LANES / 4 + j];
+        for (j = 1; j < ROW_THREADS / 4; j++)
+            total += weights[(ownRow + i) * ROW_THREADS / 4 + j];
         const float sum = total.x + total.y + total.z + total.w;
         const uint row = firstRow + ownRow + i;
         const uint place = outputBase + row * (uint)outputPlaces[0][3];
         [unroll]
         for (j = 0; j < VALUE_VECTORS; j++)
         {
-            const uint column = firstColumn + (lane + j * LANES) * VALUE_VECTOR;
+            const uint column = firstColumn + (lane + j * ROW_THREADS) * VALUE_VECTOR;
             const Columns means = mixed[i][j] / sum;
 #if SCRATCH_VECTOR == 4 && VALUE_VECTOR == 4
             if (row < rowsOfHead && column < valueSize)
@@ -3048,7 +3050,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #else
     List at = Numbered(first + item);
 #endif
-#if LATER
+#if SKIP_PAST
     at.entries[2] += PAST_ROWS;
 #endif
 #if PASS == 0  // Query

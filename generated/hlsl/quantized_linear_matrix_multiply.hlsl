@@ -33,7 +33,7 @@
 //   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
 //   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32, or 16
 //   AHEAD      tiles prefetched into registers, 1 or 2
-//   IN_PARTS   1 if sums go to `scratch`, because k is split or cooperative matrices cannot store the output's bytes,
+//   SPLIT_K    1 if sums go to `scratch`, because k is split or cooperative matrices cannot store the output's bytes,
 //              else 0
 //   COOPERATIVE_MATRIX  1, in pass 1 and for Vulkan only: bytes are multiplied by cooperative matrices, in waves of 32
 //              threads; compile with -Vd, and set the module's memory model to VulkanKHR and the width of its 16-bit
@@ -1123,7 +1123,7 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 {
     if (!isWhole && (y >= matrixRows || !four.isThere))
         return;
-#if IN_PARTS
+#if SPLIT_K
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
 #else
     vector<OUTPUT_VALUE, 4> elements;
@@ -1725,7 +1725,7 @@ void Contract(uint item, uint thread)
     if (item >= walk[0].size * matrices * parts)
         return;
     const uint above = DivideBySize(item, walk[0]), tile = item - above * walk[0].size;
-    const uint part = IN_PARTS ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
+    const uint part = SPLIT_K ? DivideBySize(above, walk[1]) : 0, number = above - part * matrices;
 
     // Groups walk the tiles in bands several rows high, so that the factors they share stay in the cache.
     const uint band = DivideBySize(tile, walk[2]), within = tile - band * walk[2].size, firstDown = band * walk[3].size;
@@ -1755,7 +1755,7 @@ void Contract(uint item, uint thread)
             totals[i][j] = Filled(0);
 
     const uint columnsEnd = min(matrixColumns, left + columnsApart);
-    const uint begin = IN_PARTS ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
+    const uint begin = SPLIT_K ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
     LeftReader leftReader = OpenLeft(leftBase, number, top, thread, begin);
     RightReader rightReader = OpenRight(rightBase, number, left, thread, begin);
     LeftVector Ahead(nextLeft, AHEAD)[leftLoads];

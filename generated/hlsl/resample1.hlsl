@@ -19,9 +19,9 @@
 // In passes from 2 on only, where a group computes a tile of two dimensions in some planes of the others:
 //   COLUMN_AXIS  the dimension that columns run along: the last, or one whose elements are adjacent, as channels are in
 //              tensors that lie channels last. Rows run along the last of the others.
-//   ACROSS     threads side by side, a divisor of NUM_THREADS unless SPAN is set
+//   THREADS_ACROSS  threads side by side, a divisor of NUM_THREADS unless SPAN is set
 //   COLUMNS    elements of a row that each of them computes, 1 or more
-//   COLUMN_STEP  distance between these: 1, or ACROSS so that neighboring threads access adjacent elements
+//   COLUMN_STEP  distance between these: 1, or THREADS_ACROSS so that neighboring threads access adjacent elements
 //   TILE_ROWS  rows of a group's tile
 //   GROUP_PLANES  planes of a group, a multiple of PLANES
 //   PLANES     planes that a thread computes at once, 1 or more
@@ -745,7 +745,7 @@ precise REAL_VALUE Chosen4(int d, int i)
 
 #if PASS >= 2
 static const uint THREAD_STEP = COLUMN_STEP == 1 ? COLUMNS : 1;  // columns from one thread to the next
-static const uint TILE_COLUMNS = ACROSS * COLUMNS;
+static const uint TILE_COLUMNS = THREADS_ACROSS * COLUMNS;
 static const uint OUTER = RANK > 2 ? RANK - 2 : 0;  // dimensions that make up planes
 // of the tables: per column, per row, per outer dimension of each plane
 static const uint ENTRIES = TILE_COLUMNS + TILE_ROWS + OUTER * GROUP_PLANES;
@@ -862,7 +862,7 @@ bool IsInside(uint row, uint column)
 bool IsEntry(Tile tile, uint n, out int axis, out int i)
 {
     int d = RANK - 1;
-    uint at = tile.column + n % ACROSS * THREAD_STEP + n / ACROSS * COLUMN_STEP;
+    uint at = tile.column + n % THREADS_ACROSS * THREAD_STEP + n / THREADS_ACROSS * COLUMN_STEP;
     if (n >= TILE_COLUMNS + TILE_ROWS)
     {
         const uint number = n - TILE_COLUMNS - TILE_ROWS;
@@ -1328,22 +1328,22 @@ void WorkOutTile(uint group, uint thread)
     if (tile.plane >= planeCount)
         return;
     Tabulate(tile, thread);
-    const uint column = tile.column + thread % ACROSS * THREAD_STEP;
+    const uint column = tile.column + thread % THREADS_ACROSS * THREAD_STEP;
     uint p, j, t;
     uint columnFirst[COLUMNS], columnTaps[COLUMNS], most = 0;
     [unroll]
     for (j = 0; j < COLUMNS; j++)
     {
-        columnFirst[j] = tapsFirst[j * ACROSS + thread % ACROSS];
-        columnTaps[j] = tapsCount[j * ACROSS + thread % ACROSS];
+        columnFirst[j] = tapsFirst[j * THREADS_ACROSS + thread % THREADS_ACROSS];
+        columnTaps[j] = tapsCount[j * THREADS_ACROSS + thread % THREADS_ACROSS];
         most = max(most, columnTaps[j]);
     }
     const uint step = StrideAlong(RANK - 1);
     const bool areAdjacent = most == 1 && AreAdjacent(columnFirst);
 
     [loop]
-    for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column);
-        down += NUM_THREADS / ACROSS)
+    for (uint down = thread / THREADS_ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column);
+        down += NUM_THREADS / THREADS_ACROSS)
     {
         const uint row = tile.row + down;
         const uint rowEntry = TILE_COLUMNS + down;
@@ -1400,7 +1400,7 @@ void WorkOutTile(uint group, uint thread)
                         for (j = 0; j < COLUMNS; j++)
                         {
                             const uint tap = min(x, max(columnTaps[j], 1) - 1);  // clamped to a tap that exists
-                            tapBits[j] = tapsWeights[tap * ENTRIES + j * ACROSS + thread % ACROSS];
+                            tapBits[j] = tapsWeights[tap * ENTRIES + j * THREADS_ACROSS + thread % THREADS_ACROSS];
                             places[j] = (rowFirst + y) * rowStep + (columnFirst[j] + tap) * step;
                         }
                         [unroll]
@@ -1455,16 +1455,16 @@ void WorkOutTile(uint group, uint thread)
     if (tile.plane >= planeCount)
         return;
     Tabulate(tile, thread);
-    const uint column = tile.column + thread % ACROSS * THREAD_STEP;
+    const uint column = tile.column + thread % THREADS_ACROSS * THREAD_STEP;
     uint p, j;
     uint places[COLUMNS];
     [unroll]
     for (j = 0; j < COLUMNS; j++)
-        places[j] = tapsFirst[j * ACROSS + thread % ACROSS] * StrideAlong(RANK - 1);
+        places[j] = tapsFirst[j * THREADS_ACROSS + thread % THREADS_ACROSS] * StrideAlong(RANK - 1);
     const bool areAdjacent = AreAdjacent(places);
     [loop]
-    for (uint down = thread / ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column);
-        down += NUM_THREADS / ACROSS)
+    for (uint down = thread / THREADS_ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column);
+        down += NUM_THREADS / THREADS_ACROSS)
     {
         const uint row = tile.row + down;
 #if RANK > 1

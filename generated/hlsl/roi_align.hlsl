@@ -25,7 +25,7 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   LANES      elements of OutputTensor along dimension 1 that a thread computes at once, 2 to 4
+//   ELEMENTS_PER_THREAD  elements of OutputTensor along dimension 1 that a thread computes at once, 2 to 4
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
@@ -509,7 +509,7 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 }
 
-typedef vector<float, LANES> Lanes;
+typedef vector<float, ELEMENTS_PER_THREAD> Lanes;
 
 // The elements at a coordinate and at the next ones along dimension 1, all clamped to the tensor
 Lanes ReadLanesInput(List at)
@@ -521,7 +521,7 @@ Lanes ReadLanesInput(List at)
             offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
     Lanes elements;
     [unroll]
-    for (int lane = 0; lane < LANES; lane++)
+    for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
     {
         const int place = clamp(at.entries[1] + lane, 0, inputSizes[0][1] - 1);
         elements[lane] = LoadInput(offset + (uint)place * (uint)inputStrides[0][1]);
@@ -699,7 +699,7 @@ void WriteKeptPaces(uint number, REAL_VALUE entry)
 Lanes Max(Lanes x, Lanes y)
 {
     [unroll]
-    for (int lane = 0; lane < LANES; lane++)
+    for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
         x[lane] = Max(x[lane], y[lane]);
     return x;
 }
@@ -707,7 +707,7 @@ Lanes Max(Lanes x, Lanes y)
 Lanes Min(Lanes x, Lanes y)
 {
     [unroll]
-    for (int lane = 0; lane < LANES; lane++)
+    for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
         x[lane] = Min(x[lane], y[lane]);
     return x;
 }
@@ -936,10 +936,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptSamples(first + item, (int)max(min(Wanted(at), (int64_t)maximumSamplesPerOutput), (int64_t)max_));
     WriteKeptPaces(first + item, Chosen(at));
 #elif PASS == 1  // OutputTensor
-    at.entries[1] *= LANES;
+    at.entries[1] *= ELEMENTS_PER_THREAD;
     const Lanes lanes = Chosen2(at);
     [unroll]
-    for (int lane = 0; lane < LANES; lane++)
+    for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
     {
         if (at.entries[1] < outputSizes[0][1])
             WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(lanes[lane], OUTPUT_BITS));

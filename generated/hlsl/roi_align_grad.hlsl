@@ -22,7 +22,7 @@
 //              passes 7 one bit per word of these: whether any is set
 //              8 OutputGradientTensor, from the terms whose bits are set for all its coordinates
 // In pass 8 only:
-//   LANES      elements of a thread along dimension 1, which share the terms
+//   ELEMENTS_PER_THREAD  elements of a thread along dimension 1, which share the terms
 // For each tensor, X being INPUT or INPUT_GRADIENT or ROI or BATCH_INDICES or OUTPUT_GRADIENT or OUTPUT_ROIGRADIENT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements
@@ -1525,11 +1525,11 @@ void AddSelected(List at)
     before += (uint)outputGradientSizes[0][2];
     coordinates[2] = before + (uint)at.entries[3];
     before += (uint)outputGradientSizes[0][3];
-    const int begin = at.entries[1] * LANES;
-    REAL_VALUE totals[LANES];
+    const int begin = at.entries[1] * ELEMENTS_PER_THREAD;
+    REAL_VALUE totals[ELEMENTS_PER_THREAD];
     int lane;
     [unroll]
-    for (lane = 0; lane < LANES; lane++)
+    for (lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
         totals[lane] = (REAL_VALUE)0;
     [loop]
     for (uint block = 0; block < ROW_ROWS; block++)
@@ -1552,7 +1552,7 @@ void AddSelected(List at)
                 number = oAbove;
                 const int r = (int)number;
                 [unroll]
-                for (lane = 0; lane < LANES; lane++)
+                for (lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
                 {
                     at.entries[1] = begin + lane;  // reads are clamped to tensors
                     if (Reaches(at, r, o))
@@ -1563,7 +1563,7 @@ void AddSelected(List at)
         }
     }
     [unroll]
-    for (lane = 0; lane < LANES; lane++)
+    for (lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
     {
         const REAL_VALUE total = totals[lane];
         at.entries[1] = begin + lane;

@@ -23,7 +23,7 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   LANES      elements of OutputTensor along dimension 1 that a thread computes at once, 2 to 4
+//   ELEMENTS_PER_THREAD  elements of OutputTensor along dimension 1 that a thread computes at once, 2 to 4
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -344,7 +344,7 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 }
 
-typedef vector<float, LANES> Lanes;
+typedef vector<float, ELEMENTS_PER_THREAD> Lanes;
 
 // The elements at a coordinate and at the next ones along dimension 1, all clamped to the tensor
 Lanes ReadLanesInput(List at)
@@ -356,7 +356,7 @@ Lanes ReadLanesInput(List at)
             offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
     Lanes elements;
     [unroll]
-    for (int lane = 0; lane < LANES; lane++)
+    for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
     {
         const int place = clamp(at.entries[1] + lane, 0, inputSizes[0][1] - 1);
         elements[lane] = LoadInput(offset + (uint)place * (uint)inputStrides[0][1]);
@@ -405,7 +405,7 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 Lanes Max(Lanes x, Lanes y)
 {
     [unroll]
-    for (int lane = 0; lane < LANES; lane++)
+    for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
         x[lane] = Max(x[lane], y[lane]);
     return x;
 }
@@ -515,10 +515,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    at.entries[1] *= LANES;
+    at.entries[1] *= ELEMENTS_PER_THREAD;
     const Lanes lanes = Chosen(at);
     [unroll]
-    for (int lane = 0; lane < LANES; lane++)
+    for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
     {
         if (at.entries[1] < outputSizes[0][1])
             WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(lanes[lane], OUTPUT_BITS));

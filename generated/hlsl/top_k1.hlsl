@@ -189,12 +189,12 @@ bool IsBefore(Entry entry, Entry other)
     return or(entry.key < other.key, and(entry.key == other.key, entry.place < other.place));
 }
 
-static const uint LANES = NUM_THREADS / LINES;  // threads per line
+static const uint LINE_THREADS = NUM_THREADS / LINES;  // threads per line
 
 groupshared Entry memory[LINES][ROOM];
 groupshared uint found[LINES];
 
-static const uint EACH = ROOM / LANES;  // entries per thread
+static const uint EACH = ROOM / LINE_THREADS;  // entries per thread
 static const uint COUNTED = 32;  // entries of a run to begin with
 
 // Puts the first `kept` of a line's first `size` entries in order; `size` is a power of two, at least COUNTED, and no
@@ -210,7 +210,7 @@ void Sort(uint side, uint lane, uint size)
     [unroll]
     for (e = 0; e < EACH; e++)
     {
-        const uint slot = e * LANES + lane, start = slot / COUNTED * COUNTED;
+        const uint slot = e * LINE_THREADS + lane, start = slot / COUNTED * COUNTED;
         own[e] = memory[side][slot];
         to[e] = ROOM;
         if (slot < size)
@@ -239,7 +239,7 @@ void Sort(uint side, uint lane, uint size)
         [unroll]
         for (e = 0; e < EACH; e++)
         {
-            const uint slot = e * LANES + lane, rank = slot % run;
+            const uint slot = e * LINE_THREADS + lane, rank = slot % run;
             own[e] = memory[side][slot];
             to[e] = ROOM;
             if (slot < size && rank < kept)
@@ -285,7 +285,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (i = 0; i < ITEMS; i++)
     {
-        const uint place = begin + i * LANES + lane;
+        const uint place = begin + i * LINE_THREADS + lane;
 #if FIRST
         own[i] = place < end ? KeyOf(LoadPlace(start, place)) : ~(KEY)0;
 #else
@@ -299,13 +299,13 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         if (i < SHARES || own[i] < least[i % SHARES].key)  // of equal keys, the earlier place wins
         {
             least[i % SHARES].key = own[i];
-            least[i % SHARES].place = begin + i * LANES + lane;
+            least[i % SHARES].place = begin + i * LINE_THREADS + lane;
         }
     }
     [unroll]
     for (i = 0; i < SHARES; i++)
-        memory[side][i * LANES + lane] = least[i];
-    Sort(side, lane, SHARES * LANES);
+        memory[side][i * LINE_THREADS + lane] = least[i];
+    Sort(side, lane, SHARES * LINE_THREADS);
 
     uint most;
     [loop]
@@ -318,7 +318,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         [unroll]
         for (i = 0; i < ITEMS; i++)
         {
-            const Entry entry = { own[i], begin + i * LANES + lane };
+            const Entry entry = { own[i], begin + i * LINE_THREADS + lane };
             if (entry.place < end && !IsBefore(bound, entry))
             {
                 uint slot;
@@ -336,7 +336,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         while (size < max(min(most, ROOM), kept))
             size *= 2;
         [loop]
-        for (uint empty = found[side] + lane; empty < size; empty += LANES)
+        for (uint empty = found[side] + lane; empty < size; empty += LINE_THREADS)
         {
             const Entry padding = { ~(KEY)0, ~empty };
             memory[side][empty] = padding;
@@ -348,7 +348,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
 
     [loop]
-    for (uint rank = lane; rank < kept; rank += LANES)
+    for (uint rank = lane; rank < kept; rank += LINE_THREADS)
     {
         uint place = memory[side][rank].place;
 #if !FIRST

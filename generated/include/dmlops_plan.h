@@ -24,7 +24,7 @@
 #define DMLOPS_MAX_BINDINGS 17
 #define DMLOPS_MAX_CONSTANTS 580
 #define DMLOPS_MAX_SCRATCH 4
-#define DMLOPS_MAX_HELD 2
+#define DMLOPS_MAX_READ_WRITE_OUTPUTS 2
 #define DMLOPS_SCRATCH UINT32_MAX   /* instead of a member: a scratch buffer */
 #define DMLOPS_NO_MEMBER UINT32_MAX /* no member is involved */
 
@@ -46,12 +46,12 @@ typedef struct dmlops_binding {
    its resources in the order in which the shader declares them: the first `read_count` are read (t0, t1, ...), the
    others are written (u0, u1, ...); in Vulkan they are bindings 0, 1, ... A resource that the shader does not access,
    such as an absent tensor's, has another buffer that the dispatch reads, or writes; no buffer is bound to do both. `constants` are the 32-bit words of the constant buffer Params: b0, or in
-   Vulkan the binding after the last resource. `groups` are the thread groups along x, y and z. If `waits` is not 0, the
+   Vulkan the binding after the last resource. `groups` are the thread groups along x, y and z. If `needs_barrier` is not 0, the
    dispatch uses what earlier ones wrote and needs a barrier before it. */
 typedef struct dmlops_dispatch {
     const char* shader;
     uint32_t groups[3];
-    uint32_t waits;
+    uint32_t needs_barrier;
     uint32_t define_count;
     uint32_t binding_count;
     uint32_t read_count;
@@ -99,18 +99,18 @@ typedef enum dmlops_capability {
 /* A buffer of the plan's own: its size in bytes, and whether it must be zeroed first. */
 typedef struct dmlops_scratch {
     uint64_t size;
-    uint32_t cleared;
+    uint32_t zero_initialize;
 } dmlops_scratch;
 
 /* A plan without its dispatches: their number, the scratch buffers that they use, and the outputs whose previous
-   content they read (`held`). If there is no plan: the reason, the member involved by its position in the struct, a
+   content they read (`read_write_outputs`). If there is no plan: the reason, the member involved by its position in the struct, a
    number, and all of that as a message. */
 typedef struct dmlops_work {
     size_t dispatch_count;
     uint32_t scratch_count;
-    uint32_t held_count;
+    uint32_t read_write_output_count;
     dmlops_scratch scratch[DMLOPS_MAX_SCRATCH];
-    dmlops_binding held[DMLOPS_MAX_HELD];
+    dmlops_binding read_write_outputs[DMLOPS_MAX_READ_WRITE_OUTPUTS];
     dmlops_reason reason;
     uint32_t member;
     int64_t number;
@@ -805,11 +805,11 @@ typedef struct dmlops_plan_SumsTile {
     int is_alone;
 } dmlops_plan_SumsTile;
 
-typedef struct dmlops_plan_Kept {
+typedef struct dmlops_plan_Intermediate {
     const char* macro;
     int is_real;
     int is_wide;
-} dmlops_plan_Kept;
+} dmlops_plan_Intermediate;
 
 typedef struct dmlops_plan_Pass {
     int64_t number;
@@ -872,10 +872,10 @@ typedef struct dmlops_plan_SelectedPass {
     int64_t apart;
 } dmlops_plan_SelectedPass;
 
-typedef struct dmlops_plan_Kept_list {
+typedef struct dmlops_plan_Intermediate_list {
     int64_t count;
-    const dmlops_plan_Kept* items;
-} dmlops_plan_Kept_list;
+    const dmlops_plan_Intermediate* items;
+} dmlops_plan_Intermediate_list;
 
 typedef struct dmlops_plan_Pass_list {
     int64_t count;
@@ -903,7 +903,7 @@ typedef struct dmlops_plan_SeparablePass_list {
 } dmlops_plan_SeparablePass_list;
 
 typedef struct dmlops_plan_DefinitionShader {
-    dmlops_plan_Kept_list kept;
+    dmlops_plan_Intermediate_list kept;
     dmlops_plan_Pass_list passes;
     dmlops_plan_text_list lists;
     int64_t float_lists;
@@ -1287,11 +1287,11 @@ DMLOPS_CALLED int dmlops_plan_int_512_equal(const dmlops_plan_int_512* a, const 
     return same;
 }
 
-typedef struct dmlops_plan_Known {
+typedef struct dmlops_plan_CommonConstants {
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     dmlops_plan_int_64 scalars;
-} dmlops_plan_Known;
+} dmlops_plan_CommonConstants;
 
 typedef struct dmlops_plan_Side {
     dmlops_plan_int_8 steps;
@@ -1404,7 +1404,7 @@ typedef struct dmlops_plan_Common {
     dmlops_plan_Dimension_16 sizes;
     dmlops_plan_Dimension_16 walk;
     int64_t words;
-    dmlops_plan_Known known;
+    dmlops_plan_CommonConstants known;
 } dmlops_plan_Common;
 
 typedef struct dmlops_plan_int_96 {
@@ -1536,12 +1536,6 @@ typedef struct dmlops_plan_CooperativeChoice {
     dmlops_plan_Row row;
 } dmlops_plan_CooperativeChoice;
 
-typedef struct dmlops_plan_Selection {
-    int64_t rows;
-    int64_t blocks;
-    int64_t coordinates;
-} dmlops_plan_Selection;
-
 typedef struct dmlops_plan_Pass_32 {
     int64_t count;
     dmlops_plan_Pass items[32];
@@ -1600,7 +1594,7 @@ DMLOPS_CALLED void dmlops_plan_SumsTile_32_copy(dmlops_plan_SumsTile_32* to, con
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
-typedef struct dmlops_plan_Way {
+typedef struct dmlops_plan_PassSelection {
     dmlops_plan_Pass_32 passes;
     dmlops_plan_SumsTile_32 tiles;
     int64_t wanted;
@@ -1610,7 +1604,13 @@ typedef struct dmlops_plan_Way {
     int scores_from_inputs;
     dmlops_plan_Parts parts;
     dmlops_plan_Sources sources;
-} dmlops_plan_Way;
+} dmlops_plan_PassSelection;
+
+typedef struct dmlops_plan_Selection {
+    int64_t rows;
+    int64_t blocks;
+    int64_t coordinates;
+} dmlops_plan_Selection;
 
 typedef struct dmlops_plan_DefinitionParams {
     dmlops_plan_Dimension_16 sizes;
@@ -1859,6 +1859,20 @@ typedef struct dmlops_plan_PlanesParams {
     dmlops_plan_int_64 scalars;
 } dmlops_plan_PlanesParams;
 
+typedef struct dmlops_plan_Skinny {
+    int is_transposed;
+    dmlops_plan_Matrices matrices;
+    int64_t right;
+} dmlops_plan_Skinny;
+
+typedef struct dmlops_plan_Lanes {
+    int64_t columns;
+    int64_t step;
+    int64_t lanes;
+    int64_t width;
+    dmlops_plan_Split split;
+} dmlops_plan_Lanes;
+
 typedef struct dmlops_plan_Line {
     int64_t places;
     int64_t first;
@@ -1906,20 +1920,6 @@ typedef struct dmlops_plan_SlidingParams {
     dmlops_plan_int_64 weights;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_SlidingParams;
-
-typedef struct dmlops_plan_Thin {
-    int is_transposed;
-    dmlops_plan_Matrices matrices;
-    int64_t right;
-} dmlops_plan_Thin;
-
-typedef struct dmlops_plan_Lanes {
-    int64_t columns;
-    int64_t step;
-    int64_t lanes;
-    int64_t width;
-    dmlops_plan_Split split;
-} dmlops_plan_Lanes;
 
 typedef struct dmlops_plan_Sets {
     dmlops_plan_Loop_16 kept;
@@ -2705,15 +2705,15 @@ DMLOPS_CALLED void dmlops_out_read(dmlops_planning* planning, const dmlops_plan_
     planning->next.read_count = planning->next.binding_count;
 }
 
-DMLOPS_CALLED void dmlops_out_hold(dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
-    if (planning->work->held_count >= DMLOPS_MAX_HELD) {
+DMLOPS_CALLED void dmlops_out_read_write(dmlops_planning* planning, const dmlops_plan_Buffer* buffer) {
+    if (planning->work->read_write_output_count >= DMLOPS_MAX_READ_WRITE_OUTPUTS) {
         dmlops_out_refuse(planning, DMLOPS_REASON_PLAN_TOO_LARGE, -1, 0);
         return;
     }
-    planning->work->held[planning->work->held_count++] = dmlops_bound(planning, buffer);
+    planning->work->read_write_outputs[planning->work->read_write_output_count++] = dmlops_bound(planning, buffer);
 }
 
-DMLOPS_CALLED dmlops_plan_Buffer dmlops_out_scratch(dmlops_planning* planning, int64_t size, int cleared) {
+DMLOPS_CALLED dmlops_plan_Buffer dmlops_out_scratch(dmlops_planning* planning, int64_t size, int zero_initialize) {
     dmlops_plan_Buffer buffer;
     buffer.member = -1;
     buffer.entry = planning->work->scratch_count;
@@ -2722,7 +2722,7 @@ DMLOPS_CALLED dmlops_plan_Buffer dmlops_out_scratch(dmlops_planning* planning, i
         return buffer;
     }
     planning->work->scratch[planning->work->scratch_count].size = (uint64_t)size;
-    planning->work->scratch[planning->work->scratch_count++].cleared = (uint32_t)cleared;
+    planning->work->scratch[planning->work->scratch_count++].zero_initialize = (uint32_t)zero_initialize;
     return buffer;
 }
 
@@ -2814,7 +2814,7 @@ DMLOPS_CALLED void dmlops_out_dispatch(dmlops_planning* planning, const dmlops_p
     planning->next.groups[0] = (uint32_t)groups->columns;
     planning->next.groups[1] = (uint32_t)groups->rows;
     planning->next.groups[2] = 1;
-    planning->next.waits = (uint32_t)(waits || planning->waits);
+    planning->next.needs_barrier = (uint32_t)(waits || planning->waits);
     planning->waits = 0;
     if (planning->reason == DMLOPS_REASON_NONE && work->dispatch_count++ < planning->capacity) {
         dmlops_dispatch* to = &planning->out[work->dispatch_count - 1];
@@ -3259,8 +3259,9 @@ DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const d
     dmlops_plan_int_512* result);
 DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result);
-DMLOPS_CALLED void dmlops_plan_define_known(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts, dmlops_plan_Known* result);
+DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts,
+    dmlops_plan_CommonConstants* result);
 DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* output);
@@ -3321,7 +3322,7 @@ DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_Known* result);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_CommonConstants* result);
 DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
     int64_t down, int64_t across, dmlops_plan_Split* result);
@@ -3425,14 +3426,8 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit);
 DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
     int64_t lanes, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result);
-DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlops_plan_Selection* selection);
-DMLOPS_CALLED void dmlops_plan_selection_words(dmlops_planning* planning, const dmlops_plan_Selection* selection,
-    int64_t first, dmlops_plan_int_8* result);
-DMLOPS_CALLED int64_t dmlops_plan_lanes_along(dmlops_planning* planning, int64_t size);
-DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Way* result);
+DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result);
 DMLOPS_CALLED int64_t dmlops_plan_kept_float16(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts);
 DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
@@ -3446,30 +3441,37 @@ DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const d
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted);
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result);
+DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlops_plan_Selection* selection);
+DMLOPS_CALLED void dmlops_plan_selection_words(dmlops_planning* planning, const dmlops_plan_Selection* selection,
+    int64_t first, dmlops_plan_int_8* result);
+DMLOPS_CALLED int64_t dmlops_plan_lanes_along(dmlops_planning* planning, int64_t size);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
+    known);
 DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Pass* one, int64_t step, int is_alone);
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
-    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int is_alone);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
+    known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int is_alone);
 DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one);
 DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
     result);
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
-    dmlops_plan_Pass* one, int64_t count, int waits);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
+    known, const dmlops_plan_Pass* one, int64_t count, int waits);
 DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Known* known, const dmlops_plan_Pass* one);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one);
 DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Known* known, const dmlops_plan_Selection* selection, const
-    dmlops_plan_Pass* one, int waits);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Selection*
+    selection, const dmlops_plan_Pass* one, int waits);
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
-    first, const dmlops_plan_Threads* threads, int waits);
+    dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count,
+    int64_t first, const dmlops_plan_Threads* threads, int waits);
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* op);
 DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* op);
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* op);
@@ -3505,8 +3507,18 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
     result);
 DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_int_8* sizes, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
-    groups, dmlops_plan_PlanesParams* result);
+    dmlops_plan_int_8* sizes, const dmlops_plan_CommonConstants* known, int64_t down, int64_t across, const
+    dmlops_plan_Groups* groups, dmlops_plan_PlanesParams* result);
+DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Matrices* found, dmlops_plan_Skinny* result);
+DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
+    vector, dmlops_plan_Lanes* result);
+DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Sliding* result);
 DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -3552,16 +3564,6 @@ DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Matrices* found, dmlops_plan_Thin* result);
-DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
-    vector, dmlops_plan_Lanes* result);
-DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int
@@ -4540,14 +4542,14 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
     dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
     dmlops_plan_define_common(planning, sources, parts->vector, parts->keys);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("JOINS"), 0);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(parts->number > 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 0);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_KV"), (int64_t)(parts->number > 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), parts->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), parts->lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_THREADS"), parts->lanes);
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_VECTORS"), parts->key_vectors);
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_FETCHES"), parts->key_fetches);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_LANES"), parts->value_lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_THREADS"), parts->value_lanes);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), parts->value_vectors);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_FETCHES"), parts->value_fetches);
     int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
@@ -4568,10 +4570,10 @@ DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlo
         dmlops_plan_ceil_div(planning, parts->number, 4)), 1), dmlops_divide(128, lanes));
     int64_t queries = dmlops_divide(128, dmlops_multiply(lanes, strands));
     dmlops_plan_define_common(planning, sources, parts->vector, parts->keys);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("JOINS"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("JOIN_QUERIES"), queries);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("JOIN_STRANDS"), strands);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("JOIN_FETCHES"), 4);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE_QUERIES"), queries);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE_STRANDS"), strands);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE_FETCHES"), 4);
     int64_t groups = dmlops_plan_ceil_div(planning, dmlops_plan_times(planning, dmlops_plan_times(planning,
         sizes->items[dmlops_item(planning, 0, sizes->count)], sizes->items[dmlops_item(planning, 1, sizes->count)]),
         sizes->items[dmlops_item(planning, 2, sizes->count)]), queries);
@@ -4584,9 +4586,9 @@ DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dmlops_plan_Sources* sources, int64_t
     vector, int64_t keys) {
     dmlops_plan_define_sources(planning, sources);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("BY_PARTS"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("FEW_QUERIES"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PART_KEYS"), keys);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), keys);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
 }
 
@@ -4693,8 +4695,8 @@ DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* pla
     dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), tile.slices);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), tile.keys);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)(parts->number > 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PART_KEYS"), parts->keys);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_KV"), (int64_t)(parts->number > 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), parts->keys);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
     result->threads = dmlops_plan_times(planning, groups, dmlops_multiply(tile.waves, 32));
     result->in_group = dmlops_multiply(tile.waves, 32);
@@ -5029,7 +5031,7 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_along,
     int is_alone) {
     if (is_along) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ALONE"), (int64_t)is_alone);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SINGLE_GROUP"), (int64_t)is_alone);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_ROWS"), tile->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_COLUMNS"), tile->columns);
@@ -5240,7 +5242,7 @@ DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const d
             dmlops_plan_int_512_extend(planning, result, tensor->strides.count, tensor->strides.items);
             dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->strides.count), 0);
             if (tensor->is_held) {
-                dmlops_out_hold(planning, &tensor->buffer);
+                dmlops_out_read_write(planning, &tensor->buffer);
             }
         }
         dmlops_plan_bind(planning, tensor);
@@ -5282,14 +5284,15 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
 
 /* Defines the macros and binds the resources of tensors; returns what depends on the description alone. The
    intermediate tensors that are `wanted`, as bits, start at the words `firsts` of scratch. */
-DMLOPS_CALLED void dmlops_plan_define_known(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts, dmlops_plan_Known* result) {
+DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts,
+    dmlops_plan_CommonConstants* result) {
     int64_t bits = op->is_double ? 64 : 32;
     dmlops_out_define(planning, "", DMLOPS_TEXT("REAL_BITS"), bits);
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("REAL_VALUE"), dmlops_plan_value_type(planning, bits, 1, 1));
     dmlops_plan_define_tensors(planning, op, &result->lists);
     for (int64_t place = 0; place < shader->kept.count; ++place) {
-        const dmlops_plan_Kept* kept = &shader->kept.items[place];
+        const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
         dmlops_plan_int_8 sizes;
         sizes.count = 0;
         if (((wanted >> place) & 1) == 1) {
@@ -5977,7 +5980,7 @@ DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dm
         words = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(shader->totals.width, 512), 4), 4);
     }
     for (int64_t place = 0; place < shader->kept.count; ++place) {
-        const dmlops_plan_Kept* kept = &shader->kept.items[place];
+        const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
         dmlops_plan_int_64_append(planning, &result->firsts, words);
         if (((wanted >> place) & 1) == 1) {
             int wide = kept->is_real ? op->is_double : kept->is_wide;
@@ -6011,7 +6014,7 @@ DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops
 /* Refuses tensors that shaders cannot address, and an output with more elements than they count; then defines all
    tensors and everything else that depends on the description alone. */
 DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_Known* result) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_CommonConstants* result) {
     dmlops_out_begin(planning);
     for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
@@ -6027,7 +6030,7 @@ DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlop
     }
     dmlops_plan_Space made_2;
     dmlops_plan_space_of(planning, op, shader, 0, &made_2);
-    dmlops_plan_define_known(planning, op, shader, 0, &made_2.firsts, result);
+    dmlops_plan_bind_common(planning, op, shader, 0, &made_2.firsts, result);
     return;
 }
 
@@ -6168,7 +6171,7 @@ DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dm
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), found->row_axis);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), (int64_t)found->is_down);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_PARTS"), (int64_t)in_parts);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_K"), (int64_t)in_parts);
     if (found->column_axis != -1) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), found->column_axis);
     } else {
@@ -6349,7 +6352,7 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     dmlops_plan_Matrices* found, int64_t channels, int64_t first, const dmlops_plan_int_96* window, const
     dmlops_plan_Common* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
     const dmlops_plan_Split * split = &common->split;
-    const dmlops_plan_Known * known = &common->known;
+    const dmlops_plan_CommonConstants * known = &common->known;
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
@@ -7772,67 +7775,9 @@ DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The tables of the output that sums selected terms, if there is one and they have room. */
-DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result) {
-    const dmlops_plan_SelectedPass * selected = &shader->selected;
-    if ((selected->number == -1) || !op->tensors.items[dmlops_item(planning, selected->output,
-        op->tensors.count)].is_present) {
-        result->rows = 0;
-        result->blocks = 0;
-        result->coordinates = 0;
-        return;
-    }
-    int64_t coordinates = 0;
-    for (int64_t d = 0; d < op->tensors.items[dmlops_item(planning, selected->output, op->tensors.count)].sizes.count;
-        ++d) {
-        const int64_t size = op->tensors.items[dmlops_item(planning, selected->output,
-            op->tensors.count)].sizes.items[d];
-        coordinates = dmlops_add(coordinates, dmlops_multiply(size, (selected->tested >> d) & 1));
-    }
-    int64_t rows = dmlops_plan_ceil_div(planning, dmlops_plan_element_count(planning, &op->terms), 32);
-    if (dmlops_plan_times(planning, dmlops_add(rows, dmlops_plan_ceil_div(planning, rows, 32)), coordinates) >
-        33554432) {
-        result->rows = 0;
-        result->blocks = 0;
-        result->coordinates = 0;
-        return;
-    }
-    result->rows = rows;
-    result->blocks = dmlops_plan_ceil_div(planning, rows, 32);
-    result->coordinates = coordinates;
-    return;
-}
-
-/* The words of the tables. */
-DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlops_plan_Selection* selection) {
-    (void)planning;
-    return dmlops_multiply(dmlops_add(selection->rows, selection->blocks), selection->coordinates);
-}
-
-/* The constants that describe the tables to shaders; the tables start at word `first` of scratch. */
-DMLOPS_CALLED void dmlops_plan_selection_words(dmlops_planning* planning, const dmlops_plan_Selection* selection,
-    int64_t first, dmlops_plan_int_8* result) {
-    result->count = 0;
-    dmlops_plan_int_8_append(planning, result, first);
-    dmlops_plan_int_8_append(planning, result, selection->rows);
-    dmlops_plan_int_8_append(planning, result, selection->blocks);
-    dmlops_plan_int_8_append(planning, result, selection->coordinates);
-    dmlops_plan_int_8_append(planning, result, 0);
-    dmlops_plan_int_8_append(planning, result, 0);
-    dmlops_plan_int_8_append(planning, result, 0);
-    dmlops_plan_int_8_append(planning, result, 0);
-    return;
-}
-
-/* The elements of a thread along a dimension of that size that no test depends on. */
-DMLOPS_CALLED int64_t dmlops_plan_lanes_along(dmlops_planning* planning, int64_t size) {
-    return dmlops_plan_power_below(planning, size, 16);
-}
-
 /* The passes that lead to outputs: attention without copies, and sums shared by groups, where these suit. */
-DMLOPS_CALLED void dmlops_plan_way_to(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Way* result) {
+DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result) {
     dmlops_plan_Sources made_1;
     dmlops_plan_no_sources(planning, &made_1);
     const dmlops_plan_AttentionPass * attention = &shader->attention;
@@ -8058,6 +8003,64 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
+/* The tables of the output that sums selected terms, if there is one and they have room. */
+DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result) {
+    const dmlops_plan_SelectedPass * selected = &shader->selected;
+    if ((selected->number == -1) || !op->tensors.items[dmlops_item(planning, selected->output,
+        op->tensors.count)].is_present) {
+        result->rows = 0;
+        result->blocks = 0;
+        result->coordinates = 0;
+        return;
+    }
+    int64_t coordinates = 0;
+    for (int64_t d = 0; d < op->tensors.items[dmlops_item(planning, selected->output, op->tensors.count)].sizes.count;
+        ++d) {
+        const int64_t size = op->tensors.items[dmlops_item(planning, selected->output,
+            op->tensors.count)].sizes.items[d];
+        coordinates = dmlops_add(coordinates, dmlops_multiply(size, (selected->tested >> d) & 1));
+    }
+    int64_t rows = dmlops_plan_ceil_div(planning, dmlops_plan_element_count(planning, &op->terms), 32);
+    if (dmlops_plan_times(planning, dmlops_add(rows, dmlops_plan_ceil_div(planning, rows, 32)), coordinates) >
+        33554432) {
+        result->rows = 0;
+        result->blocks = 0;
+        result->coordinates = 0;
+        return;
+    }
+    result->rows = rows;
+    result->blocks = dmlops_plan_ceil_div(planning, rows, 32);
+    result->coordinates = coordinates;
+    return;
+}
+
+/* The words of the tables. */
+DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlops_plan_Selection* selection) {
+    (void)planning;
+    return dmlops_multiply(dmlops_add(selection->rows, selection->blocks), selection->coordinates);
+}
+
+/* The constants that describe the tables to shaders; the tables start at word `first` of scratch. */
+DMLOPS_CALLED void dmlops_plan_selection_words(dmlops_planning* planning, const dmlops_plan_Selection* selection,
+    int64_t first, dmlops_plan_int_8* result) {
+    result->count = 0;
+    dmlops_plan_int_8_append(planning, result, first);
+    dmlops_plan_int_8_append(planning, result, selection->rows);
+    dmlops_plan_int_8_append(planning, result, selection->blocks);
+    dmlops_plan_int_8_append(planning, result, selection->coordinates);
+    dmlops_plan_int_8_append(planning, result, 0);
+    dmlops_plan_int_8_append(planning, result, 0);
+    dmlops_plan_int_8_append(planning, result, 0);
+    dmlops_plan_int_8_append(planning, result, 0);
+    return;
+}
+
+/* The elements of a thread along a dimension of that size that no test depends on. */
+DMLOPS_CALLED int64_t dmlops_plan_lanes_along(dmlops_planning* planning, int64_t size) {
+    return dmlops_plan_power_below(planning, size, 16);
+}
+
 /* The dispatches; none if every output is absent. */
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
@@ -8068,8 +8071,8 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
             dmlops_plan_check_span(planning, tensor);
         }
     }
-    dmlops_plan_Way way;
-    dmlops_plan_way_to(planning, op, shader, &way);
+    dmlops_plan_PassSelection way;
+    dmlops_plan_select_passes(planning, op, shader, &way);
     if (way.passes.count == 0) {
         return;
     }
@@ -8093,8 +8096,8 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
-    dmlops_plan_Known known;
-    dmlops_plan_define_known(planning, op, shader, way.led, &space.firsts, &known);
+    dmlops_plan_CommonConstants known;
+    dmlops_plan_bind_common(planning, op, shader, way.led, &space.firsts, &known);
     dmlops_plan_int_512 lists;
     lists.count = 0;
     dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
@@ -8126,11 +8129,11 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     for (int64_t each_7 = 0; each_7 < way.passes.count; ++each_7) {
         const dmlops_plan_Pass* one = &way.passes.items[each_7];
         if (one->apart != -1) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), 4);
+            dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENTS_PER_THREAD"), 4);
         }
     }
     dmlops_out_share(planning);
-    dmlops_plan_Known made_8;
+    dmlops_plan_CommonConstants made_8;
     dmlops_plan_int_512_copy(&made_8.lists, &lists);
     dmlops_plan_int_32_copy(&made_8.activations, &known.activations);
     dmlops_plan_int_64_copy(&made_8.scalars, &known.scalars);
@@ -8140,7 +8143,8 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
 /* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each, or one for all steps
    if a single group runs them. */
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
+    known) {
     int64_t place = 0;
     int64_t dispatches = 0;
     int64_t pending = 0;
@@ -8198,8 +8202,8 @@ DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlop
 
 /* The dispatch of a pass, for one step if it is recurrent, or for all of them if a single group runs them. */
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
-    dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int is_alone) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
+    known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int is_alone) {
     dmlops_plan_int_8 made_1;
     dmlops_plan_box_of(planning, op, one, &made_1);
     dmlops_plan_int_8 shape;
@@ -8220,7 +8224,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     }
     if ((way->sources.begin > 0) && ((((one->writes >> shader->attention.key) & 1) == 1) || (((one->writes >>
         shader->attention.value) & 1) == 1))) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("LATER"), 1);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SKIP_PAST"), 1);
     }
     if ((shader->selected.number != -1) && (one->outputs == dmlops_shift(1, shader->selected.output))) {
         dmlops_plan_Selection selection;
@@ -8304,8 +8308,8 @@ DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_
 
 /* The dispatch of attention, and one that combines its parts. */
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Way* way, const dmlops_plan_Known* known, const
-    dmlops_plan_Pass* one, int64_t count, int waits) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
+    known, const dmlops_plan_Pass* one, int64_t count, int waits) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
     const dmlops_plan_Sources * sources = &way->sources;
     const dmlops_plan_Parts * parts = &way->parts;
@@ -8337,7 +8341,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
 
 /* The dispatch of totals in parts, and one that combines these. */
 DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Known* known, const dmlops_plan_Pass* one) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one) {
     const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, shader->totals.tensor,
         op->tensors.count)].sizes;
     int64_t count = dmlops_plan_element_count(planning, sizes);
@@ -8368,8 +8372,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const 
 
 /* The dispatches of an output in place of pass `one`: two that find the terms, one that sums them. */
 DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Known* known, const dmlops_plan_Selection* selection, const
-    dmlops_plan_Pass* one, int waits) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Selection*
+    selection, const dmlops_plan_Pass* one, int waits) {
     int64_t count = 0;
     const dmlops_plan_SelectedPass * selected = &shader->selected;
     int64_t first = 0;
@@ -8396,7 +8400,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
     dmlops_plan_int_8 shape;
     dmlops_plan_in_lanes(planning, sizes, selected->apart, lanes, &shape);
     count = dmlops_plan_element_count(planning, &shape);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENTS_PER_THREAD"), lanes);
     dmlops_plan_Pass summing;
     summing = *one;
     summing.number = dmlops_add(selected->number, 2);
@@ -8409,8 +8413,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
 /* A dispatch for `count` elements of a box from number `first` on, after the macros of its own. Elements of an output
    are numbered in the order in which they lie in memory. */
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Known* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count, int64_t
-    first, const dmlops_plan_Threads* threads, int waits) {
+    dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count,
+    int64_t first, const dmlops_plan_Threads* threads, int waits) {
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, threads->threads, threads->in_group, 1, &groups);
     dmlops_plan_int_8 strides;
@@ -9259,8 +9263,8 @@ DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops
 
 /* The constants of a pass with that many tiles down and across each plane of an output of these sizes. */
 DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_int_8* sizes, const dmlops_plan_Known* known, int64_t down, int64_t across, const dmlops_plan_Groups*
-    groups, dmlops_plan_PlanesParams* result) {
+    dmlops_plan_int_8* sizes, const dmlops_plan_CommonConstants* known, int64_t down, int64_t across, const
+    dmlops_plan_Groups* groups, dmlops_plan_PlanesParams* result) {
     dmlops_plan_Dimension_16 made_1;
     dmlops_plan_extents(planning, sizes, &made_1);
     dmlops_plan_int_8 made_2;
@@ -9280,6 +9284,146 @@ DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dm
     result->groupColumns = groups->columns;
     dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
     return;
+}
+
+/* The transposed problem: rows and columns, and with them the factors, swapped. */
+DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Matrices* result) {
+    (void)planning;
+    *result = *found;
+    result->row_axis = found->column_axis;
+    result->column_axis = found->row_axis;
+    result->rows = found->columns;
+    result->columns = found->rows;
+    result->is_down = 0;
+    result->run = 1;
+    result->left = found->right;
+    result->right = found->left;
+    return;
+}
+
+/* The matrices, transposed if they have too many rows. Threads store rows, whatever is contiguous. */
+DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Matrices* found, dmlops_plan_Skinny* result) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    if (found->rows > 4) {
+        dmlops_plan_Matrices made_1;
+        dmlops_plan_transposed(planning, found, &made_1);
+        result->is_transposed = 1;
+        result->matrices = made_1;
+        result->right = contracted->left;
+        return;
+    }
+    if (found->is_down) {
+        dmlops_plan_Matrices made_2;
+        made_2 = *found;
+        made_2.is_down = 0;
+        made_2.run = 1;
+        result->is_transposed = 0;
+        result->matrices = made_2;
+        result->right = contracted->right;
+        return;
+    }
+    result->is_transposed = 0;
+    result->matrices = *found;
+    result->right = contracted->right;
+    return;
+}
+
+/* Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny matrices are
+   better off in tiles. */
+DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    if ((op->factors.window.sizes.count > 0) || !found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
+        return 0;
+    }
+    dmlops_plan_Skinny skinny;
+    dmlops_plan_skinny_of(planning, shader, found, &skinny);
+    const dmlops_plan_Matrices * matrices = &skinny.matrices;
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, skinny.right, op->tensors.count)];
+    if ((matrices->count > 132) && (dmlops_plan_times(planning, matrices->columns, matrices->depth) < 2048)) {
+        return 0;
+    }
+    int64_t vector = dmlops_divide(128, right->bits);
+    int64_t axis = matrices->column_axis;
+    int64_t columns = matrices->columns;
+    return right->is_float && (dmlops_plan_side_vector(planning, &matrices->right, axis, columns, matrices->depth,
+        vector) == vector);
+}
+
+/* As many lanes as saturate a GPU. k is split if there are few groups even then. */
+DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
+    vector, dmlops_plan_Lanes* result) {
+    int is_along = matrices->right.is_along;
+    int64_t columns = is_along ? 4 : vector;
+    int64_t step = is_along ? vector : 4;
+    int64_t neighbors = is_along ? 1 : 4;
+    int64_t shared = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, matrices->columns, columns),
+        matrices->count);
+    int64_t wanted = dmlops_min(dmlops_divide(131072, shared), dmlops_plan_ceil_div(planning, matrices->depth, step));
+    int64_t lanes = dmlops_max(dmlops_plan_power_below(planning, wanted, dmlops_divide(512, neighbors)), 8);
+    int64_t width = dmlops_max(dmlops_divide(256, lanes), neighbors);
+    int64_t across = dmlops_plan_ceil_div(planning, matrices->columns, dmlops_multiply(columns, width));
+    int64_t groups = dmlops_plan_times(planning, across, matrices->count);
+    int64_t parts = 1;
+    if (groups < 128) {
+        parts = dmlops_max(dmlops_min(dmlops_divide(256, groups), dmlops_divide(matrices->depth, dmlops_multiply(128,
+            vector))), 1);
+    }
+    dmlops_plan_Split made_1;
+    dmlops_plan_split_into(planning, parts, matrices->depth, step, 1, across, &made_1);
+    result->columns = columns;
+    result->step = step;
+    result->lanes = lanes;
+    result->width = width;
+    result->split = made_1;
+    return;
+}
+
+/* One dispatch, followed by one if k is split. */
+DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Skinny skinny;
+    dmlops_plan_skinny_of(planning, shader, found, &skinny);
+    const dmlops_plan_Matrices * matrices = &skinny.matrices;
+    int64_t vector = dmlops_divide(128, op->tensors.items[dmlops_item(planning, skinny.right, op->tensors.count)].bits);
+    dmlops_plan_Lanes share;
+    dmlops_plan_lanes_for(planning, matrices, vector, &share);
+    const dmlops_plan_Split * split = &share.split;
+    int in_parts = split->parts > 1;
+    dmlops_plan_Packing made_1;
+    made_1.items = 0;
+    made_1.vector = 1;
+    made_1.in_word = 1;
+    dmlops_plan_Common common;
+    dmlops_plan_begin_product(planning, op, shader, matrices, split, in_parts, &made_1, 1, &common);
+    const dmlops_plan_Side * left = &matrices->left;
+    int64_t in_group = dmlops_multiply(share.lanes, share.width);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(shader->contracted.number, 2));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TRANSPOSED"), (int64_t)skinny.is_transposed);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, share.step) :
+        1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)matrices->right.is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("READS_AHEAD"), (int64_t)((vector == 8) && !matrices->right.is_along));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), 4);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), share.lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), share.width);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(share.width, share.columns));
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning, split->across,
+        matrices->count), split->parts), in_group), in_group, 1, &groups);
+    dmlops_plan_int_96 nothing;
+    nothing.count = 0;
+    dmlops_plan_ContractionParams params;
+    dmlops_plan_contraction_params(planning, op, matrices, 0, 0, &nothing, &common, &groups, &params);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+    if (in_parts) {
+        dmlops_plan_add_parts(planning, op, shader, matrices, &common);
+    }
 }
 
 /* The window: the definition's own, or that of a contraction. */
@@ -9820,7 +9964,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
         dmlops_plan_definition(planning, op, shader);
         return;
     }
-    dmlops_plan_Known known;
+    dmlops_plan_CommonConstants known;
     dmlops_plan_begin_form(planning, op, shader, output, &known);
     if (shader->contracted.number != -1) {
         dmlops_plan_Buffer made_3;
@@ -9881,7 +10025,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
             dmlops_out_define(planning, "", DMLOPS_TEXT("SHARES"), shares);
         }
     } else {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), lanes);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), lanes);
     }
     dmlops_plan_int_32 counted;
     counted.count = 0;
@@ -9923,146 +10067,6 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* The transposed problem: rows and columns, and with them the factors, swapped. */
-DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Matrices* result) {
-    (void)planning;
-    *result = *found;
-    result->row_axis = found->column_axis;
-    result->column_axis = found->row_axis;
-    result->rows = found->columns;
-    result->columns = found->rows;
-    result->is_down = 0;
-    result->run = 1;
-    result->left = found->right;
-    result->right = found->left;
-    return;
-}
-
-/* The matrices, transposed if they have too many rows. Threads store rows, whatever is contiguous. */
-DMLOPS_CALLED void dmlops_plan_thin_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Matrices* found, dmlops_plan_Thin* result) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    if (found->rows > 4) {
-        dmlops_plan_Matrices made_1;
-        dmlops_plan_transposed(planning, found, &made_1);
-        result->is_transposed = 1;
-        result->matrices = made_1;
-        result->right = contracted->left;
-        return;
-    }
-    if (found->is_down) {
-        dmlops_plan_Matrices made_2;
-        made_2 = *found;
-        made_2.is_down = 0;
-        made_2.run = 1;
-        result->is_transposed = 0;
-        result->matrices = made_2;
-        result->right = contracted->right;
-        return;
-    }
-    result->is_transposed = 0;
-    result->matrices = *found;
-    result->right = contracted->right;
-    return;
-}
-
-/* Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny matrices are
-   better off in tiles. */
-DMLOPS_CALLED int dmlops_plan_is_thin(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    if ((op->factors.window.sizes.count > 0) || !found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
-        return 0;
-    }
-    dmlops_plan_Thin thin;
-    dmlops_plan_thin_of(planning, shader, found, &thin);
-    const dmlops_plan_Matrices * matrices = &thin.matrices;
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, thin.right, op->tensors.count)];
-    if ((matrices->count > 132) && (dmlops_plan_times(planning, matrices->columns, matrices->depth) < 2048)) {
-        return 0;
-    }
-    int64_t vector = dmlops_divide(128, right->bits);
-    int64_t axis = matrices->column_axis;
-    int64_t columns = matrices->columns;
-    return right->is_float && (dmlops_plan_side_vector(planning, &matrices->right, axis, columns, matrices->depth,
-        vector) == vector);
-}
-
-/* As many lanes as saturate a GPU. k is split if there are few groups even then. */
-DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
-    vector, dmlops_plan_Lanes* result) {
-    int is_along = matrices->right.is_along;
-    int64_t columns = is_along ? 4 : vector;
-    int64_t step = is_along ? vector : 4;
-    int64_t neighbors = is_along ? 1 : 4;
-    int64_t shared = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, matrices->columns, columns),
-        matrices->count);
-    int64_t wanted = dmlops_min(dmlops_divide(131072, shared), dmlops_plan_ceil_div(planning, matrices->depth, step));
-    int64_t lanes = dmlops_max(dmlops_plan_power_below(planning, wanted, dmlops_divide(512, neighbors)), 8);
-    int64_t width = dmlops_max(dmlops_divide(256, lanes), neighbors);
-    int64_t across = dmlops_plan_ceil_div(planning, matrices->columns, dmlops_multiply(columns, width));
-    int64_t groups = dmlops_plan_times(planning, across, matrices->count);
-    int64_t parts = 1;
-    if (groups < 128) {
-        parts = dmlops_max(dmlops_min(dmlops_divide(256, groups), dmlops_divide(matrices->depth, dmlops_multiply(128,
-            vector))), 1);
-    }
-    dmlops_plan_Split made_1;
-    dmlops_plan_split_into(planning, parts, matrices->depth, step, 1, across, &made_1);
-    result->columns = columns;
-    result->step = step;
-    result->lanes = lanes;
-    result->width = width;
-    result->split = made_1;
-    return;
-}
-
-/* One dispatch, followed by one if k is split. */
-DMLOPS_CALLED void dmlops_plan_thin(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_Thin thin;
-    dmlops_plan_thin_of(planning, shader, found, &thin);
-    const dmlops_plan_Matrices * matrices = &thin.matrices;
-    int64_t vector = dmlops_divide(128, op->tensors.items[dmlops_item(planning, thin.right, op->tensors.count)].bits);
-    dmlops_plan_Lanes share;
-    dmlops_plan_lanes_for(planning, matrices, vector, &share);
-    const dmlops_plan_Split * split = &share.split;
-    int in_parts = split->parts > 1;
-    dmlops_plan_Packing made_1;
-    made_1.items = 0;
-    made_1.vector = 1;
-    made_1.in_word = 1;
-    dmlops_plan_Common common;
-    dmlops_plan_begin_product(planning, op, shader, matrices, split, in_parts, &made_1, 1, &common);
-    const dmlops_plan_Side * left = &matrices->left;
-    int64_t in_group = dmlops_multiply(share.lanes, share.width);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(shader->contracted.number, 2));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TRANSPOSED"), (int64_t)thin.is_transposed);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, share.step) :
-        1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)matrices->right.is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("READS_AHEAD"), (int64_t)((vector == 8) && !matrices->right.is_along));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), 4);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), share.lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), share.width);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(share.width, share.columns));
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning, split->across,
-        matrices->count), split->parts), in_group), in_group, 1, &groups);
-    dmlops_plan_int_96 nothing;
-    nothing.count = 0;
-    dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, op, matrices, 0, 0, &nothing, &common, &groups, &params);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, 0);
-    if (in_parts) {
-        dmlops_plan_add_parts(planning, op, shader, matrices, &common);
-    }
-}
-
 /* Plans the products with the window's taps in the order in which they lie on the right factor: a backward convolution
    with steps of 1 becomes a forward one. */
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -10096,15 +10100,15 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int6
     return (taps == 1) ? 4 : 9;
 }
 
-/* Thin matrices take a pass of their own; windows with few rows or few products slide over the input; others use tiles:
-   of bytes, of cooperative matrices where these suit, else of ordinary arithmetic; else the definition's own passes
-   where those are as good. */
+/* Skinny matrices take a pass of their own; windows with few rows or few products slide over the input; others use
+   tiles: of bytes, of cooperative matrices where these suit, else of ordinary arithmetic; else the definition's own
+   passes where those are as good. */
 DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Matrices found;
     dmlops_plan_matrices_of(planning, op, shader, &found);
-    if (dmlops_plan_is_thin(planning, op, shader, &found)) {
-        dmlops_plan_thin(planning, op, shader, &found);
+    if (dmlops_plan_is_skinny(planning, op, shader, &found)) {
+        dmlops_plan_skinny(planning, op, shader, &found);
         return;
     }
     int of_bytes = dmlops_plan_is_of_bytes(planning, op, shader);
@@ -10224,8 +10228,8 @@ DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const d
     int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing->lanes),
         sharing->threads), parts);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing->threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LANES"), sharing->lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), (int64_t)sets->is_across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), sharing->lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_SETS"), (int64_t)sets->is_across);
     dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing->unroll);
     if (is_combined) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
@@ -10702,7 +10706,7 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     }
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->rows.output,
         op->tensors.count)];
-    dmlops_plan_Known known;
+    dmlops_plan_CommonConstants known;
     dmlops_plan_begin_form(planning, op, shader, output, &known);
     dmlops_plan_Layout found;
     dmlops_plan_layout_of(planning, op, shader, &found);
@@ -11484,7 +11488,7 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
         shader->separable.count)];
     const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, one->tensor, op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, one->output, op->tensors.count)];
-    dmlops_plan_Known known;
+    dmlops_plan_CommonConstants known;
     dmlops_plan_begin_form(planning, op, shader, output, &known);
     if (shader->kept.count > 0) {
         dmlops_plan_Buffer made_1;
@@ -11508,7 +11512,7 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), tile.threads);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ACROSS"), tile.across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("THREADS_ACROSS"), tile.across);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"), tile.columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("GROUP_PLANES"), tile.planes);
@@ -13453,7 +13457,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     dmlops_plan_products(planning, &op, &dmlops_convolution_shader);
 }
 
-static const dmlops_plan_Kept dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
 static const dmlops_plan_Pass dmlops_gemm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 1, 0, -1, -1, -1}};
 static const int64_t dmlops_gemm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
@@ -14128,7 +14132,7 @@ static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const v
     dmlops_plan_map(planning, &op);
 }
 
-static const dmlops_plan_Kept dmlops_upsample_2d_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_upsample_2d_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_upsample_2d_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
@@ -14365,7 +14369,7 @@ static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, co
     dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_shader);
 }
 
-static const dmlops_plan_Kept dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
 static const dmlops_plan_Pass dmlops_mean_variance_normalization_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
 static const char* const dmlops_mean_variance_normalization_lists[] = {"EXTENT"};
 static const int64_t dmlops_mean_variance_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -14512,7 +14516,7 @@ static inline void dmlops_local_response_normalization_plan(dmlops_planning* pla
     dmlops_plan_definition(planning, &op, &dmlops_local_response_normalization_shader);
 }
 
-static const dmlops_plan_Kept dmlops_lp_normalization_kept[] = {{"KEPT_NORM", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_lp_normalization_kept[] = {{"KEPT_NORM", 1, 0}};
 static const dmlops_plan_Pass dmlops_lp_normalization_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_lp_normalization_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
@@ -14571,7 +14575,7 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
     dmlops_plan_rows(planning, &op, &dmlops_lp_normalization_shader);
 }
 
-static const dmlops_plan_Kept dmlops_rnn_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_rnn_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1, -1}};
 static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -14673,7 +14677,7 @@ static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* descri
     dmlops_plan_definition(planning, &op, &dmlops_rnn_shader);
 }
 
-static const dmlops_plan_Kept dmlops_lstm_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_lstm_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1, -1}};
 static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"};
 static const char* const dmlops_lstm_bounds[] = {"COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"};
@@ -14794,7 +14798,7 @@ static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* descr
     dmlops_plan_definition(planning, &op, &dmlops_lstm_shader);
 }
 
-static const dmlops_plan_Kept dmlops_gru_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_gru_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 5, 1, -1, -1, -1}, {2, 1, 2, 4, 0, 7, 1, -1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1}, {4, 0, 7, 0, 128, 4, 0, -1, -1, -1}};
 static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -15220,7 +15224,7 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
     dmlops_plan_sliding(planning, &op, &dmlops_max_pooling1_shader);
 }
 
-static const dmlops_plan_Kept dmlops_max_unpooling_kept[] = {{"KEPT_LAST", 0, 0}};
+static const dmlops_plan_Intermediate dmlops_max_unpooling_kept[] = {{"KEPT_LAST", 0, 0}};
 static const dmlops_plan_Pass dmlops_max_unpooling_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, 0, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1}};
 static const int64_t dmlops_max_unpooling_divisors[] = {0};
 static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
@@ -15343,7 +15347,7 @@ static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* de
     dmlops_plan_map(planning, &op);
 }
 
-static const dmlops_plan_Kept dmlops_resample_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_resample_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample_lists[] = {"SCALES"};
 static const char* const dmlops_resample_bounds[] = {"DIMS"};
@@ -15902,7 +15906,7 @@ static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const 
     dmlops_plan_map(planning, &op);
 }
 
-static const dmlops_plan_Kept dmlops_mean_variance_normalization1_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_mean_variance_normalization1_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
 static const dmlops_plan_Pass dmlops_mean_variance_normalization1_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
 static const char* const dmlops_mean_variance_normalization1_lists[] = {"AXES", "EXTENT"};
 static const int64_t dmlops_mean_variance_normalization1_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -16021,7 +16025,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization1_shader);
 }
 
-static const dmlops_plan_Kept dmlops_resample1_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_resample1_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample1_bounds[] = {"DIMS"};
@@ -16736,7 +16740,7 @@ static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, c
     dmlops_plan_map(planning, &op);
 }
 
-static const dmlops_plan_Kept dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
 static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
 static const int64_t dmlops_average_pooling_grad_divisors[] = {5};
@@ -16812,7 +16816,7 @@ static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, c
     dmlops_plan_definition(planning, &op, &dmlops_average_pooling_grad_shader);
 }
 
-static const dmlops_plan_Kept dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
+static const dmlops_plan_Intermediate dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
 static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1}};
 static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
 static const int64_t dmlops_max_pooling_grad_divisors[] = {7};
@@ -16903,7 +16907,7 @@ static inline void dmlops_nonzero_coordinates_plan(dmlops_planning* planning, co
     dmlops_plan_nonzero(planning, &op);
 }
 
-static const dmlops_plan_Kept dmlops_resample_grad_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_resample_grad_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
@@ -17104,7 +17108,7 @@ static inline void dmlops_argmax_plan(dmlops_planning* planning, const void* des
     dmlops_plan_reduce(planning, &op);
 }
 
-static const dmlops_plan_Kept dmlops_roi_align_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_roi_align_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
 static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {4, dmlops_roi_align_kept},
@@ -17274,7 +17278,7 @@ static inline void dmlops_element_wise_difference_square_plan(dmlops_planning* p
     dmlops_plan_map(planning, &op);
 }
 
-static const dmlops_plan_Kept dmlops_local_response_normalization_grad_kept[] = {{"KEPT_BASE", 1, 0}, {"KEPT_SHARES", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_local_response_normalization_grad_kept[] = {{"KEPT_BASE", 1, 0}, {"KEPT_SHARES", 1, 0}};
 static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 1, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 3, 0, -1, -1, -1}};
 static const char* const dmlops_local_response_normalization_grad_lists[] = {"BEFORE", "SPAN", "AFTER"};
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_grad_shader = {
@@ -17365,7 +17369,7 @@ static inline void dmlops_cumulative_product_plan(dmlops_planning* planning, con
     dmlops_plan_scan(planning, &op);
 }
 
-static const dmlops_plan_Kept dmlops_batch_normalization_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_batch_normalization_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
 static const dmlops_plan_Pass dmlops_batch_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 0, 5, 0, 32, 0, 0, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1}};
 static const char* const dmlops_batch_normalization_grad_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader = {
@@ -17461,7 +17465,7 @@ static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning
     dmlops_plan_map(planning, &op);
 }
 
-static const dmlops_plan_Kept dmlops_dynamic_quantize_linear_kept[] = {{"KEPT_LOW", 1, 0}, {"KEPT_HIGH", 1, 0}, {"KEPT_SCALE", 1, 0}, {"KEPT_FACTOR", 1, 0}, {"KEPT_POINT", 0, 0}};
+static const dmlops_plan_Intermediate dmlops_dynamic_quantize_linear_kept[] = {{"KEPT_LOW", 1, 0}, {"KEPT_HIGH", 1, 0}, {"KEPT_SCALE", 1, 0}, {"KEPT_FACTOR", 1, 0}, {"KEPT_POINT", 0, 0}};
 static const dmlops_plan_Pass dmlops_dynamic_quantize_linear_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 1, 2, 4, 0, 3, 0, -1, -1, -1}, {2, 1, 3, 24, 0, 5, 0, -1, -1, -1}, {3, 0, 1, 0, 2, 24, 0, -1, -1, -1}, {4, 0, 2, 0, 4, 4, 0, -1, -1, -1}, {5, 0, 3, 0, 8, 16, 0, -1, -1, -1}};
 static const char* const dmlops_dynamic_quantize_linear_lists[] = {"NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader = {
@@ -17524,7 +17528,7 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     dmlops_plan_definition(planning, &op, &dmlops_dynamic_quantize_linear_shader);
 }
 
-static const dmlops_plan_Kept dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
 static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {4, dmlops_roi_align1_kept},
@@ -17598,7 +17602,7 @@ static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void*
     dmlops_plan_definition(planning, &op, &dmlops_roi_align1_shader);
 }
 
-static const dmlops_plan_Kept dmlops_roi_align_grad_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
+static const dmlops_plan_Intermediate dmlops_roi_align_grad_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
 static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 1, 4, 16, 0, 13, 0, -1, -1, -1}, {2, 1, 5, 32, 0, 13, 0, -1, -1, -1}, {3, 1, 6, 64, 0, 13, 0, -1, -1, -1}, {4, 0, 4, 0, 16, 125, 0, -1, -1, -1}, {5, 0, 5, 0, 32, 77, 0, -1, -1, -1}};
 static const char* const dmlops_roi_align_grad_lists[] = {"INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"};
 static const char* const dmlops_roi_align_grad_bounds[] = {"IS_AVERAGE", "IS_LINEAR"};
@@ -17715,7 +17719,7 @@ static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const v
     dmlops_plan_definition(planning, &op, &dmlops_roi_align_grad_shader);
 }
 
-static const dmlops_plan_Kept dmlops_batch_normalization_training_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_batch_normalization_training_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
 static const dmlops_plan_Pass dmlops_batch_normalization_training_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 4, 0, 16, 5, 0, -1, -1, -1}, {2, 0, 5, 0, 32, 1, 0, -1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1}};
 static const char* const dmlops_batch_normalization_training_lists[] = {"EXTENT"};
 static const int64_t dmlops_batch_normalization_training_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -17804,7 +17808,7 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
     dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_training_shader);
 }
 
-static const dmlops_plan_Kept dmlops_batch_normalization_training_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_batch_normalization_training_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
 static const dmlops_plan_Pass dmlops_batch_normalization_training_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 0, 5, 0, 32, 3, 0, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1}};
 static const char* const dmlops_batch_normalization_training_grad_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_grad_shader = {
@@ -18068,7 +18072,7 @@ static inline void dmlops_activation_hardmax1_plan(dmlops_planning* planning, co
     dmlops_plan_reduce(planning, &op);
 }
 
-static const dmlops_plan_Kept dmlops_resample2_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_resample2_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample2_bounds[] = {"DIMS"};
@@ -18134,7 +18138,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     dmlops_plan_separable(planning, &op, &dmlops_resample2_shader);
 }
 
-static const dmlops_plan_Kept dmlops_resample_grad1_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_resample_grad1_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
@@ -18223,7 +18227,7 @@ static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const
     dmlops_plan_map(planning, &op);
 }
 
-static const dmlops_plan_Kept dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1, -1}};
 static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEAD_COUNT2"};
 static const int64_t dmlops_multihead_attention_divisors[] = {36, 37};
@@ -20076,7 +20080,7 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
     dmlops_plan_products(planning, &op, &dmlops_matrix_multiply_integer_to_float_shader);
 }
 
-static const dmlops_plan_Kept dmlops_mean_variance_normalization2_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_mean_variance_normalization2_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
 static const dmlops_plan_Pass dmlops_mean_variance_normalization2_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
 static const char* const dmlops_mean_variance_normalization2_lists[] = {"AXES", "EXTENT"};
 static const int64_t dmlops_mean_variance_normalization2_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -20196,7 +20200,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization2_shader);
 }
 
-static const dmlops_plan_Kept dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1, -1}};
 static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"};
 static const int64_t dmlops_multihead_attention1_divisors[] = {38, 39};
@@ -21775,7 +21779,7 @@ static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void*
     dmlops_plan_map(planning, &op);
 }
 
-static const dmlops_plan_Kept dmlops_resample3_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_resample3_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample3_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample3_bounds[] = {"DIMS"};
@@ -22300,7 +22304,7 @@ DMLOPS_API size_t dmlops_plan_for(
     }
     if (planning.reason != DMLOPS_REASON_NONE) {
         planning.work->dispatch_count = 0;
-        planning.work->scratch_count = planning.work->held_count = 0;
+        planning.work->scratch_count = planning.work->read_write_output_count = 0;
         if (work != NULL) {
             dmlops_say(work, type);
         }

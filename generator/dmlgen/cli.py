@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
         return sub
 
     _add_outputs(add)
-    _add_sweep(add)
+    _add_run_cases(add)
     _add_schema(commands)
     _add_specs(add)
     _add_comparisons(add)
@@ -173,14 +173,14 @@ def _add_specs(add: _Add) -> None:
     sub.add_argument("--format", choices=("text", "json"), default="text", help=_FORMAT)
 
 
-def _add_sweep(add: _Add) -> None:
+def _add_run_cases(add: _Add) -> None:
     """The command that runs the generated package."""
     text = (
         "Check every case of the test matrices against the validators, the reference and the shaders;"
         " exit with 1 on any disagreement. An interrupted run resumes where it stopped."
     )
-    sub = add("sweep", _sweep, text)
-    _add_out(sub, "build/sweep")
+    sub = add("run-cases", _run_cases, text)
+    _add_out(sub, "build/run-cases")
     text = "check only these operators"
     sub.add_argument("--operators", nargs="+", metavar="NAME", default=[], help=text)
     text = "skip the shaders, which need a Vulkan device and a shader compiler"
@@ -236,12 +236,12 @@ def _export(options: argparse.Namespace) -> int:
     return export_models(options.specs, options.out, names, options.shaders)
 
 
-def _sweep(options: argparse.Namespace) -> int:
-    from dmlgen.generate import sweep
+def _run_cases(options: argparse.Namespace) -> int:
+    from dmlgen.generate import run_cases
 
     _check_out(options)
     names = [*map(operator_name, options.operators)]
-    return sweep(options.specs, options.out, names, options.shaders, options.format)
+    return run_cases(options.specs, options.out, names, options.shaders, options.format)
 
 
 def _check_out(options: argparse.Namespace) -> None:

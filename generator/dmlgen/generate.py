@@ -184,7 +184,7 @@ def export_tables(specs: Path, out: Path, with_cases: bool) -> int:
     return run.write_apart(tables.render(run.registry, run.templates, matrices), out, "README.md")
 
 
-def sweep(specs: Path, out: Path, operators: Sequence[str], with_shaders: bool, form: str) -> int:
+def run_cases(specs: Path, out: Path, operators: Sequence[str], with_shaders: bool, form: str) -> int:
     """Checks every case of some operators, or of all, with results stored in `out`; the exit code."""
     from dmlgen import packaged
 
@@ -195,7 +195,7 @@ def sweep(specs: Path, out: Path, operators: Sequence[str], with_shaders: bool, 
     with packaged.package(run.registry, run.templates) as package:
         arguments = [f"--out={out.resolve()}", f"--format={form}"]
         arguments += [] if with_shaders else ["--no-shaders"]
-        return packaged.sweep(package, matrices, *arguments)
+        return packaged.run_cases(package, matrices, *arguments)
 
 
 def export_models(specs: Path, out: Path, operators: Sequence[str], with_shaders: bool) -> int:

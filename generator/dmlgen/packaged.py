@@ -22,7 +22,7 @@ from dmlgen.outputs.render import Templates
 from dmlgen.registry import Registry
 
 _CASES = "dmlops.dxdispatch.cases"
-_SWEEP = "dmlops.sweep"
+_RUN_CASES = "dmlops.run_cases"
 _COMPILER_MISSING = 3  # exit status of `dmlops.dxdispatch.cases`
 
 
@@ -55,12 +55,12 @@ def models(
         yield from pool.map(lambda batch: _answers(folder, batch, arguments), batches)
 
 
-def sweep(folder: Path, matrices: Mapping[str, bytes], *arguments: str) -> int:
-    """Has `dmlops.sweep` check every case of matrices, given by path; its exit status."""
+def run_cases(folder: Path, matrices: Mapping[str, bytes], *arguments: str) -> int:
+    """Has `dmlops.run_cases` check every case of matrices, given by path; its exit status."""
     with tempfile.TemporaryDirectory(prefix="dmlgen-") as name:
         for path, data in matrices.items():
             Path(name, Path(path).name).write_bytes(data)
-        command = [sys.executable, "-m", _SWEEP, name, *arguments]
+        command = [sys.executable, "-m", _RUN_CASES, name, *arguments]
         return subprocess.run(command, env=_environment(folder), check=False).returncode
 
 

@@ -32,7 +32,7 @@ BLOCK, BUDGET = 1 << 18, 1 << 22
 """Elements of a block; elements of a block times turns of its loops."""
 
 
-class Kept(NamedTuple):
+class Intermediate(NamedTuple):
     """An intermediate tensor: its NumPy type, its sizes, and its value at a coordinate.
 
     With `along`, entries depend on those at smaller indices of axis 0. With `keyed`, the coordinates are
@@ -99,7 +99,7 @@ class Evaluation:
 
     def __init__(self, desc: Description, arrays: Mapping[str, Any]) -> None:
         self.desc = desc
-        self.tensors: Mapping[str, Kept] = {}
+        self.tensors: Mapping[str, Intermediate] = {}
         self.outputs: Mapping[str, Callable[[Any], Any]] = {}
         self.bits: Sequence[str] = ()  # tensors whose elements are read as raw bits
         self.index = 0  # of the current output in an array of outputs

@@ -29,12 +29,12 @@ const char* plan(const DML_OPERATOR_DESC* desc, uint32_t capabilities) {
     for (uint32_t k = 0; k < work.scratch_count; ++k) {
         end += (size_t)snprintf(
             text + end, sizeof text - end, "%llu:%u,", (unsigned long long)work.scratch[k].size,
-            (unsigned)work.scratch[k].cleared);
+            (unsigned)work.scratch[k].zero_initialize);
     }
     text[end++] = ' ';
-    for (uint32_t k = 0; k < work.held_count; ++k) {
-        put("", "", work.held[k].member, ':');
-        put("", "", work.held[k].entry, ',');
+    for (uint32_t k = 0; k < work.read_write_output_count; ++k) {
+        put("", "", work.read_write_outputs[k].member, ':');
+        put("", "", work.read_write_outputs[k].entry, ',');
     }
     end += (size_t)snprintf(text + end, sizeof text - end, " %s\n", work.message);
     for (size_t i = 0; i < planned && i < CAPACITY; ++i) {
@@ -42,7 +42,7 @@ const char* plan(const DML_OPERATOR_DESC* desc, uint32_t capabilities) {
         put(one->shader, " ", one->groups[0], ',');
         put("", "", one->groups[1], ',');
         put("", "", one->groups[2], ' ');
-        put("", "", one->waits, ' ');
+        put("", "", one->needs_barrier, ' ');
         put("", "", one->read_count, ' ');
         for (uint32_t k = 0; k < one->define_count; ++k) {
             const int written = snprintf(

@@ -139,7 +139,7 @@ static void plan(const DML_OPERATOR_DESC* desc) {
     check(work->reason != DMLOPS_REASON_PLAN_TOO_LARGE);
     check(count == 0 || work->reason == DMLOPS_REASON_NONE);
     check((work->message[0] == 0) == (work->reason == DMLOPS_REASON_NONE));
-    check(work->scratch_count <= DMLOPS_MAX_SCRATCH && work->held_count <= DMLOPS_MAX_HELD);
+    check(work->scratch_count <= DMLOPS_MAX_SCRATCH && work->read_write_output_count <= DMLOPS_MAX_READ_WRITE_OUTPUTS);
     for (size_t i = 0; i < count && i < CAPACITY; ++i) {
         check(strlen(planned[i].shader) > strlen(".hlsl"));
         check(planned[i].define_count <= DMLOPS_MAX_DEFINES);

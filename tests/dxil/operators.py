@@ -27,7 +27,7 @@ class Plans:
         capabilities: Capability = NO_CAPABILITIES,
         text_of: Callable[[str], str] = gpu.shader,
     ) -> None:
-        self.works = [(desc, gpu.planned(desc, capabilities)) for desc in descs]
+        self.works = [(desc, gpu.plan(desc, capabilities)) for desc in descs]
         keys = dict.fromkeys(
             key_of(desc, dispatch) for desc, work in self.works for dispatch in work.dispatches
         )
@@ -52,7 +52,7 @@ class Plans:
         desc, work = self.works[number]
         given = {
             name: np.frombuffer(content, np.uint8)
-            for name, content in gpu.contents(desc, checked(desc, arrays))
+            for name, content in gpu.input_bytes(desc, checked(desc, arrays))
         }
         first, second = (
             self._ran(desc, work, given, is_loose=is_loose, downwards=downwards, lanes=lanes)
@@ -82,7 +82,7 @@ class Plans:
         sizes = {name: words(tensor) for name, tensor in tensor_names(desc, "output")} | dict(work.scratch)
         memory = {name: Buffer(given[name][: words(tensor)].copy()) for name, tensor in inputs.items()}
         for name, size in sizes.items():
-            if name in work.cleared:
+            if name in work.zero_initialize:
                 memory[name] = Buffer(np.zeros(size, np.uint8))
             else:
                 memory[name] = Buffer(np.full(size, FILLS[downwards], np.uint8), np.zeros(size, np.uint8))

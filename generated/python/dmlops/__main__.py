@@ -17,12 +17,12 @@ from typing import Any, BinaryIO, NoReturn
 
 from . import (
     __version__,
+    compare_results_command,
     container_command,
     onnx_command,
     overview,
     plan_command,
     registry,
-    verify_command,
 )
 from .answers import explained, inferred, judged
 from .arguments import known_level
@@ -156,7 +156,7 @@ def _parser() -> argparse.ArgumentParser:
     bindings_command.add(command)
     onnx_command.add(command)
     plan_command.add(command)
-    verify_command.add(command)
+    compare_results_command.add(command)
     container_command.add(command)
     one = command("schema", _schema, "Print a JSON Schema of descriptions, or of graphs, for editors")
     one.add_argument("--graph", action="store_true", help="that of graphs")

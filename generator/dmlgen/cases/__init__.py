@@ -21,7 +21,7 @@ from dmlgen.cases.validators import Validators, changed, tensors_of
 from dmlgen.registry import Example, FeatureLevel, Operator, Provenance, Registry, Rule, TensorData
 
 _BOUNDARY_TURNS = 3  # tensors tried for a boundary of a rule on every tensor
-Kind = Literal["positive", "boundary", "negative", "advice", "twin", "example"]
+Kind = Literal["positive", "boundary", "negative", "advice", "valid_variant", "example"]
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Case:
     """A description at a feature level, and its expected result.
 
     `rules` are the broken ones, `advice` what a valid description draws, `minimum_level` the lowest level
-    that accepts the description. A negative case names the one rule that it `breaks` and its valid `twin`; an
-    advice case names the advice that it `draws` and a twin that does not. `form` is "json" if a C struct
-    cannot express it.
+    that accepts the description. A negative case names the one rule that it `breaks` and its
+    `valid_variant`; an advice case names the advice that it `draws` and a variant that does not. `form` is
+    "json" if a C struct cannot express it.
     """
 
     id: str
@@ -43,7 +43,7 @@ class Case:
     form: Literal["any", "json"]
     breaks: str | None = None
     draws: str | None = None
-    twin: str | None = None
+    valid_variant: str | None = None
     data: Shown | None = None
 
 
@@ -51,28 +51,28 @@ class Case:
 class RuleCoverage:
     """How many cases break only this rule, and in how many valid ones it checks something.
 
-    Advice is drawn rather than broken. If no case breaks it, `unbroken` says why.
+    Advice is drawn rather than broken. If no case breaks it, `untestable` says why.
     """
 
     rule: str
     source: Provenance
     advice: bool
     broken: int
-    held: int
-    unbroken: str | None
+    satisfied: int
+    untestable: str | None
 
 
 @dataclass(frozen=True)
 class Cases:
     """All cases of an operator.
 
-    `missed` has a sentence for everything that lacks a valid description: entries of the support table, and
+    `uncovered` has a sentence for everything without a valid description: entries of the support table, and
     examples that break a rule.
     """
 
     cases: tuple[Case, ...]
     coverage: tuple[RuleCoverage, ...]
-    missed: tuple[str, ...]
+    uncovered: tuple[str, ...]
 
 
 class CaseSearch:
@@ -94,7 +94,7 @@ class _OperatorCases:
         self.data = DataSearch(self.registry, operator)
         self.found: dict[str, Case] = {}
         self.valid: dict[Hashable, str] = {}
-        self.missed: list[str] = []
+        self.uncovered: list[str] = []
 
     def all(self) -> Cases:
         positives = Positives(self.search)
@@ -116,15 +116,15 @@ class _OperatorCases:
         coverage = tuple(
             self._coverage(rule, attempts.get(rule.id)) for rule in self.registry.rules_of(self.operator)
         )
-        return Cases(tuple(self.found.values()), coverage, tuple(self.missed))
+        return Cases(tuple(self.found.values()), coverage, tuple(self.uncovered))
 
     def _note_missed(self, positives: Positives) -> None:
         for goal in positives.missed:
             what = [goal.type, f"{goal.rank} dimensions" if goal.rank else None]
             shown = " of ".join(part for part in what if part)
-            self.missed.append(f"no valid description has {goal.tensor} as {shown} at {goal.level.name}")
+            self.uncovered.append(f"no valid description has {goal.tensor} as {shown} at {goal.level.name}")
         if not positives.found:
-            self.missed.append("no valid description was found at all")
+            self.uncovered.append("no valid description was found at all")
 
     def _can_be_judged(self, rule: Rule) -> bool:
         return rule.applies_to not in _UNBREAKABLE and self.search.newest(rule) is not None
@@ -136,13 +136,13 @@ class _OperatorCases:
                 {"type": self.operator.name, "desc": {**example.members, **tensors}}
             )
         except ValueError as error:
-            self.missed.append(f"example {example.id}: {error}")
+            self.uncovered.append(f"example {example.id}: {error}")
             return
         state = State(self.registry.levels[-1], description)
         level = self.search.minimum_level(state)
         if level is None:
             broken = sorted({f"{one.rule} ({one.member})" for one in self.search.broken(state)})
-            self.missed.append(f"example {example.id} breaks {', '.join(broken)}")
+            self.uncovered.append(f"example {example.id} breaks {', '.join(broken)}")
             return
         state = state._replace(level=level)
         shown: Shown | None = None
@@ -177,11 +177,11 @@ class _OperatorCases:
             name = f"{attempt.rule.id}-{owner.path}" if owner.member else attempt.rule.id
             names[name] += 1
             name = f"{name}-{names[name]}" if names[name] > 1 else name
-            twin = self.valid.get(negative.twin.key) or self._add("twin", name, negative.twin)
+            twin = self.valid.get(negative.twin.key) or self._add("valid_variant", name, negative.twin)
             if attempt.rule.advice:
-                self._add("advice", name, negative.state, draws=attempt.rule.id, twin=twin)
+                self._add("advice", name, negative.state, draws=attempt.rule.id, valid_variant=twin)
             else:
-                self._add("negative", name, negative.state, breaks=attempt.rule.id, twin=twin)
+                self._add("negative", name, negative.state, breaks=attempt.rule.id, valid_variant=twin)
 
     def _add(self, kind: Kind, name: str, state: State, **more: Any) -> str:
         """Validates the state and adds it as a case; its id."""
@@ -199,12 +199,12 @@ class _OperatorCases:
         return id_
 
     def _coverage(self, rule: Rule, attempt: Attempt | None) -> RuleCoverage:
-        twins = {case.twin for case in self.found.values() if rule.id in (case.breaks, case.draws)}
+        twins = {case.valid_variant for case in self.found.values() if rule.id in (case.breaks, case.draws)}
         valid = [case for case in self.found.values() if not case.rules]
-        held = sum(case.id in twins or self.search.judges(rule, case.state) for case in valid)
+        satisfied = sum(case.id in twins or self.search.judges(rule, case.state) for case in valid)
         broken = len(attempt.found) if attempt is not None else 0
         why = None if broken else _why_unbroken(rule, attempt)
-        return RuleCoverage(rule.id, rule.source, rule.advice, broken, held, why)
+        return RuleCoverage(rule.id, rule.source, rule.advice, broken, satisfied, why)
 
 
 def _described(given: TensorData | tuple[TensorData, ...]) -> Any:

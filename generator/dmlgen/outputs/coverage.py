@@ -24,7 +24,7 @@ class Row:
     rules: int
     advice: int
     broken: int
-    held: int
+    satisfied: int
     tables: int
     cases: int
     data: int
@@ -84,12 +84,12 @@ def render(registry: Registry, templates: Templates, matrices: Mapping[str, byte
 
 def _part(operator: Operator, matrix: Mapping[str, Any]) -> Part:
     own = {rule.id for rule in operator.rules}
-    unbroken = [one for one in matrix["coverage"] if one["rule"] in own and "unbroken" in one]
+    untestable = [one for one in matrix["coverage"] if one["rule"] in own and "untestable" in one]
     return Part(
         _row(operator, matrix),
         (
-            *(Gap(operator.name, one["rule"], one["unbroken"]) for one in unbroken),
-            *(Gap(operator.name, entry, "no valid description found") for entry in matrix["missed"]),
+            *(Gap(operator.name, one["rule"], one["untestable"]) for one in untestable),
+            *(Gap(operator.name, entry, "no valid description found") for entry in matrix["uncovered"]),
         ),
         Counter(choice for case in matrix["cases"] for choice in case.get("choices", ())),
     )
@@ -104,7 +104,7 @@ def _row(operator: Operator, matrix: Mapping[str, Any]) -> Row:
         rules=len(operator.rules),
         advice=sum(rule.advice for rule in operator.rules),
         broken=sum(entry["broken"] > 0 for entry in coverage),
-        held=sum(entry["held"] > 0 for entry in coverage),
+        satisfied=sum(entry["satisfied"] > 0 for entry in coverage),
         tables=len({id(rows) for rows in operator.support.values()}),
         cases=len(cases),
         data=sum("outputs" in case for case in cases),

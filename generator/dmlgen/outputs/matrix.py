@@ -19,7 +19,7 @@ from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import EnumEntry, Operator, Registry, Support
 
-VERSION = 3  # version of the file format
+VERSION = 4  # version of the file format
 _SAFE = (1 << 53) - 1  # the largest integer that every JSON reader represents exactly
 _DIGITS = {16: 5, 32: 9, 64: 17}  # digits that identify a float of each size
 _SPECIAL = {"-0": "-0", "nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -102,7 +102,7 @@ def matrix(registry: Registry, operator: Operator, cases: Cases) -> bytes:
         "type": operator.c_constant,
         "since": operator.since.name,
         "support": _support(operator),
-        "missed": list(cases.missed),
+        "uncovered": list(cases.uncovered),
         "coverage": [_without_none(vars(rule)) for rule in cases.coverage],
         "cases": [_case(registry, operator, case) for case in cases.cases],
     }
@@ -148,7 +148,7 @@ def _case(registry: Registry, operator: Operator, case: Case) -> dict[str, Any]:
             {
                 "breaks": case.breaks,
                 "draws": case.draws,
-                "twin": case.twin,
+                "valid_variant": case.valid_variant,
                 "form": case.form if case.form != "any" else None,
                 **(_data(registry, operator, case) if case.data is not None else {}),
             }

@@ -83,7 +83,7 @@ def definition_view(
     ]
     static = static_of(shader, plans)
     records |= {one.record for one in static.forms if one.entries}
-    records |= {"Pass", "Kept"} if static.kept else {"Pass"}
+    records |= {"Pass", "Intermediate"} if static.kept else {"Pass"}
     eaches = {one.each for one in shader.passes if one.each}
     assert len(eaches) <= 1, f"{operator.name} has several arrays of tensors that take dispatches"
     imports: dict[str, list[str]] = {}

@@ -14,7 +14,7 @@ from dmlgen.registry import Operator, Registry
 
 SUPPORT = ("operator", "level", "tensor", "ranks", "types", "when")
 CASES = (
-    *("id", "operator", "kind", "level", "valid", "rules", "advice", "breaks", "twin"),
+    *("id", "operator", "kind", "level", "valid", "rules", "advice", "breaks", "valid_variant"),
     *("lowest_level", "form", "has_data", "description"),
 )
 
@@ -52,7 +52,7 @@ def _cases(matrix: Mapping[str, Any]) -> Iterable[tuple[str, ...]]:
             " ".join(expect["rules"]),
             " ".join(expect["advice"]),
             case.get("breaks", case.get("draws", "")),
-            case.get("twin", ""),
+            case.get("valid_variant", ""),
             expect["min_feature_level"] or "",
             case.get("form", ""),
             _flag("outputs" in case),

@@ -666,7 +666,7 @@ class _Translation:
         match method, arguments:
             case "define" | "define_text", [name, value]:
                 texts = [*self.macro(name), self.expr(value).text]
-            case "read" | "write" | "hold", [buffer]:
+            case "read" | "write" | "read_write", [buffer]:
                 texts = [self.expr(buffer).text]
             case "begin" | "share", []:
                 texts = []

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..description import Description
 from ..enums import ENUMS, TensorDataType
-from ..gpu import contents, planned
+from ..gpu import input_bytes, plan
 from ..gpu.direct3d import CONSTANTS, Resource, compiled
 from ..gpu.work import Dispatch, tensor_names
 from ..json_form import to_json
@@ -56,11 +56,11 @@ def shader_model(desc: Description, inputs: Mapping[str, Any]) -> Json:
 
     Raises Unsupported if there is no plan, GpuUnavailable if there is no compiler, CompileError.
     """
-    work = planned(desc)
-    resources = _tensor_buffers(desc, inputs, work.cleared)
+    work = plan(desc)
+    resources = _tensor_buffers(desc, inputs, work.zero_initialize)
     for name, size in work.scratch.items():
         words = buffer_length(size) // 4
-        value = 0 if name in work.cleared else int.from_bytes(bytes([UNWRITTEN] * 4))
+        value = 0 if name in work.zero_initialize else int.from_bytes(bytes([UNWRITTEN] * 4))
         resources[name] = _constant("UINT32", value, words)
     dispatchables: dict[str, Json] = {}
     commands = []
@@ -223,7 +223,7 @@ def _tensor_buffers(desc: Description, inputs: Mapping[str, Any], cleared: Itera
     """
     tensors = dict(tensor_names(desc, "input"))
     buffers: Json = {}
-    for name, data in contents(desc, inputs):
+    for name, data in input_bytes(desc, inputs):
         kind = buffer_type(tensors[name].DataType)
         content = bytes(data).ljust(buffer_length(len(data)), b"\0")
         buffers[name] = {

@@ -22,7 +22,7 @@ from ..elements import stored
 from ..enums import OperatorType, TensorDataType
 from ..tensor import TensorDesc
 from . import movement
-from .definition_inputs import Defining, absent, arrays, bits, pair, places, tensor_of
+from .definition_inputs import DefinitionPlanner, absent, arrays, bits, pair, places, tensor_of
 from .memory import buffer_size
 from .plans.capabilities import Capability
 from .plans.defined import Definition, DefinitionShader
@@ -249,7 +249,7 @@ def _number(value: float) -> Number:
 def _plan_definitions(out: Planning, computation: Defined) -> None:
     """The passes of a definition; if there is an array of tensors, all of them for each one."""
     desc = computation.desc
-    planner, shader, inputs, fused, each = _defining(desc.OPERATOR)
+    planner, shader, inputs, fused, each = _planner_of(desc.OPERATOR)
     activation = getattr(desc, fused) if fused else None
     if isinstance(activation, Description) and OperatorType[activation.OPERATOR] not in shader.activations:
         _plan_apart(out, computation, fused, activation)
@@ -259,9 +259,9 @@ def _plan_definitions(out: Planning, computation: Defined) -> None:
 
 
 @cache
-def _defining(operator: str) -> Defining:
-    defining: Defining = import_module(f"{__package__}.definitions.{operator.lower()}").DEFINING
-    return defining
+def _planner_of(operator: str) -> DefinitionPlanner:
+    found: DefinitionPlanner = import_module(f"{__package__}.definitions.{operator.lower()}").PLANNER
+    return found
 
 
 def _plan_apart(out: Planning, computation: Defined, fused: str, activation: Description) -> None:

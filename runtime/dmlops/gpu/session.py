@@ -27,7 +27,7 @@ from ..quoting import shown
 from ..tensor import TensorDesc
 from ..validation import tensor_violations
 from ..value import WRONG_TYPE
-from . import by_member, prepared, shared_buffers
+from . import by_member, program_of, shared_buffers
 from .commands import barrier, clear
 from .device import Device
 from .errors import Unsupported
@@ -159,7 +159,7 @@ class Session(_Owner):
         handle of the input has the new contents, too. Apart from that, `desc`, `in_place` and errors are as
         for `gpu.run`.
         """
-        program = prepared(desc, self._device)
+        program = program_of(desc, self._device)
         arrays = checked(desc, inputs, partial(self._bound, program))
         if not program.compiled:  # every output is absent
             return {}
@@ -414,13 +414,13 @@ class _Sealed:
             for one, own in zip(operators, pipelines, strict=True):
                 if one.waits:
                     barrier(commands)
-                cleared = one.program.work.cleared
+                cleared = one.program.work.zero_initialize
                 for name in cleared:
                     clear(commands, one.places[name])
                 if cleared:
                     barrier(commands)
                 for (_, dispatch), pipeline in zip(one.program.compiled, own, strict=True):
-                    if dispatch.waits:
+                    if dispatch.needs_barrier:
                         barrier(commands)
                     pipeline.record(commands, (*dispatch.groups, 1))
 
@@ -447,7 +447,7 @@ def _check_shared(
     """Raises if an output cannot take over the memory of an input, because it is also used in another way."""
     inputs = program.inputs
     for output, source in shared.items():
-        if output in program.work.cleared:
+        if output in program.work.zero_initialize:
             raise Unsupported(f"{desc.OPERATOR} starts from an {output} of zeros, so it cannot run in place")
         if given[source]._reach < program.reaches[output]:
             raise ValueError(f"{output} has more bytes than the array bound to {source}")

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from ..description import Description
-from . import compiler, planned, shader
+from . import compiler, plan, shader
 from .memory import buffer_size
 from .plans.capabilities import NO_CAPABILITIES, Capability
 from .preprocessing import resolved
@@ -20,9 +20,9 @@ WIDTH = 120
 def standalone(desc: Description, capabilities: Capability = NO_CAPABILITIES) -> str:
     """A file for dxc with every variant that the plan dispatches; VARIANT chooses one, 0 by default.
 
-    Raises what `planned` raises.
+    Raises what `plan` raises.
     """
-    work = planned(desc, capabilities)
+    work = plan(desc, capabilities)
     keys: dict[tuple[object, ...], int] = {}
     variants: list[str] = []
     numbers: list[int] = []
@@ -61,10 +61,10 @@ def _buffers(desc: Description, work: Work) -> Iterator[str]:
         for name, tensor in tensor_names(desc, role):
             kind = f"{tensor.DataType.name} {list(tensor.Sizes)}"
             strides = "" if tensor.Strides is None else f", strides {list(tensor.Strides)}"
-            zeros = ", zeros at first" if name in work.cleared else ""
+            zeros = ", zeros at first" if name in work.zero_initialize else ""
             yield f"  {name}: {buffer_size(tensor)}, {role}, {kind}{strides}{zeros}"
     for name, size in work.scratch.items():
-        yield f"  {name}: {size}, scratch{', zeros at first' if name in work.cleared else ''}"
+        yield f"  {name}: {size}, scratch{', zeros at first' if name in work.zero_initialize else ''}"
 
 
 def _dispatches(work: Work, variants: list[int]) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _dispatches(work: Work, variants: list[int]) -> Iterator[str]:
     yield "Dispatches, in order: variant, thread groups, resources, and the words of Params, b0:"
     for dispatch, variant in zip(work.dispatches, variants, strict=True):
         columns, rows = dispatch.groups
-        waits = ", after a barrier" if dispatch.waits else ""
+        waits = ", after a barrier" if dispatch.needs_barrier else ""
         yield f"  {variant}: {columns} x {rows} x 1 groups{waits}; {', '.join(_resources(dispatch))}"
         constants = memoryview(dispatch.constants).cast("I").tolist()
         yield from (f"     {line}" for line in textwrap.wrap(", ".join(map(str, constants)), WIDTH - 8))

@@ -9,7 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ..definition import Box, Defined, Evaluation, Kept, clamp, entry, in_bounds, larger, ndindex, quotient
+from ..definition import (
+    Box,
+    Defined,
+    Evaluation,
+    Intermediate,
+    clamp,
+    entry,
+    in_bounds,
+    larger,
+    ndindex,
+    quotient,
+)
 
 
 def define(e: Evaluation) -> None:
@@ -76,7 +87,7 @@ def define(e: Evaluation) -> None:
         )
 
     e.tensors = {
-        "Share": Kept(
+        "Share": Intermediate(
             np.float64,
             sizes=lambda: desc.InputGradientTensor.Sizes,
             value=lambda at: e.double("InputGradientTensor", at) / e.as_double(count(at[2:])),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, entry, ndindex
+from ..definition import Defined, Evaluation, Intermediate, entry, ndindex
 
 
 def define(e: Evaluation) -> None:
@@ -71,12 +71,12 @@ def define(e: Evaluation) -> None:
         return 1.0 / f.sqrt(broadcast2(at) + e.as_double(f.single(desc.Epsilon)))
 
     e.tensors = {
-        "Slope": Kept(
+        "Slope": Intermediate(
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(lambda r: e.double("InputGradientTensor", over(at, r)), ndindex(extent())),
         ),
-        "Tilt": Kept(
+        "Tilt": Intermediate(
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(

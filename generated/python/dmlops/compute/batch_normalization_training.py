@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, entry, multiplied, ndindex
+from ..definition import Defined, Evaluation, Intermediate, entry, multiplied, ndindex
 
 
 def define(e: Evaluation) -> None:
@@ -68,18 +68,18 @@ def define(e: Evaluation) -> None:
         )
 
     e.tensors = {
-        "Mean": Kept(
+        "Mean": Intermediate(
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(lambda r: e.double("InputTensor", over(at, r)), ndindex(extent()))
             / count(),
         ),
-        "Center": Kept(
+        "Center": Intermediate(
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: center(at),
         ),
-        "Variance": Kept(
+        "Variance": Intermediate(
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(

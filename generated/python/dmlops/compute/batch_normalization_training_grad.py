@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, entry, multiplied, ndindex
+from ..definition import Defined, Evaluation, Intermediate, entry, multiplied, ndindex
 
 
 def define(e: Evaluation) -> None:
@@ -77,12 +77,12 @@ def define(e: Evaluation) -> None:
         return e.as_double(multiplied(extent()))
 
     e.tensors = {
-        "Slope": Kept(
+        "Slope": Intermediate(
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(lambda r: e.double("InputGradientTensor", over(at, r)), ndindex(extent())),
         ),
-        "Tilt": Kept(
+        "Tilt": Intermediate(
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(

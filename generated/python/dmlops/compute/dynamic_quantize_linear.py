@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, choose, ndindex, whole
+from ..definition import Defined, Evaluation, Intermediate, choose, ndindex, whole
 
 
 def define(e: Evaluation) -> None:
@@ -18,7 +18,7 @@ def define(e: Evaluation) -> None:
     desc: Any = e.desc
 
     e.tensors = {
-        "Low": Kept(
+        "Low": Intermediate(
             None,
             sizes=lambda: (1,),
             value=lambda at: f.minimum(
@@ -29,7 +29,7 @@ def define(e: Evaluation) -> None:
                 e.as_single(0.0),
             ),
         ),
-        "High": Kept(
+        "High": Intermediate(
             None,
             sizes=lambda: (1,),
             value=lambda at: f.maximum(
@@ -40,7 +40,7 @@ def define(e: Evaluation) -> None:
                 e.as_single(0.0),
             ),
         ),
-        "Scale": Kept(
+        "Scale": Intermediate(
             None,
             sizes=lambda: (1,),
             value=lambda at: choose(
@@ -50,12 +50,12 @@ def define(e: Evaluation) -> None:
                 e.as_single(1.0),
             ),
         ),
-        "Factor": Kept(
+        "Factor": Intermediate(
             None,
             sizes=lambda: (1,),
             value=lambda at: 1.0 / e.single("Scale", (0,)),
         ),
-        "Point": Kept(
+        "Point": Intermediate(
             np.int64,
             sizes=lambda: (1,),
             value=lambda at: e.as_integer(

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import elements as f
 from .. import enums
-from ..definition import Defined, Evaluation, Kept, Range, entry
+from ..definition import Defined, Evaluation, Intermediate, Range, entry
 
 
 def define(e: Evaluation) -> None:
@@ -50,7 +50,7 @@ def define(e: Evaluation) -> None:
         )
 
     e.tensors = {
-        "Product": Kept(
+        "Product": Intermediate(
             np.float64,
             sizes=lambda: desc.OutputTensor.Sizes,
             value=lambda at: e.as_double(f.single(desc.Alpha))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, entry, in_bounds, ndindex, quotient
+from ..definition import Defined, Evaluation, Intermediate, entry, in_bounds, ndindex, quotient
 
 
 def define(e: Evaluation) -> None:
@@ -47,12 +47,12 @@ def define(e: Evaluation) -> None:
         return tuple(entry(at, d) + entry(w, d) - entry(after(), d) for d in range(4))
 
     e.tensors = {
-        "Base": Kept(
+        "Base": Intermediate(
             np.float64,
             sizes=lambda: desc.InputTensor.Sizes,
             value=lambda at: base(at),
         ),
-        "Shares": Kept(
+        "Shares": Intermediate(
             np.float64,
             sizes=lambda: desc.InputTensor.Sizes,
             value=lambda at: e.double("InputGradientTensor", at)

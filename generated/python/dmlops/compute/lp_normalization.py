@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, entry, ndindex
+from ..definition import Defined, Evaluation, Intermediate, entry, ndindex
 
 
 def define(e: Evaluation) -> None:
@@ -41,7 +41,7 @@ def define(e: Evaluation) -> None:
         return tuple(0 if reduced(d) else entry(at, d) for d in range(desc.InputTensor.DimensionCount))
 
     e.tensors = {
-        "Norm": Kept(
+        "Norm": Intermediate(
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(

@@ -13,7 +13,7 @@ from ..definition import (
     Box,
     Defined,
     Evaluation,
-    Kept,
+    Intermediate,
     choose,
     clamp,
     entry,
@@ -77,7 +77,7 @@ def define(e: Evaluation) -> None:
         )
 
     e.tensors = {
-        "Winner": Kept(
+        "Winner": Intermediate(
             np.int64,
             sizes=lambda: desc.InputGradientTensor.Sizes,
             value=lambda at: choose(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, Keyed, choose, ravel_index, unravel_index
+from ..definition import Defined, Evaluation, Intermediate, Keyed, choose, ravel_index, unravel_index
 
 
 def define(e: Evaluation) -> None:
@@ -18,7 +18,7 @@ def define(e: Evaluation) -> None:
     desc: Any = e.desc
 
     e.tensors = {
-        "Last": Kept(
+        "Last": Intermediate(
             np.int64,
             sizes=lambda: desc.OutputTensor.Sizes,
             value=lambda p: ravel_index(p, desc.InputTensor.Sizes) + 1,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import elements as f
-from ..definition import Defined, Evaluation, Kept, entry, multiplied, ndindex, rank_of, sizes_of
+from ..definition import Defined, Evaluation, Intermediate, entry, multiplied, ndindex, rank_of, sizes_of
 
 
 def define(e: Evaluation) -> None:
@@ -74,18 +74,18 @@ def define(e: Evaluation) -> None:
         return broadcast2(at) if (desc.BiasTensor is not None) else 0.0
 
     e.tensors = {
-        "Mean": Kept(
+        "Mean": Intermediate(
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(lambda r: e.double("InputTensor", over(at, r)), ndindex(extent()))
             / count(),
         ),
-        "Center": Kept(
+        "Center": Intermediate(
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: center(at),
         ),
-        "Variance": Kept(
+        "Variance": Intermediate(
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(

@@ -15,7 +15,7 @@ from ..arithmetic import align
 from ..definition import (
     Defined,
     Evaluation,
-    Kept,
+    Intermediate,
     Range,
     choose,
     clamp,
@@ -215,13 +215,13 @@ def define(e: Evaluation) -> None:
         return f.both(t < past(b) + key_sequence_length(), f.either(t <= past(b) + s, not updates_in_place()))
 
     e.tensors = {
-        "Query": Kept(
+        "Query": Intermediate(
             np.float64,
             sizes=lambda: (batch_size(), heads(), sequence_length(), head_size()),
             value=lambda at: query(at[0], at[1], at[2], at[3])
             + bias(ravel_index(at[1:2] + at[3:], (heads(), head_size()))),
         ),
-        "PresentKey": Kept(
+        "PresentKey": Intermediate(
             np.float64,
             sizes=lambda: (batch_size(), key_value_heads(), total_sequence_length(), head_size()),
             value=lambda at: choose(
@@ -236,7 +236,7 @@ def define(e: Evaluation) -> None:
                 ),
             ),
         ),
-        "PresentValue": Kept(
+        "PresentValue": Intermediate(
             np.float64,
             sizes=lambda: (batch_size(), key_value_heads(), total_sequence_length(), value_head_size()),
             value=lambda at: choose(
@@ -252,7 +252,7 @@ def define(e: Evaluation) -> None:
                 ),
             ),
         ),
-        "Logits": Kept(
+        "Logits": Intermediate(
             np.float64,
             sizes=lambda: (batch_size(), heads(), sequence_length(), total_sequence_length()),
             value=lambda at: e.as_double(f.single(desc.Scale))
@@ -269,7 +269,7 @@ def define(e: Evaluation) -> None:
                 else 0.0
             ),
         ),
-        "MaskedLogits": Kept(
+        "MaskedLogits": Intermediate(
             np.float64,
             sizes=lambda: (batch_size(), heads(), sequence_length(), total_sequence_length()),
             value=lambda at: e.double("Logits", at)
@@ -285,7 +285,7 @@ def define(e: Evaluation) -> None:
                 ),
             ),
         ),
-        "RowMax": Kept(
+        "RowMax": Intermediate(
             np.float64,
             sizes=lambda: (batch_size(), heads(), sequence_length()),
             value=lambda at: e.max(
@@ -293,7 +293,7 @@ def define(e: Evaluation) -> None:
                 where=lambda t: attends_to(at[0], at[2], t), initial=-float("inf"),
             ),
         ),
-        "RowSum": Kept(
+        "RowSum": Intermediate(
             np.float64,
             sizes=lambda: (batch_size(), heads(), sequence_length()),
             value=lambda at: e.sum(
@@ -301,7 +301,7 @@ def define(e: Evaluation) -> None:
                 Range(0, total_sequence_length()), where=lambda t: attends_to(at[0], at[2], t),
             ),
         ),
-        "Context": Kept(
+        "Context": Intermediate(
             np.float64,
             sizes=lambda: (batch_size(), heads(), sequence_length(), value_head_size()),
             value=lambda at: e.sum(
@@ -313,7 +313,7 @@ def define(e: Evaluation) -> None:
             )
             / e.double("RowSum", at[:3]),
         ),
-        "MergedHeads": Kept(
+        "MergedHeads": Intermediate(
             np.float64,
             sizes=lambda: (batch_size(), sequence_length(), heads() * value_head_size()),
             value=lambda at: e.double(

@@ -9,7 +9,18 @@ from typing import Any
 
 from .. import elements as f
 from .. import enums
-from ..definition import Box, Defined, Evaluation, Kept, choose, clamp, entry, greatest_of, multiplied, whole
+from ..definition import (
+    Box,
+    Defined,
+    Evaluation,
+    Intermediate,
+    choose,
+    clamp,
+    entry,
+    greatest_of,
+    multiplied,
+    whole,
+)
 
 
 def define(e: Evaluation) -> None:
@@ -93,7 +104,7 @@ def define(e: Evaluation) -> None:
         return e.element("InputTensor", tuple(nearest(d, entry(at, d), size2(d)) for d in range(dims())))
 
     e.tensors = {
-        "Place": Kept(
+        "Place": Intermediate(
             None,
             sizes=lambda: (dims(), greatest_of(entry(larger2(), d) for d in range(dims()))),
             value=lambda at: place(at[0], at[1]),

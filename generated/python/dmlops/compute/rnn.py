@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import enums
-from ..definition import Defined, Evaluation, Kept, Range, choose, clamp, entry, ravel_index
+from ..definition import Defined, Evaluation, Intermediate, Range, choose, clamp, entry, ravel_index
 
 
 def define(e: Evaluation) -> None:
@@ -94,7 +94,7 @@ def define(e: Evaluation) -> None:
         return choose(reversed_(d), length(b) - t, t + 1)
 
     e.tensors = {
-        "InputProjection": Kept(
+        "InputProjection": Intermediate(
             np.float64,
             sizes=lambda: (sequence_length(), direction_count(), batch_size(), gate_count() * hidden_size()),
             value=lambda at: e.sum(
@@ -106,7 +106,7 @@ def define(e: Evaluation) -> None:
             )
             + bias(0, at[1], at[3]),
         ),
-        "Hidden": Kept(
+        "Hidden": Intermediate(
             np.float64,
             sizes=lambda: states(),
             value=lambda at: choose(

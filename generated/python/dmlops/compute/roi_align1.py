@@ -15,7 +15,7 @@ from ..arithmetic import align
 from ..definition import (
     Defined,
     Evaluation,
-    Kept,
+    Intermediate,
     Range,
     choose,
     clamp,
@@ -126,24 +126,24 @@ def define(e: Evaluation) -> None:
         )
 
     e.tensors = {
-        "Starts": Kept(
+        "Starts": Intermediate(
             None,
             sizes=lambda: (regions(), 2),
             value=lambda at: corner(at[0], 1 - at[1]) * factor(at[1]),
         ),
-        "Lengths": Kept(
+        "Lengths": Intermediate(
             None,
             sizes=lambda: (regions(), 2),
             value=lambda at: corner(at[0], 3 - at[1]) * factor(at[1]) - e.single("Starts", at),
         ),
-        "Samples": Kept(
+        "Samples": Intermediate(
             np.int64,
             sizes=lambda: (regions(), 2),
             value=lambda at: clamp(
                 wanted(at), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput
             ),
         ),
-        "Paces": Kept(
+        "Paces": Intermediate(
             None,
             sizes=lambda: (regions(), 2),
             value=lambda at: e.single("Lengths", at) / e.as_single(own_lines(at))

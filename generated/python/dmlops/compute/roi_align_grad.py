@@ -15,7 +15,7 @@ from ..arithmetic import align
 from ..definition import (
     Defined,
     Evaluation,
-    Kept,
+    Intermediate,
     Range,
     choose,
     clamp,
@@ -271,24 +271,24 @@ def define(e: Evaluation) -> None:
         )
 
     e.tensors = {
-        "Starts": Kept(
+        "Starts": Intermediate(
             None,
             sizes=lambda: (regions(), 2),
             value=lambda at: corner(at[0], 1 - at[1]) * factor(at[1]),
         ),
-        "Lengths": Kept(
+        "Lengths": Intermediate(
             None,
             sizes=lambda: (regions(), 2),
             value=lambda at: corner(at[0], 3 - at[1]) * factor(at[1]) - e.single("Starts", at),
         ),
-        "Samples": Kept(
+        "Samples": Intermediate(
             np.int64,
             sizes=lambda: (regions(), 2),
             value=lambda at: clamp(
                 wanted(at), larger(desc.MinimumSamplesPerOutput, 1), desc.MaximumSamplesPerOutput
             ),
         ),
-        "Paces": Kept(
+        "Paces": Intermediate(
             None,
             sizes=lambda: (regions(), 2),
             value=lambda at: e.single("Lengths", at) / e.as_single(own_lines(at))
@@ -297,7 +297,7 @@ def define(e: Evaluation) -> None:
                 own_lines(at) > 1, e.single("Lengths", at) / e.as_single(own_lines(at) - 1), e.as_single(0.0)
             ),
         ),
-        "Rows": Kept(
+        "Rows": Intermediate(
             None,
             sizes=lambda: (roi_count(), results(0), size(0)),
             value=lambda at: e.as_single(
@@ -305,7 +305,7 @@ def define(e: Evaluation) -> None:
             )
             / e.as_single(samples(at[0], 0)),
         ),
-        "Columns": Kept(
+        "Columns": Intermediate(
             None,
             sizes=lambda: (roi_count(), results(1), size(1)),
             value=lambda at: e.as_single(
@@ -313,7 +313,7 @@ def define(e: Evaluation) -> None:
             )
             / e.as_single(samples(at[0], 1)),
         ),
-        "Best": Kept(
+        "Best": Intermediate(
             np.int64,
             sizes=lambda: desc.InputGradientTensor.Sizes
             if desc.ReductionFunction == enums.ReduceFunction.MAX

@@ -12,7 +12,7 @@ from ..definition import (
     Box,
     Defined,
     Evaluation,
-    Kept,
+    Intermediate,
     choose,
     clamp,
     entry,
@@ -93,7 +93,7 @@ def define(e: Evaluation) -> None:
         return e.double("InputTensor", tuple(nearest(d, entry(at, d), size2(d)) for d in range(dims())))
 
     e.tensors = {
-        "Place": Kept(
+        "Place": Intermediate(
             None,
             sizes=lambda: (dims(), greatest_of(entry(larger2(), d) for d in range(dims()))),
             value=lambda at: place(at[0], at[1]),

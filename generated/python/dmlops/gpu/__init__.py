@@ -44,10 +44,10 @@ __all__ = [
     "Session",
     "Unsupported",
     "compile",
-    "contents",
     "devices",
+    "input_bytes",
     "is_signed",
-    "planned",
+    "plan",
     "required_options",
     "run",
     "shader",
@@ -92,10 +92,10 @@ def run(
     from .device import Device
 
     target = Device.open(device)
-    program = prepared(desc, target)
+    program = program_of(desc, target)
     if not program.compiled:  # every output is absent
         return {}
-    uploads = dict(contents(desc, arrays))
+    uploads = dict(input_bytes(desc, arrays))
     shared = {} if in_place is None else shared_buffers(desc, in_place)
     results = target.run(program, uploads, shared)
     found = {name: array_of(tensor, results[name]) for name, tensor in program.outputs.items()}
@@ -176,7 +176,7 @@ def shared_buffers(desc: Description, in_place: str | Mapping[str, str]) -> Mapp
     return in_place
 
 
-def planned(desc: Description, capabilities: Capability = NO_CAPABILITIES) -> Work:
+def plan(desc: Description, capabilities: Capability = NO_CAPABILITIES) -> Work:
     """The dispatches of a description, on a device with these capabilities.
 
     Raises InvalidDescription, Unsupported for what the shaders cannot do, and TypeError if `desc` is not a
@@ -189,13 +189,13 @@ def planned(desc: Description, capabilities: Capability = NO_CAPABILITIES) -> Wo
         raise Unsupported(f"{desc.OPERATOR} has no shader yet") from error
 
 
-def contents(desc: Description, arrays: Mapping[str, Any]) -> Iterator[tuple[str, memoryview]]:
+def input_bytes(desc: Description, arrays: Mapping[str, Any]) -> Iterator[tuple[str, memoryview]]:
     """The contents of the input buffers, by name."""
     for name, tensor in tensor_names(desc, "input"):
         yield name, tensor_bytes(name, tensor, of_tensor(arrays, name))
 
 
-def prepared(desc: Description, device: Device) -> Program:
+def program_of(desc: Description, device: Device) -> Program:
     """The program of a description on a device, which caches it. Only valid descriptions have one.
 
     Raises Unsupported for what the shaders or the device cannot do, and the errors of `checked_description`.
@@ -204,13 +204,13 @@ def prepared(desc: Description, device: Device) -> Program:
     may_be_known = isinstance(desc, Description) and not desc._state & WRONG_TYPE
     found = device.programs.get(desc) if may_be_known else None
     if found is None:
-        found = _program(desc, device)
+        found = _new_program(desc, device)
         device.programs.keep(desc, found)
     return found
 
 
-def _program(desc: Description, device: Device) -> Program:
-    work = planned(desc, device.capabilities)
+def _new_program(desc: Description, device: Device) -> Program:
+    work = plan(desc, device.capabilities)
     inputs, outputs = dict(tensor_names(desc, "input")), dict(tensor_names(desc, "output"))
     tensors = inputs | outputs
     reaches = {name: tensor.size_in_bytes for name, tensor in tensors.items()}

@@ -61,11 +61,11 @@ class Call:
 
         def record(commands: Any) -> None:
             copy(commands, self._upload, work, uploaded)
-            for name in program.work.cleared:
+            for name in program.work.zero_initialize:
                 clear(commands, named[name])
             barrier(commands, vk.VK_ACCESS_UNIFORM_READ_BIT)  # for the constants, which have also been copied
             for (_, dispatch), pipeline in zip(program.compiled, pipelines, strict=True):
-                if dispatch.waits:
+                if dispatch.needs_barrier:
                     barrier(commands)
                 pipeline.record(commands, (*dispatch.groups, 1))
             barrier(commands)

@@ -28,7 +28,7 @@ class Dispatch(NamedTuple):
     `buffers` are the names of its resources, in the order of their bindings: tensors by member, such as
     "InputTensor" or "InputTensors[1]", or scratch buffers; the first `reads` are read, the others written.
     `defines` are the shader's macros, `constants` the bytes of its `Params`, `groups` the thread groups along
-    x and y. `waits`: it uses what earlier dispatches wrote.
+    x and y. `needs_barrier`: it uses what earlier dispatches wrote.
     """
 
     defines: Mapping[str, int | str]
@@ -36,20 +36,20 @@ class Dispatch(NamedTuple):
     reads: int
     constants: bytes
     groups: tuple[int, int]
-    waits: bool = False
+    needs_barrier: bool = False
     shader: str | None = None
 
 
 class Work(NamedTuple):
-    """Dispatches; one that waits sees what those before it wrote.
+    """Dispatches; one that needs a barrier uses what those before it wrote.
 
-    `scratch` has the sizes in bytes of buffers that are not tensors. Buffers in `cleared` are
+    `scratch` has the sizes in bytes of buffers that are not tensors. Buffers in `zero_initialize` are
     zero-initialized; the contents of other scratch buffers and of outputs are undefined.
     """
 
     dispatches: tuple[Dispatch, ...]
     scratch: Mapping[str, int] = MappingProxyType({})
-    cleared: tuple[str, ...] = ()
+    zero_initialize: tuple[str, ...] = ()
 
 
 def work_of(computation: Any, capabilities: Capability = NO_CAPABILITIES) -> Work:
@@ -68,9 +68,13 @@ def work_of(computation: Any, capabilities: Capability = NO_CAPABILITIES) -> Wor
         Dispatch(step.defines, _names(operator, step.buffers), *step[2:]) for step in planning.steps
     ]
     scratch = {_scratch(place): buffer.size for place, buffer in enumerate(planning.scratches)}
-    cleared = [_scratch(place) for place, buffer in enumerate(planning.scratches) if buffer.cleared]
+    zero_initialize = [
+        _scratch(place) for place, buffer in enumerate(planning.scratches) if buffer.zero_initialize
+    ]
     return Work(
-        tuple(dispatches), scratch, (*cleared, *(_name(operator, buffer) for buffer in planning.held))
+        tuple(dispatches),
+        scratch,
+        (*zero_initialize, *(_name(operator, buffer) for buffer in planning.read_write_outputs)),
     )
 
 

@@ -59,8 +59,8 @@ class Examples:
             rule: Broken(
                 operator.name,
                 case["feature_level"],
-                by_id[case["twin"]]["feature_level"],
-                tuple(self._rows(operator, case["desc"], by_id[case["twin"]]["desc"])),
+                by_id[case["valid_variant"]]["feature_level"],
+                tuple(self._rows(operator, case["desc"], by_id[case["valid_variant"]]["desc"])),
                 self._message(rule, case),
             )
             for rule, case in found.items()

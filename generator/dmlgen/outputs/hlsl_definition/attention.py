@@ -74,9 +74,9 @@ class AttentionPass(FormPass):
     def zeros(self) -> tuple[str, ...]:
         return (
             "COOPERATIVE_MATRIX",
-            "BY_PARTS",
+            "FEW_QUERIES",
             "STORE_FP16",
-            "LATER",
+            "SKIP_PAST",
             *(f"{role.upper()}_IN" for role in self.views),
         )
 

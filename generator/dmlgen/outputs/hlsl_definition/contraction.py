@@ -92,8 +92,8 @@ class ContractedPass(FormPasses):
         return (self,) if self.few is None else (self.few, self)
 
     @property
-    def thin(self) -> int | None:
-        """The number of the pass for thin matrices of floats; None with a window."""
+    def skinny(self) -> int | None:
+        """The number of the pass for skinny matrices of floats; None with a window."""
         is_plain = self.contraction.window is None and not self.contraction.of_bytes
         return self.number + 2 if is_plain else None
 

@@ -17,7 +17,7 @@ from ...computations.map import Map, Uniforms
 from ...compute import computation
 from ...enums import TensorDataType
 from ...tensor import TensorDesc
-from .. import planned, shader
+from .. import plan, shader
 from ..errors import Unsupported
 from ..planner_inputs import map_inputs
 from ..plans.capabilities import NO_CAPABILITIES, Capability
@@ -249,7 +249,7 @@ def _behind(net: Net, group: _Group, first: int, capabilities: Capability) -> Ch
         return None
     numbers = {one: number for number, one in enumerate(others)} | dict.fromkeys(own, len(others))
     try:
-        work, parts = planned(desc, capabilities), list(_parts(net, group, numbers, capabilities))
+        work, parts = plan(desc, capabilities), list(_parts(net, group, numbers, capabilities))
     except Unsupported:
         return None
     inputs = [one.tensor._replace(strides=step) for one, step in zip(others, steps, strict=True)]
@@ -269,7 +269,7 @@ def _behind(net: Net, group: _Group, first: int, capabilities: Capability) -> Ch
             dispatch = dispatch._replace(reads=reads + len(labels), constants=constants)
         dispatches.append(dispatch._replace(buffers=tuple(buffers)))
         shaders.append(Shader(source, tuple(dispatch.defines.items()), len(buffers), text))
-    if work.cleared or not any(one.text for one in shaders):
+    if work.zero_initialize or not any(one.text for one in shaders):
         return None
     given = tuple((label, tensor, source) for _, label, tensor, source in net.inputs(first))
     operators = desc.OPERATOR, *_operators(net, group)
@@ -309,7 +309,7 @@ def _parts(
             else sources[one.seen()]
             for one in member.inputs
         ]
-        ((defines, *_),) = planned(desc, capabilities).dispatches
+        ((defines, *_),) = plan(desc, capabilities).dispatches
         constants = tuple(_constants(member.work.uniforms(desc), member.op))
         yield Part(desc.OPERATOR, tuple(defines.items()), constants, member.op.tensors, operands)
 

@@ -53,7 +53,7 @@ def of_operator(
 ) -> Fixed:
     """The same for one operator, given what each dispatch reads and writes. A dispatch that is no longer
     among them can only exclude others, so that this ends."""
-    own = work.scratch.keys() - set(work.cleared)
+    own = work.scratch.keys() - set(work.zero_initialize)
     kept = frozenset(range(len(named)))
     while True:
         others = {name for number, (_, made) in enumerate(named) if number not in kept for name in made}

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from ...graph import Graph
 from ...tensor import TensorDesc
-from .. import planned
+from .. import plan
 from ..errors import Unsupported
 from ..memory import buffer_size, overlaps
 from ..plans.capabilities import NO_CAPABILITIES, Capability
@@ -234,7 +234,7 @@ class _Layout:
         """The storage of an input that dies here and that the output may overwrite; None if there is none."""
         net, work = self.net, self.works[at]
         works_in_place = net.in_place(at, work)
-        if not works_in_place or name in work.cleared:
+        if not works_in_place or name in work.zero_initialize:
             return None
         inputs = list(net.inputs(at))
         taken = {self.of[at, number] for number, *_ in net.outputs(at) if (at, number) in self.of}
@@ -333,7 +333,7 @@ class _Layout:
             given = len(nodes) - 1, net.shaders(at, work), work, {**regions, **scratch}
             apart = self.once.get(at, NOTHING).dispatches
             once.add(*given, apart, ())
-            steps.add(*given, frozenset(range(len(work.dispatches))) - apart, work.cleared)
+            steps.add(*given, frozenset(range(len(work.dispatches))) - apart, work.zero_initialize)
         return Program(
             tuple(end(one.name, one.tensor, Source(INPUTS, number), one.size) for number, one in ports),
             tuple(
@@ -353,7 +353,7 @@ class _Layout:
 def _planned(net: Net, at: int, capabilities: Capability) -> Work:
     """The dispatches of an operator; an error names the node."""
     try:
-        return planned(net.descs[at], capabilities)
+        return plan(net.descs[at], capabilities)
     except Unsupported as error:
         raise Unsupported(f"{net.labels[at]}: {error}", error.reason, error.member) from error
 
@@ -390,7 +390,7 @@ class _Steps:
             number = self.shaders.setdefault(shaders[place], len(self.shaders))
             bound = tuple(regions[name] for name in dispatch.buffers)
             constants = self._constants(dispatch.constants)
-            waits = waits or (dispatch.waits and place > min(chosen))
+            waits = waits or (dispatch.needs_barrier and place > min(chosen))
             self._step(Step(node, number, dispatch.groups, bound, dispatch.reads, constants, waits))
             waits = False
 

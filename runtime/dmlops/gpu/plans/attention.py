@@ -16,7 +16,7 @@ from .tuning import (
 )
 
 ATTENTION_THREADS = 128  # in a group
-LANES = 16  # threads that share a row
+ROW_THREADS = 16  # threads that share a row
 MAX_COLUMNS = 16  # of the values, that a thread accumulates for each of its rows
 
 
@@ -325,8 +325,8 @@ def define_attention(
     values. `sizes` are those of the result."""
     define_sources(out, sources)
     heads = times(sizes[0], sizes[1])
-    across = ceil_div(sizes[3], LANES * MAX_COLUMNS)
-    columns = ceil_div(sizes[3], LANES * across)
+    across = ceil_div(sizes[3], ROW_THREADS * MAX_COLUMNS)
+    columns = ceil_div(sizes[3], ROW_THREADS * across)
     vector = 4 if columns % 4 == 0 else 2 if columns % 2 == 0 else 1
     is_many = (
         2 * columns <= MAX_COLUMNS

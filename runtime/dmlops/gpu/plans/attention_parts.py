@@ -36,7 +36,7 @@ VECTOR_BITS = 128
 MOST_LANES = 16
 MOST_ELEMENTS = 512  # of a row: a thread has registers for eight vectors over all its queries
 OWN = 8  # vectors of queries, partial results and products that a thread holds
-JOIN_FETCHES = 4  # parts that a thread loads at once to combine them
+COMBINE_FETCHES = 4  # parts that a thread loads at once to combine them
 MOST_WEIGHTS = 2048  # of a group: 8 KiB, besides half as much for exchange between threads
 
 
@@ -158,14 +158,14 @@ def words_of(parts: Parts, sizes: Sizes) -> int:
 def define_parts(out: Planning, sizes: Sizes, sources: Sources, parts: Parts) -> Threads:
     """The macros of the pass. `sizes` are those of the result."""
     define_common(out, sources, parts.vector, parts.keys)
-    out.define("JOINS", 0)
-    out.define("IN_PARTS", int(parts.number > 1))
+    out.define("COMBINE", 0)
+    out.define("SPLIT_KV", int(parts.number > 1))
     out.define("SHARED", parts.shared)
     out.define("ROWS", parts.rows)
-    out.define("LANES", parts.lanes)
+    out.define("KEY_THREADS", parts.lanes)
     out.define("KEY_VECTORS", parts.key_vectors)
     out.define("KEY_FETCHES", parts.key_fetches)
-    out.define("VALUE_LANES", parts.value_lanes)
+    out.define("VALUE_THREADS", parts.value_lanes)
     out.define("VALUE_VECTORS", parts.value_vectors)
     out.define("VALUE_FETCHES", parts.value_fetches)
     heads = times(sizes[0], sizes[1])
@@ -177,13 +177,13 @@ def define_join(out: Planning, sizes: Sizes, sources: Sources, parts: Parts) -> 
     """The macros of the dispatch that combines the parts. `sizes` are those of the result. Each thread takes
     four columns of a query, from no more parts than it loads at once if a group has enough threads."""
     lanes = sizes[3] // 4
-    strands = power_below(2 * ceil_div(parts.number, JOIN_FETCHES) - 1, PARTS_THREADS // lanes)
+    strands = power_below(2 * ceil_div(parts.number, COMBINE_FETCHES) - 1, PARTS_THREADS // lanes)
     queries = PARTS_THREADS // (lanes * strands)
     define_common(out, sources, parts.vector, parts.keys)
-    out.define("JOINS", 1)
-    out.define("JOIN_QUERIES", queries)
-    out.define("JOIN_STRANDS", strands)
-    out.define("JOIN_FETCHES", JOIN_FETCHES)
+    out.define("COMBINE", 1)
+    out.define("COMBINE_QUERIES", queries)
+    out.define("COMBINE_STRANDS", strands)
+    out.define("COMBINE_FETCHES", COMBINE_FETCHES)
     groups = ceil_div(times(times(sizes[0], sizes[1]), sizes[2]), queries)
     return Threads(times(groups, PARTS_THREADS), PARTS_THREADS)
 
@@ -191,7 +191,7 @@ def define_join(out: Planning, sizes: Sizes, sources: Sources, parts: Parts) -> 
 def define_common(out: Planning, sources: Sources, vector: int, keys: int) -> None:
     """The macros of both dispatches, given the elements of a vector and the keys of a part."""
     define_sources(out, sources)
-    out.define("BY_PARTS", 1)
+    out.define("FEW_QUERIES", 1)
     out.define("VECTOR", vector)
-    out.define("PART_KEYS", keys)
+    out.define("KEYS_PER_SPLIT", keys)
     out.define("SCRATCH_VECTOR", 4)

@@ -192,7 +192,7 @@ def plan_separable(out: Planning, op: Definition, shader: DefinitionShader) -> N
     out.define("PASS", one.number)
     out.define("NUM_THREADS", tile.threads)
     out.define("RANK", len(output.sizes))
-    out.define("ACROSS", tile.across)
+    out.define("THREADS_ACROSS", tile.across)
     out.define("COLUMNS", tile.columns)
     out.define("TILE_ROWS", tile.rows)
     out.define("GROUP_PLANES", tile.planes)

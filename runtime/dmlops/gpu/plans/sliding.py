@@ -13,10 +13,10 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
+from .common_bindings import Lists, eight, padded
 from .defined import Definition, DefinitionShader, Frame, Sliding
 from .definition import plan_definition
 from .forms import begin_form
-from .known import Lists, eight, padded
 from .loops import (
     Dimensions,
     Words,
@@ -473,7 +473,7 @@ def plan_sliding(out: Planning, op: Definition, shader: DefinitionShader) -> Non
         if shader.sliding.weights != NONE:
             out.define("SHARES", shares)
     else:
-        out.define("LANES", lanes)
+        out.define("REDUCTION_THREADS", lanes)
     counted: Annotated[list[int], 32] = []
     if len(sliding.counted.first) > 0:
         counted = frame_words(out, sliding.counted)

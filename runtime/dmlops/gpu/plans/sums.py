@@ -214,7 +214,7 @@ def define_sums(out: Planning, tile: SumsTile, is_along: bool, is_alone: bool) -
     """The macros of a pass of sums; `is_alone`: one group runs all steps of those that run along a
     recurrence."""
     if is_along:
-        out.define("ALONE", int(is_alone))
+        out.define("SINGLE_GROUP", int(is_alone))
     out.define("SUM_ROWS", tile.rows)
     out.define("SUM_COLUMNS", tile.columns)
     units = tile.units

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import enums
-from ..definition_inputs import Defining, absent, activations, bits, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, absent, activations, bits, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -93,4 +93,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("rows", SHADER, inputs, "FusedActivation", "")
+PLANNER = DefinitionPlanner("rows", SHADER, inputs, "FusedActivation", "")

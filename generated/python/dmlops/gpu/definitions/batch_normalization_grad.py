@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import enums
-from ..definition_inputs import Defining, KeptSizes, absent, bits, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -17,7 +17,7 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
-    Kept,
+    Intermediate,
     Pass,
     RowsPass,
     SelectedPass,
@@ -35,8 +35,8 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Kept("KEPT_SLOPE", True, False),
-        Kept("KEPT_TILT", True, False),
+        Intermediate("KEPT_SLOPE", True, False),
+        Intermediate("KEPT_TILT", True, False),
     ],
     passes=[
         Pass(0, True, 0, 3, 0, 0, False, -1, -1, -1),
@@ -134,4 +134,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("rows", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("rows", SHADER, inputs, "", "")

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from ... import enums
-from ..definition_inputs import Defining, KeptSizes, absent, bits, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -18,7 +18,7 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
-    Kept,
+    Intermediate,
     Pass,
     RowsPass,
     SelectedPass,
@@ -36,8 +36,8 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Kept("KEPT_SLOPE", True, False),
-        Kept("KEPT_TILT", True, False),
+        Intermediate("KEPT_SLOPE", True, False),
+        Intermediate("KEPT_TILT", True, False),
     ],
     passes=[
         Pass(0, True, 0, 3, 0, 0, False, -1, -1, -1),
@@ -132,4 +132,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("rows", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("rows", SHADER, inputs, "", "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry, quotient
-from ..definition_inputs import Defining, absent, activations, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, absent, activations, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -155,4 +155,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("products", SHADER, inputs, "FusedActivation", "")
+PLANNER = DefinitionPlanner("products", SHADER, inputs, "FusedActivation", "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import enums
-from ..definition_inputs import Defining, KeptSizes, absent, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, KeptSizes, absent, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -17,7 +17,7 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
-    Kept,
+    Intermediate,
     Pass,
     RowsPass,
     SelectedPass,
@@ -35,11 +35,11 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Kept("KEPT_LOW", True, False),
-        Kept("KEPT_HIGH", True, False),
-        Kept("KEPT_SCALE", True, False),
-        Kept("KEPT_FACTOR", True, False),
-        Kept("KEPT_POINT", False, False),
+        Intermediate("KEPT_LOW", True, False),
+        Intermediate("KEPT_HIGH", True, False),
+        Intermediate("KEPT_SCALE", True, False),
+        Intermediate("KEPT_FACTOR", True, False),
+        Intermediate("KEPT_POINT", False, False),
     ],
     passes=[
         Pass(0, True, 0, 3, 0, 0, False, -1, -1, -1),
@@ -109,4 +109,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("definition", SHADER, inputs, "", "")

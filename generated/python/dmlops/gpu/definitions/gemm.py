@@ -8,7 +8,16 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry
-from ..definition_inputs import Defining, KeptSizes, absent, activations, bits, limited, nothing, tensor_of
+from ..definition_inputs import (
+    DefinitionPlanner,
+    KeptSizes,
+    absent,
+    activations,
+    bits,
+    limited,
+    nothing,
+    tensor_of,
+)
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -18,7 +27,7 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
-    Kept,
+    Intermediate,
     Pass,
     RowsPass,
     SelectedPass,
@@ -38,7 +47,7 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Kept("KEPT_PRODUCT", True, False),
+        Intermediate("KEPT_PRODUCT", True, False),
     ],
     passes=[
         Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
@@ -122,4 +131,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("products", SHADER, inputs, "FusedActivation", "")
+PLANNER = DefinitionPlanner("products", SHADER, inputs, "FusedActivation", "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry
-from ..definition_inputs import Defining, KeptSizes, absent, activations, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, KeptSizes, absent, activations, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -18,7 +18,7 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
-    Kept,
+    Intermediate,
     Pass,
     RowsPass,
     SelectedPass,
@@ -40,9 +40,9 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Kept("KEPT_INPUT_PROJECTION", True, False),
-        Kept("KEPT_RESET", True, False),
-        Kept("KEPT_HIDDEN", True, False),
+        Intermediate("KEPT_INPUT_PROJECTION", True, False),
+        Intermediate("KEPT_RESET", True, False),
+        Intermediate("KEPT_HIDDEN", True, False),
     ],
     passes=[
         Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
@@ -153,4 +153,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, inputs, "ActivationDescs", "")
+PLANNER = DefinitionPlanner("definition", SHADER, inputs, "ActivationDescs", "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry
-from ..definition_inputs import Defining, KeptSizes, absent, bits, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -18,7 +18,7 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
-    Kept,
+    Intermediate,
     Pass,
     RowsPass,
     SelectedPass,
@@ -36,8 +36,8 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Kept("KEPT_BASE", True, False),
-        Kept("KEPT_SHARES", True, False),
+        Intermediate("KEPT_BASE", True, False),
+        Intermediate("KEPT_SHARES", True, False),
     ],
     passes=[
         Pass(0, True, 0, 3, 0, 1, False, -1, -1, -1),
@@ -131,4 +131,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("definition", SHADER, inputs, "", "")

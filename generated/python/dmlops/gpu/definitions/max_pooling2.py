@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import enums
-from ..definition_inputs import Defining, absent, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -103,4 +103,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("sliding", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("sliding", SHADER, inputs, "", "")

@@ -8,7 +8,16 @@ from math import prod
 from typing import Any
 
 from ... import enums
-from ..definition_inputs import Defining, KeptSizes, absent, activations, bits, limited, nothing, tensor_of
+from ..definition_inputs import (
+    DefinitionPlanner,
+    KeptSizes,
+    absent,
+    activations,
+    bits,
+    limited,
+    nothing,
+    tensor_of,
+)
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -18,7 +27,7 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
-    Kept,
+    Intermediate,
     Pass,
     RowsPass,
     SelectedPass,
@@ -36,9 +45,9 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Kept("KEPT_MEAN", True, False),
-        Kept("KEPT_CENTER", True, False),
-        Kept("KEPT_VARIANCE", True, False),
+        Intermediate("KEPT_MEAN", True, False),
+        Intermediate("KEPT_CENTER", True, False),
+        Intermediate("KEPT_VARIANCE", True, False),
     ],
     passes=[
         Pass(0, True, 0, 7, 0, 3, False, -1, -1, -1),
@@ -119,4 +128,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("rows", SHADER, inputs, "FusedActivation", "")
+PLANNER = DefinitionPlanner("rows", SHADER, inputs, "FusedActivation", "")

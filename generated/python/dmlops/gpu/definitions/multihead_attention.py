@@ -9,7 +9,7 @@ from typing import Any
 from ... import enums
 from ...arithmetic import align, entry, quotient
 from ...definition import sizes_of
-from ..definition_inputs import Defining, KeptSizes, absent, bits, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -20,7 +20,7 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
-    Kept,
+    Intermediate,
     Pass,
     RowsPass,
     SelectedPass,
@@ -43,10 +43,10 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Kept("KEPT_QUERY", True, False),
-        Kept("KEPT_PRESENT_KEY", True, False),
-        Kept("KEPT_PRESENT_VALUE", True, False),
-        Kept("KEPT_CONTEXT", True, False),
+        Intermediate("KEPT_QUERY", True, False),
+        Intermediate("KEPT_PRESENT_KEY", True, False),
+        Intermediate("KEPT_PRESENT_VALUE", True, False),
+        Intermediate("KEPT_CONTEXT", True, False),
     ],
     passes=[
         Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
@@ -365,4 +365,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("definition", SHADER, inputs, "", "")

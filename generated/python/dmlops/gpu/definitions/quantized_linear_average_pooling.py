@@ -9,7 +9,7 @@ from typing import Any
 from ... import enums
 from ...arithmetic import entry
 from ...definition import sizes_of
-from ..definition_inputs import Defining, absent, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -131,4 +131,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("sliding", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("sliding", SHADER, inputs, "", "")

@@ -9,7 +9,7 @@ from typing import Any
 from ... import enums
 from ...arithmetic import entry, quotient
 from ...definition import sizes_of
-from ..definition_inputs import Defining, absent, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -150,4 +150,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("products", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("products", SHADER, inputs, "", "")

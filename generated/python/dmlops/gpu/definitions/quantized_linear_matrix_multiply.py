@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...definition import sizes_of
-from ..definition_inputs import Defining, absent, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, absent, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -128,4 +128,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("products", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("products", SHADER, inputs, "", "")

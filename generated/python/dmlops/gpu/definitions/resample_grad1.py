@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry
-from ..definition_inputs import Defining, KeptSizes, absent, bits, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -18,7 +18,7 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
-    Kept,
+    Intermediate,
     Pass,
     RowsPass,
     SelectedPass,
@@ -38,7 +38,7 @@ NO_ATTENTION_VIEWS = nothing(AttentionViews)
 
 SHADER = DefinitionShader(
     kept=[
-        Kept("KEPT_PLACE", True, False),
+        Intermediate("KEPT_PLACE", True, False),
     ],
     passes=[
         Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
@@ -106,4 +106,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("separable", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("separable", SHADER, inputs, "", "")

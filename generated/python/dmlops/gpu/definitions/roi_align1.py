@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry
-from ..definition_inputs import Defining, KeptSizes, absent, bits, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -18,7 +18,7 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
-    Kept,
+    Intermediate,
     Pass,
     RowsPass,
     SelectedPass,
@@ -38,10 +38,10 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Kept("KEPT_STARTS", True, False),
-        Kept("KEPT_LENGTHS", True, False),
-        Kept("KEPT_SAMPLES", False, False),
-        Kept("KEPT_PACES", True, False),
+        Intermediate("KEPT_STARTS", True, False),
+        Intermediate("KEPT_LENGTHS", True, False),
+        Intermediate("KEPT_SAMPLES", False, False),
+        Intermediate("KEPT_PACES", True, False),
     ],
     passes=[
         Pass(0, True, 0, 15, 0, 7, False, -1, -1, -1),
@@ -115,4 +115,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("definition", SHADER, inputs, "", "")

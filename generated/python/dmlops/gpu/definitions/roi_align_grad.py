@@ -9,7 +9,7 @@ from typing import Any
 from ... import enums
 from ...arithmetic import entry
 from ...definition import sizes_of
-from ..definition_inputs import Defining, KeptSizes, absent, bits, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -19,7 +19,7 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
-    Kept,
+    Intermediate,
     Pass,
     RowsPass,
     SelectedPass,
@@ -40,13 +40,13 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Kept("KEPT_STARTS", True, False),
-        Kept("KEPT_LENGTHS", True, False),
-        Kept("KEPT_SAMPLES", False, False),
-        Kept("KEPT_PACES", True, False),
-        Kept("KEPT_ROWS", True, False),
-        Kept("KEPT_COLUMNS", True, False),
-        Kept("KEPT_BEST", False, False),
+        Intermediate("KEPT_STARTS", True, False),
+        Intermediate("KEPT_LENGTHS", True, False),
+        Intermediate("KEPT_SAMPLES", False, False),
+        Intermediate("KEPT_PACES", True, False),
+        Intermediate("KEPT_ROWS", True, False),
+        Intermediate("KEPT_COLUMNS", True, False),
+        Intermediate("KEPT_BEST", False, False),
     ],
     passes=[
         Pass(0, True, 0, 15, 0, 7, False, -1, -1, -1),
@@ -169,4 +169,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("definition", SHADER, inputs, "", "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import enums
-from ..definition_inputs import Defining, absent, bits, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -87,4 +87,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("definition", SHADER, inputs, "", "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ...arithmetic import entry, quotient
-from ..definition_inputs import Defining, absent, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -115,4 +115,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("definition", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("definition", SHADER, inputs, "", "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import enums
-from ..definition_inputs import Defining, KeptSizes, absent, limited, nothing, tensor_of
+from ..definition_inputs import DefinitionPlanner, KeptSizes, absent, limited, nothing, tensor_of
 from ..plans.attention import (
     AttentionPass,
     AttentionViews,
@@ -17,7 +17,7 @@ from ..plans.defined import (
     Definition,
     DefinitionShader,
     Factors,
-    Kept,
+    Intermediate,
     Pass,
     RowsPass,
     SelectedPass,
@@ -36,7 +36,7 @@ NO_ATTENTION_VIEWS = nothing(AttentionViews)
 
 SHADER = DefinitionShader(
     kept=[
-        Kept("KEPT_PLACE", True, False),
+        Intermediate("KEPT_PLACE", True, False),
     ],
     passes=[
         Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
@@ -104,4 +104,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-DEFINING = Defining("separable", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("separable", SHADER, inputs, "", "")

@@ -18,7 +18,7 @@ from ...compute import computation
 from ...data import operator_data
 from ...description import Description
 from ...registry import operator
-from .. import planned
+from .. import plan
 from ..errors import Unsupported
 from ..plans.capabilities import NO_CAPABILITIES, Capability
 from .net import Net, Source
@@ -172,6 +172,6 @@ def _expression(desc: Description) -> _Term | None:
 def _dispatches(capabilities: Capability, *descs: Description) -> float:
     """How many dispatches operators take; a shader that lacks an activation takes one more for it."""
     try:
-        return sum(len(planned(desc, capabilities).dispatches) for desc in descs)
+        return sum(len(plan(desc, capabilities).dispatches) for desc in descs)
     except Unsupported:
         return inf

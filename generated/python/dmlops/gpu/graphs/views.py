@@ -18,7 +18,7 @@ from ...compute import computation
 from ...coordinates import Coordinates
 from ...description import Description
 from ...tensor import TensorDesc
-from .. import movement, planned
+from .. import movement, plan
 from ..errors import Unsupported
 from ..plans.capabilities import NO_CAPABILITIES, Capability
 from .net import Net, Source, with_tensors
@@ -152,9 +152,9 @@ def is_as_fast(old: Description, new: Description, capabilities: Capability) -> 
     if new.validate():
         return False
     try:
-        now = planned(new, capabilities)
+        now = plan(new, capabilities)
         return isinstance(computation(new), Map) or [_variant(one) for one in now.dispatches] == [
-            _variant(one) for one in planned(old, capabilities).dispatches
+            _variant(one) for one in plan(old, capabilities).dispatches
         ]
     except Unsupported:
         return False

@@ -12,14 +12,14 @@ from .loops import Words
 from .operands import Sizes, Tensors
 from .sums import SumsPass
 
-LANES = 4
+ELEMENTS_PER_THREAD = 4
 """Elements that a thread computes at once, in a vector, where that is possible."""
 
 MAX_COUNT = 2**31
 """Limit of a tensor's elements, and of the words of scratch: shaders count them as signed integers."""
 
 
-class Kept(NamedTuple):
+class Intermediate(NamedTuple):
     """An intermediate tensor: `is_real`, its entries are floats; `is_wide`, they are 64-bit integers."""
 
     macro: str
@@ -34,7 +34,7 @@ class Pass(NamedTuple):
     All are as large as the first, `target`: an intermediate tensor if `writes_kept`, by number. `box_list`
     and `box_tensor` are the list or the tensor with the sizes of the box that it visits instead, or NONE.
     `is_along`: it is part of a recurrence, together with the adjacent passes that have it set. A thread
-    computes LANES elements along dimension `apart`, unless that is NONE.
+    computes ELEMENTS_PER_THREAD elements along dimension `apart`, unless that is NONE.
     """
 
     number: int
@@ -130,7 +130,7 @@ class DefinitionShader(NamedTuple):
     `boxes` for each list of sizes of a box that is visited row by row. `divisors` are the lists that come
     with reciprocals, by number among all lists; those of tensors come first."""
 
-    kept: Sequence[Kept]
+    kept: Sequence[Intermediate]
     passes: Sequence[Pass]
     lists: Sequence[str]
     float_lists: int

@@ -14,8 +14,8 @@ from .attention import define_attention, places_of
 from .attention_cooperative import define_attention_cooperative
 from .attention_parts import define_join, define_parts, words_of
 from .capabilities import Capability
-from .defined import LANES, MAX_COUNT, Definition, DefinitionShader, Pass
-from .known import Known, Lists, define_known
+from .common_bindings import CommonConstants, Lists, bind_common
+from .defined import ELEMENTS_PER_THREAD, MAX_COUNT, Definition, DefinitionShader, Pass
 from .loops import (
     Dimensions,
     Words,
@@ -29,6 +29,7 @@ from .loops import (
     vector_width,
 )
 from .operands import NO_MEMBER, NONE, Eight, Sizes, Threads
+from .pass_selection import PassSelection, select_passes
 from .passes import box_of, in_lanes
 from .planning import Planning
 from .reasons import Reason
@@ -42,7 +43,6 @@ from .tuning import (
     REDUCTION_MOST_THREADS,
     SUMS_NONE_THREADS,
 )
-from .ways import Way, way_to
 
 MAX_DISPATCHES = 2**18
 
@@ -70,7 +70,7 @@ def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> 
     for tensor in op.tensors:
         if tensor.is_present:
             check_span(out, tensor)
-    way = way_to(out, op, shader)
+    way = select_passes(out, op, shader)
     if len(way.passes) == 0:
         return
     copied = 0
@@ -86,7 +86,7 @@ def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> 
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
 
-    known = define_known(out, op, shader, way.led, space.firsts)
+    known = bind_common(out, op, shader, way.led, space.firsts)
     lists: Lists = []
     lists.extend(known.lists)
     if way.attends:
@@ -101,12 +101,14 @@ def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> 
         out.define("SCRATCH_FP16", int(way.float16 != 0))
     for one in way.passes:
         if one.apart != NONE:
-            out.define("LANES", LANES)
+            out.define("ELEMENTS_PER_THREAD", ELEMENTS_PER_THREAD)
     out.share()
-    dispatch_passes(out, op, shader, way, Known(lists, known.activations, known.scalars))
+    dispatch_passes(out, op, shader, way, CommonConstants(lists, known.activations, known.scalars))
 
 
-def dispatch_passes(out: Planning, op: Definition, shader: DefinitionShader, way: Way, known: Known) -> None:
+def dispatch_passes(
+    out: Planning, op: Definition, shader: DefinitionShader, way: PassSelection, known: CommonConstants
+) -> None:
     """A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each, or one
     for all steps if a single group runs them."""
     place = 0
@@ -149,8 +151,8 @@ def dispatch_defined(
     out: Planning,
     op: Definition,
     shader: DefinitionShader,
-    way: Way,
-    known: Known,
+    way: PassSelection,
+    known: CommonConstants,
     one: Pass,
     tile: SumsTile,
     step: int,
@@ -173,14 +175,14 @@ def dispatch_defined(
     if way.sources.begin > 0 and (
         one.writes >> shader.attention.key & 1 == 1 or one.writes >> shader.attention.value & 1 == 1
     ):
-        out.define("LATER", 1)
+        out.define("SKIP_PAST", 1)
     if shader.selected.number != NONE and one.outputs == 1 << shader.selected.output:
         selection = selection_of(op, shader)
         if selection.rows > 0:
             dispatch_selected(out, op, shader, known, selection, one, waits)
             return
     if one.apart != NONE:
-        shape = in_lanes(shape, one.apart, LANES)
+        shape = in_lanes(shape, one.apart, ELEMENTS_PER_THREAD)
         count = element_count(shape)
     threads, in_group = count, DEFINITION_THREADS if len(shader.sums) == 0 else SUMS_NONE_THREADS
     if one.writes & way.float16 != 0:
@@ -227,8 +229,8 @@ def dispatch_attention(
     out: Planning,
     op: Definition,
     shader: DefinitionShader,
-    way: Way,
-    known: Known,
+    way: PassSelection,
+    known: CommonConstants,
     one: Pass,
     count: int,
     waits: bool,
@@ -252,7 +254,9 @@ def dispatch_attention(
         dispatch_box(out, op, known, one, sizes, count, 0, joining, True)
 
 
-def dispatch_totals(out: Planning, op: Definition, shader: DefinitionShader, known: Known, one: Pass) -> None:
+def dispatch_totals(
+    out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants, one: Pass
+) -> None:
     """The dispatch of totals in parts, and one that combines these."""
     sizes = op.tensors[shader.totals.tensor].sizes
     count = element_count(sizes)
@@ -272,7 +276,7 @@ def dispatch_selected(
     out: Planning,
     op: Definition,
     shader: DefinitionShader,
-    known: Known,
+    known: CommonConstants,
     selection: Selection,
     one: Pass,
     waits: bool,
@@ -291,7 +295,7 @@ def dispatch_selected(
     lanes = lanes_along(sizes[selected.apart])
     shape = in_lanes(sizes, selected.apart, lanes)
     count = element_count(shape)
-    out.define("LANES", lanes)
+    out.define("ELEMENTS_PER_THREAD", lanes)
     summing = one._replace(number=selected.number + 2)
     dispatch_box(out, op, known, summing, shape, count, 0, Threads(count, DEFINITION_THREADS), True)
 
@@ -299,7 +303,7 @@ def dispatch_selected(
 def dispatch_box(
     out: Planning,
     op: Definition,
-    known: Known,
+    known: CommonConstants,
     one: Pass,
     shape: Sizes,
     count: int,

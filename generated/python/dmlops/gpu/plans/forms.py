@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+from .common_bindings import CommonConstants, bind_common
 from .defined import MAX_COUNT, Definition, DefinitionShader
-from .known import Known, define_known
 from .loops import check_span, element_count
 from .operands import NO_MEMBER, Tensor
 from .planning import Planning
@@ -13,7 +13,7 @@ from .reasons import Reason
 from .scratch import space_of
 
 
-def begin_form(out: Planning, op: Definition, shader: DefinitionShader, output: Tensor) -> Known:
+def begin_form(out: Planning, op: Definition, shader: DefinitionShader, output: Tensor) -> CommonConstants:
     """Refuses tensors that shaders cannot address, and an output with more elements than they count; then
     defines all tensors and everything else that depends on the description alone."""
     out.begin()
@@ -23,4 +23,4 @@ def begin_form(out: Planning, op: Definition, shader: DefinitionShader, output: 
     count = element_count(output.sizes)
     if count >= MAX_COUNT:
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, count)
-    return define_known(out, op, shader, 0, space_of(op, shader, 0).firsts)
+    return bind_common(out, op, shader, 0, space_of(op, shader, 0).firsts)

@@ -13,8 +13,8 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
+from .common_bindings import padded
 from .defined import Definition, DefinitionShader, Factors, Window
-from .known import padded
 from .loops import Words, ceil_div, element_count, times
 from .operands import NONE, Eight, Sizes, Tensor
 from .phases import has_phases, is_divided, is_pointwise, most_places, phase_count, row_dimension

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
+from .common_bindings import CommonConstants, Lists
 from .defined import Definition
-from .known import Known, Lists
 from .loops import Dimensions, Words, element_count, extents
 from .operands import Groups, Sizes
 
@@ -44,7 +44,7 @@ def extent_of(sizes: Sizes) -> Extent:
 
 
 def planes_params(
-    op: Definition, sizes: Sizes, known: Known, down: int, across: int, groups: Groups
+    op: Definition, sizes: Sizes, known: CommonConstants, down: int, across: int, groups: Groups
 ) -> PlanesParams:
     """The constants of a pass with that many tiles down and across each plane of an output of these sizes."""
     return PlanesParams(

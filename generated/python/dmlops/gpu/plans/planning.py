@@ -21,7 +21,7 @@ class Scratch(NamedTuple):
     """A buffer of a plan's own: its size in bytes, and whether it is zero-initialized."""
 
     size: int
-    cleared: bool
+    zero_initialize: bool
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class Refused(Exception):
 class Step(NamedTuple):
     """A dispatch: the shader's macros, its resources, its constants as bytes, and thread groups.
 
-    The first `reads` resources are read, the others written. `waits`: it uses what earlier dispatches wrote,
-    or writes what they use. `shader` is the operator that the shader belongs to, if it is another one.
+    The first `reads` resources are read, the others written. `needs_barrier`: it uses what earlier dispatches
+    wrote, or writes what they use. `shader` is the operator that the shader belongs to, if it is another one.
     """
 
     defines: dict[str, int | str]
@@ -45,7 +45,7 @@ class Step(NamedTuple):
     reads: int
     constants: bytes
     groups: Groups
-    waits: bool
+    needs_barrier: bool
     shader: str | None
 
 
@@ -59,7 +59,7 @@ class Planning:
         self._capabilities = capabilities
         self.steps: list[Step] = []
         self.scratches: list[Scratch] = []
-        self.held: list[Buffer] = []
+        self.read_write_outputs: list[Buffer] = []
         self.places: dict[Buffer, Buffer] = {}
         self._owner: int | None = None
         self._shader: str | None = None
@@ -99,14 +99,14 @@ class Planning:
         self._buffers += [self.places.get(buffer, buffer) for buffer in resources]
         self._reads += _reads(type(resources))
 
-    def scratch(self, size: int, cleared: bool = False) -> Buffer:
+    def scratch(self, size: int, zero_initialize: bool = False) -> Buffer:
         """A new buffer of `size` bytes."""
-        self.scratches.append(Scratch(size, cleared))
+        self.scratches.append(Scratch(size, zero_initialize))
         return Buffer(SCRATCH, len(self.scratches) - 1)
 
-    def hold(self, buffer: Buffer) -> None:
+    def read_write(self, buffer: Buffer) -> None:
         """Notes that the old content of an output is read."""
-        self.held.append(self.places.get(buffer, buffer))
+        self.read_write_outputs.append(self.places.get(buffer, buffer))
 
     def begin(self) -> None:
         """Forgets what is shared, before the next entry of an array of tensors."""
@@ -118,7 +118,7 @@ class Planning:
         self._shared, self._shared_buffers, self._shared_reads = self._defines, self._buffers, self._reads
         self._restart()
 
-    def dispatch(self, params: NamedTuple, groups: Groups, waits: bool) -> None:
+    def dispatch(self, params: NamedTuple, groups: Groups, needs_barrier: bool) -> None:
         """Adds a dispatch, with the macros and resources added since the last one."""
         words: list[int] = []
         _put(words, params)
@@ -128,9 +128,11 @@ class Planning:
         except struct.error:
             wrong = next(word for word in words if not 0 <= word < 2**32)
             raise Refused(Reason.LARGE_NUMBER, NO_MEMBER, wrong) from None
-        waits, self._waits = waits or self._waits, False
+        needs_barrier, self._waits = needs_barrier or self._waits, False
         buffers = self._bound()
-        self.steps.append(Step(self._defines, buffers, self._reads, constants, groups, waits, self._shader))
+        self.steps.append(
+            Step(self._defines, buffers, self._reads, constants, groups, needs_barrier, self._shader)
+        )
         self._restart()
 
     def _bound(self) -> tuple[Buffer, ...]:

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .capabilities import Capability
+from .common_bindings import CommonConstants, Lists, eight
 from .defined import MAX_COUNT, Definition, DefinitionShader
 from .forms import begin_form
-from .known import Known, Lists, eight
 from .loops import Dimensions, Words, ceil_div, element_count, extents, grid, times
 from .matrices import Matrices, first_of, is_bordered, is_of_bytes, merged_last, output_vector
 from .operands import NO_MEMBER, NONE, WAVE, Eight, Groups, Sizes
@@ -27,7 +27,7 @@ from .tuning import SINGLE_THREADS, TILE_WALK
 # Passes, relative to the contraction's number
 PARTS_PASS = 1  # adds up partial sums
 PACK_PASS = 2  # packs factors; the shader has it only with a window
-THIN_PASS = 2  # multiplies thin matrices; only without one
+SKINNY_PASS = 2  # multiplies skinny matrices; only without one
 
 WindowWords = Annotated[list[int], 96]
 
@@ -103,7 +103,7 @@ class Common(NamedTuple):
     sizes: Dimensions
     walk: Dimensions
     words: int
-    known: Known
+    known: CommonConstants
 
 
 class ContractionParams(NamedTuple):
@@ -230,7 +230,7 @@ def begin_product(
     out.define("RANK", len(output.sizes))
     out.define("ROW_AXIS", found.row_axis)
     out.define("OUTPUT_DOWN", int(found.is_down))
-    out.define("IN_PARTS", int(in_parts))
+    out.define("SPLIT_K", int(in_parts))
     if found.column_axis != NONE:
         out.define("COLUMN_AXIS", found.column_axis)
     else:

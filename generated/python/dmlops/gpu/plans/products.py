@@ -15,8 +15,8 @@ from .matrices import is_of_bytes, matrices_of
 from .phases import is_upright, upright
 from .planning import Planning
 from .product import plan_product
+from .skinny import is_skinny, plan_skinny
 from .sliding import plan_sliding, suits_sliding
-from .thin import is_thin, plan_thin
 from .tuning import (
     BYTES_DIRECT_ROWS,
     COOPERATIVE_DIRECT_ROWS,
@@ -47,12 +47,12 @@ def rows_for_tiles(taps: int, of_bytes: bool, is_cooperative: bool) -> int:
 
 
 def plan_way(out: Planning, op: Definition, shader: DefinitionShader) -> None:
-    """Thin matrices take a pass of their own; windows with few rows or few products slide over the input;
+    """Skinny matrices take a pass of their own; windows with few rows or few products slide over the input;
     others use tiles: of bytes, of cooperative matrices where these suit, else of ordinary arithmetic; else
     the definition's own passes where those are as good."""
     found = matrices_of(op, shader)
-    if is_thin(op, shader, found):
-        plan_thin(out, op, shader, found)
+    if is_skinny(op, shader, found):
+        plan_skinny(out, op, shader, found)
         return
     of_bytes = is_of_bytes(op, shader)
     has_byte_matrices = out.has(Capability.COOPERATIVE_MATRIX_INT8) and found.rows >= BYTES_DIRECT_ROWS

@@ -8,10 +8,10 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
+from .common_bindings import Lists
 from .defined import Definition, DefinitionShader, RowsPass
 from .definition import plan_definition
 from .forms import begin_form
-from .known import Lists
 from .loops import (
     COUNT_LIMIT,
     Dimensions,

@@ -120,8 +120,8 @@ def define_sharing(out: Planning, sets: Sets, sharing: Sharing, is_combined: boo
     parts = ceil_div(sets.extent, sharing.extent)
     groups = ceil_div(sets.number * sharing.lanes, sharing.threads) * parts
     out.define("NUM_THREADS", sharing.threads)
-    out.define("LANES", sharing.lanes)
-    out.define("ACROSS", int(sets.is_across))
+    out.define("REDUCTION_THREADS", sharing.lanes)
+    out.define("ADJACENT_SETS", int(sets.is_across))
     out.define("UNROLL", sharing.unroll)
     if is_combined:
         out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))

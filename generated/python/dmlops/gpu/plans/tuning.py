@@ -162,7 +162,7 @@ COOPERATIVE_GATHER_LATENCY = 580  # NVIDIA H200, fitted
 COOPERATIVE_ROW_ALONE = 73  # NVIDIA H200, fitted
 "percentage of the rate that a group then reaches alone"
 COOPERATIVE_GROUPS = 128  # NVIDIA H200: 32 at 0.64, 64 at 0.73, 256 at 0.99
-"groups with cooperative matrices that saturate a GPU in attention and sums; half of what thin matrices need"
+"groups with cooperative matrices that saturate a GPU in attention and sums; half of that for skinny ones"
 COOPERATIVE_PART = 512  # NVIDIA H200: 384 at 1.00, 640 at 0.99
 "products in a part of k, at least; k is split from four times as many"
 COOPERATIVE_WINDOW_PART = 256  # NVIDIA H200: 64 at 0.63 with 256 products of a sum, at 1.0 with 576 to 2304
@@ -294,21 +294,21 @@ SELECTED_LANES = 16  # NVIDIA H200: 4 at 0.84, 8 at 0.83, 32 at 0.81
 SELECTED_ROOM = 33554432  # 128 MiB
 "words of tables that tell which terms to add, at most; with more, each element tests all terms"
 
-THIN_LEAST_THREADS = 256  # NVIDIA H200: 128 at 1.00, 512 at 0.71 to 0.99
+SKINNY_LEAST_THREADS = 256  # NVIDIA H200: 128 at 1.00, 512 at 0.71 to 0.99
 "threads in a group, at least"
-THIN_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.72 to 0.84, 1024 at 0.34 to 1.00
+SKINNY_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.72 to 0.84, 1024 at 0.34 to 1.00
 "the same, at most"
-THIN_ALL_THREADS = 131072  # NVIDIA H200: 65536 at 0.72 to 0.86, 262144 at 0.94 to 1.09
+SKINNY_ALL_THREADS = 131072  # NVIDIA H200: 65536 at 0.72 to 0.86, 262144 at 0.94 to 1.09
 "threads that saturate a GPU's memory bandwidth; with fewer columns, more lanes share each"
-THIN_LEAST = 2048  # NVIDIA H200: 512 at 0.73 with 4 rows of 64, at 0.31 for float16; 8192 at 0.85 with one
+SKINNY_LEAST = 2048  # NVIDIA H200: 512 at 0.73 with 4 rows of 64, at 0.31 for float16; 8192 at 0.85 with one
 "products per row from which batches of matrices take this form"
-THIN_LANES = 8  # NVIDIA H200: 64 at 0.94 to 1.10
+SKINNY_LANES = 8  # NVIDIA H200: 64 at 0.94 to 1.10
 "lanes per sum, at least, where vectors run along k: a cache line"
-THIN_NEIGHBORS = 4  # NVIDIA H200: 2 at 0.72 to 0.91, 8 at 0.73 to 0.84
+SKINNY_NEIGHBORS = 4  # NVIDIA H200: 2 at 0.72 to 0.91, 8 at 0.73 to 0.84
 "threads side by side on adjacent columns, at least"
-THIN_PART = 128  # NVIDIA H200: 64 at 0.89, 256 at 0.92
+SKINNY_PART = 128  # NVIDIA H200: 64 at 0.89, 256 at 0.92
 "vectors of 16 bytes along k in a part, at least"
-THIN_VECTORS = 4  # NVIDIA H200: 2 at 0.80 to 1.02, 8 at 0.94 to 1.05
+SKINNY_VECTORS = 4  # NVIDIA H200: 2 at 0.80 to 1.02, 8 at 0.94 to 1.05
 "vectors that a thread has in flight"
 
 SCAN_THREADS = 128  # NVIDIA H200: 64 at 0.99, 256 at 0.93

@@ -1,6 +1,6 @@
-"""`python -m dmlops.sweep MATRICES`: checks every case, and writes one report.
+"""`python -m dmlops.run_cases MATRICES`: checks every case, and writes one report.
 
-`dmlgen sweep` runs this with the package and the matrices that it has generated from the specs.
+`dmlgen run-cases` runs this with the package and the matrices that it has generated from the specs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .workers import done_here
 
 
 def main() -> int:
-    """Exit status: 0 if everything agrees, 1 if something does not or the sweep cannot continue."""
+    """Exit status: 0 if everything agrees, 1 if something does not or the run cannot continue."""
     options = _parser().parse_args()
     units = list(units_of(options.matrices, options.shaders))
     start = time.monotonic()
@@ -55,7 +55,7 @@ def _done(units: Sequence[Unit], out: Path) -> dict[str, Result]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="dmlgen sweep")
+    parser = argparse.ArgumentParser(prog="dmlgen run-cases")
     parser.add_argument("matrices", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--no-shaders", dest="shaders", action="store_false")

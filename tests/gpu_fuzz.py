@@ -1,6 +1,6 @@
 """Runs random descriptions on the GPU, between guard zones, and compares with the reference.
 
-    python tests/gpu_sweep.py [SECONDS [PROCESSES [SEED]]]
+    python tests/gpu_fuzz.py [SECONDS [PROCESSES [SEED]]]
 
 For each difference it prints the family and the seed, from which `drawn` recreates the description and its
 data.
@@ -113,16 +113,16 @@ def is_chosen(desc: Any) -> bool:
     )
 
 
-class Swept(NamedTuple):
+class Fuzzed(NamedTuple):
     """How many descriptions of each family have been run, and what was found of them."""
 
     counts: Counter[str]
     findings: list[str]
 
 
-def sweep(process: int, processes: int, seed: int, seconds: float) -> Swept:
+def fuzz(process: int, processes: int, seed: int, seconds: float) -> Fuzzed:
     """What one of the processes gets done in so many seconds, of all families in turn."""
-    end, swept = time.monotonic() + seconds, Swept(Counter(), [])
+    end, swept = time.monotonic() + seconds, Fuzzed(Counter(), [])
     device = opened()
     for turn, number in enumerate(count(seed + process, processes)):
         family = list(FAMILIES)[turn % len(FAMILIES)]
@@ -140,7 +140,7 @@ def sweep(process: int, processes: int, seed: int, seconds: float) -> Swept:
 def main() -> None:
     seconds, processes, seed = (int(text) for text in (*sys.argv[1:], *("60", "2", "1")[len(sys.argv) - 1 :]))
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        runs = [pool.submit(sweep, process, processes, seed, seconds) for process in range(processes)]
+        runs = [pool.submit(fuzz, process, processes, seed, seconds) for process in range(processes)]
         found = [run.result() for run in runs]
     for one in found:
         print(*one.findings, sep="\n", end="\n" if one.findings else "")

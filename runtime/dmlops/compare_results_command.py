@@ -1,4 +1,4 @@
-"""`python -m dmlops verify RESULTS`: compares DxDispatch's results on Windows with the expected ones."""
+"""`python -m dmlops compare-results RESULTS`: compares DxDispatch's results with the expected ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SUMMARY = "Compare DxDispatch's results for exported cases with what the cases e
 
 def add(added: Callable[..., argparse.ArgumentParser]) -> None:
     """Adds the command to those of `dmlops`; `added` adds a command by name, function and summary."""
-    command = added("verify", run, SUMMARY)
+    command = added("compare-results", run, SUMMARY)
     command.add_argument("results", metavar="RESULTS", type=Path, help="the folder that Run-Cases.ps1 filled")
     help_ = "the folder with cases.json (default: the parent of RESULTS)"
     command.add_argument("--cases", metavar="DIR", type=Path, help=help_)

@@ -1,4 +1,4 @@
-"""The report of a sweep: where everything ran, followed by the report on the runs."""
+"""The report of a run: where everything ran, followed by the report on the runs."""
 
 from __future__ import annotations
 

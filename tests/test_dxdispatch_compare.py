@@ -1,4 +1,4 @@
-"""`dmlops verify` on the results of a stand-in for DxDispatch: complete, damaged, and hostile."""
+"""`dmlops compare-results` on the results of a stand-in for DxDispatch: complete, damaged, and hostile."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 
 def verify(folder: Path, form: str = "json", *more: str) -> tuple[int, Any]:
-    status, out, err = run("verify", str(folder / "results"), "--format", form, *more)
+    status, out, err = run("compare-results", str(folder / "results"), "--format", form, *more)
     assert err == "" and "Traceback" not in out
     return status, json.loads(out) if form == "json" else out
 
@@ -336,7 +336,7 @@ def test_what_was_printed_forges_nothing(spoiled: Path) -> None:
     record["adapters"] = [EVIL]
     (spoiled / "results/run.json").write_text(json.dumps(record), encoding="utf-8")
     for form in ("text", "json"):
-        _, out, _ = run("verify", str(spoiled / "results"), "--format", form)
+        _, out, _ = run("compare-results", str(spoiled / "results"), "--format", form)
         assert all(" " <= one <= "~" or one == "\n" for one in out), form
         assert "# forged" not in out.splitlines()
 
@@ -383,7 +383,7 @@ CHANGES: dict[str, Callable[[Any], None]] = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_an_index_that_is_none(name: str, spoiled: Path) -> None:
     changed_index(spoiled, CHANGES[name])
-    status, out, err = run("verify", str(spoiled / "results"))
+    status, out, err = run("compare-results", str(spoiled / "results"))
     assert (status, out) == (2, "") and err.startswith("dmlops: cases.json, case ") and err.count("\n") == 1
 
 
@@ -395,7 +395,7 @@ def test_files_that_hold_something_else(file: str, text: str, spoiled: Path) -> 
         record = json.loads((spoiled / "results/run.json").read_text(encoding="utf-8"))
         record["cases"] = hashlib.sha256(text.encode("latin-1")).hexdigest()
         (spoiled / "results/run.json").write_text(json.dumps(record), encoding="utf-8")
-    status, out, err = run("verify", str(spoiled / "results"))
+    status, out, err = run("compare-results", str(spoiled / "results"))
     assert (status, out) == (2, "") and err.startswith("dmlops: ") and err.count("\n") == 1
 
 
@@ -404,10 +404,10 @@ def test_results_of_other_cases_are_not_compared(spoiled: Path, tmp_path: Path) 
     with (tmp_path / "other/cases.json").open("a") as file:
         file.write("\n")
     results = str(spoiled / "results")
-    status, _, err = run("verify", results, "--cases", str(tmp_path / "other"))
+    status, _, err = run("compare-results", results, "--cases", str(tmp_path / "other"))
     assert status == 2 and "the results are of other cases" in err
-    assert run("verify", results, "--cases", str(spoiled))[0] == 0
-    status, _, err = run("verify", str(tmp_path / "nowhere"), "--cases", str(spoiled))
+    assert run("compare-results", results, "--cases", str(spoiled))[0] == 0
+    status, _, err = run("compare-results", str(tmp_path / "nowhere"), "--cases", str(spoiled))
     assert status == 2 and "there are no results" in err
 
 
@@ -461,5 +461,5 @@ def test_the_script_runs_in_powershell(filled: Path, directx: Path, tmp_path: Pa
     environment = {**os.environ, "FAKE_DIRECTML_H": str(directx / "directx/DirectML.h")}
     for _ in range(2):
         subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
-    status, out, _ = run("verify", str(tmp_path / "results"), "--cases", str(filled))
+    status, out, _ = run("compare-results", str(tmp_path / "results"), "--cases", str(filled))
     assert status == 0 and " agree" in out

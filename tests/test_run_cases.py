@@ -1,4 +1,4 @@
-"""`dmlgen sweep` and the package that does its work: every case counts once."""
+"""`dmlgen run-cases` and the package that does its work: every case counts once."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def expected() -> dict[tuple[str, str], str]:
 
 
 class Sweep:
-    """The work of `dmlgen sweep` in a process, with what a test puts on the workers' path."""
+    """The work of `dmlgen run-cases` in a process, with what a test puts on the workers' path."""
 
     def __init__(self, tmp_path: Path, matrices: Path) -> None:
         self.out, self.notes = tmp_path / "out", tmp_path / "notes"
@@ -80,7 +80,7 @@ class Sweep:
     def started(self, hook: str = "pass", *arguments: str) -> subprocess.Popen[str]:
         (self.notes / "sitecustomize.py").write_text(HOOK.format(hook))
         path = os.pathsep.join((str(self.notes), str(PACKAGE)))
-        command = [sys.executable, "-m", "dmlops.sweep", str(self._matrices), f"--out={self.out}"]
+        command = [sys.executable, "-m", "dmlops.run_cases", str(self._matrices), f"--out={self.out}"]
         return subprocess.Popen(
             [*command, "--no-shaders", "--format=json", *arguments],
             env={**os.environ, "PYTHONPATH": path, "NOTES": str(self.notes)},
@@ -182,7 +182,7 @@ def test_the_command_with_shaders(tmp_path: Path, capfd: pytest.CaptureFixture[s
         name = gpu.devices()[0]
     except gpu.GpuUnavailable as error:
         pytest.skip(str(error))
-    status = main(["sweep", "--operators", "element_wise_negate", f"--out={tmp_path}"])
+    status = main(["run-cases", "--operators", "element_wise_negate", f"--out={tmp_path}"])
     output = capfd.readouterr().out
     matrix = json.loads((MATRIX / "element_wise_negate.json").read_bytes())
     computed = sum("outputs" in case for case in matrix["cases"])
@@ -193,7 +193,7 @@ def test_the_command_with_shaders(tmp_path: Path, capfd: pytest.CaptureFixture[s
 
 
 def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sweep", "--operators", "GATHERS", f"--out={tmp_path}"]) == 2
+    assert main(["run-cases", "--operators", "GATHERS", f"--out={tmp_path}"]) == 2
     assert "GATHERS" in capsys.readouterr().err
 
 

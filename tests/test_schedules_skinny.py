@@ -12,7 +12,7 @@ import dmlops
 from c_plans import Library, expected
 from dmlops import gpu
 from dmlops.gpu import compiler, shader
-from dmlops.gpu.plans import thin
+from dmlops.gpu.plans import skinny
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from gpu_device import device, run_in_guard_zones
 from test_schedules_contraction import column_by_column, filled, of, passes, product
@@ -102,8 +102,8 @@ def test_infinities_and_nan_stay_where_they_belong(name: str, device: Any) -> No
 def test_other_numbers_of_vectors_give_them_too(
     vectors: int, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(thin, "THIN_VECTORS", vectors)
-    monkeypatch.setattr(thin, "THIN_MOST_THREADS", 256)
+    monkeypatch.setattr(skinny, "SKINNY_VECTORS", vectors)
+    monkeypatch.setattr(skinny, "SKINNY_MOST_THREADS", 256)
     for name in ("2 rows, halves", "4 rows, halves, B transposed", "in parts"):
         check(device, CASES[name])
 
@@ -128,9 +128,7 @@ def test_which_products_get_it() -> None:
     assert all(desc.validate("6.4") == [] for desc in CASES.values())
     found = {name: passes(desc) for name, desc in CASES.items()}
     assert found == {name: [4, 3] if "in parts" in name else [4] for name in CASES}
-    transposed = {
-        name for name, desc in CASES.items() if gpu.planned(desc).dispatches[0].defines["TRANSPOSED"]
-    }
+    transposed = {name for name, desc in CASES.items() if gpu.plan(desc).dispatches[0].defines["TRANSPOSED"]}
     assert transposed == {name for name in CASES if "column" in name}
 
 
@@ -156,13 +154,13 @@ def test_small_ones_stay_with_the_definition() -> None:
 
 def test_halves_get_it_beside_cooperative_matrix_too() -> None:
     for desc in CASES.values():
-        assert gpu.planned(desc, UNITS) == gpu.planned(desc)
+        assert gpu.plan(desc, UNITS) == gpu.plan(desc)
 
 
 def groups_and_threads(rows: int, depth: int, columns: int, data_type: str, turns: str) -> tuple[int, int]:
     right = (depth, columns) if turns[1] == "N" else (columns, depth)
     desc = product(of(data_type, rows, depth), of(data_type, *right), None, turns)
-    (one,) = gpu.planned(desc).dispatches
+    (one,) = gpu.plan(desc).dispatches
     return int(np.prod(one.groups)), int(one.defines["NUM_THREADS"])
 
 
@@ -183,6 +181,6 @@ def test_plans_in_c_are_the_same(tmp_path: Path) -> None:
 
 def test_shaders_compile_without_a_warning_for_direct3d_too() -> None:
     for name in ("4 rows, halves, B transposed", "3 columns, halves, A transposed", "in parts"):
-        for dispatch in gpu.planned(CASES[name]).dispatches:
+        for dispatch in gpu.plan(CASES[name]).dispatches:
             for target in ("spirv", "dxil"):
                 assert compiler.compile(shader("GEMM"), dispatch.defines, target)
