@@ -20,15 +20,17 @@ from gather_cases import Case
 
 GUARD = 4096  # bytes on either side of a tensor; a multiple of every offset alignment that Vulkan allows
 UNTOUCHED = 0xC3
+PIPELINES = 32  # cached; few serve more than one test, and those of the largest shaders take 6 MB each
 ABOVE_FLUSHED = float(np.finfo(np.float32).tiny) * 2**26  # subnormals, and what leads to them
 
 
 @cache
 def opened() -> Any:
     """The device that DMLOPS_TEST_DEVICE names, else the first; the error for none says what to install."""
-    from dmlops.gpu.device import Device
+    from dmlops.gpu import device as devices
 
-    return Device.open(os.environ.get("DMLOPS_TEST_DEVICE"))
+    devices.MOST_PIPELINES = PIPELINES
+    return devices.Device.open(os.environ.get("DMLOPS_TEST_DEVICE"))
 
 
 @pytest.fixture

@@ -16,7 +16,9 @@ import pytest
 
 import dmlops
 from dmlops import TensorDesc, gpu, reference
+from dmlops.gpu import device as devices
 from dmlops.gpu import session as module
+from dmlops.gpu.vulkan_api import vk
 from gpu_device import device
 from gpu_networks import ResNetBlock, TransformerLayer, draw
 
@@ -166,6 +168,36 @@ def test_memory_that_is_needed_is_not_used_again(session: gpu.Session) -> None:
     gc.collect()
     others += [session.array(two) for _ in range(3)]  # in the memory of the recording
     assert session.allocated == allocated
+
+
+def test_a_pipeline_is_destroyed_with_its_last_user(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recordings keep theirs while the device's cache, here of one, gives way to others."""
+    monkeypatch.setattr(devices, "MOST_PIPELINES", 1)
+    physical = next(one for name, one in devices._physical_devices() if name == device.name)
+    small = devices.Device(physical)
+    destroyed, destroy = [], vk.vkDestroyPipeline
+
+    def destroying(handle: Any, pipeline: Any, allocator: Any) -> None:
+        destroyed.append(pipeline)
+        destroy(handle, pipeline, allocator)
+
+    monkeypatch.setattr(vk, "vkDestroyPipeline", destroying)
+    with gpu.Session(small) as session:
+        given = session.array(np.ones(8, np.float32))
+        negative = negated(session, given, 8)
+        recording = session.submit()
+        doubled = added(session, given, given, 8)
+        session.submit()
+        assert doubled.numpy().tolist() == [2.0] * 8
+        gc.collect()
+        assert len(destroyed) == 0
+        given.write(np.full(8, 3, np.float32))
+        recording.replay()
+        assert negative.numpy().tolist() == [-3.0] * 8
+        del recording
+        session.array(np.ones(8, np.float32))  # and the session lets it go
+        gc.collect()
+        assert len(destroyed) == 1
 
 
 def test_a_replay_finds_what_was_uploaded(session: gpu.Session) -> None:

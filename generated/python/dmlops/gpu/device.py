@@ -11,7 +11,7 @@ import ctypes
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache, partial
 from itertools import accumulate
 from threading import RLock
 from time import perf_counter
@@ -24,12 +24,13 @@ from .commands import copy, write
 from .descriptors import DescriptorMemory
 from .detection import detected
 from .errors import GpuUnavailable, Unsupported
-from .pipelines import Pipeline
+from .pipelines import Interface, Pipeline
 from .programs import Program, Programs
 from .resources import Buffer, Bytes
 from .vulkan_api import check, vk
 
 MOST_RECORDED = 256  # dispatches in calls that are cached
+MOST_PIPELINES = 256  # cached, beside those in use; Mesa's take half a megabyte to six on the CPU
 AWAKE = 1e-3  # seconds to spin; an H200 runs an empty dispatch in 14 us, and a sleeper wakes after 40 to 50
 INSTALL_DRIVER = "install a driver (Debian: apt-get install mesa-vulkan-drivers has one for the CPU)"
 
@@ -37,8 +38,8 @@ INSTALL_DRIVER = "install a driver (Debian: apt-get install mesa-vulkan-drivers 
 class Device:
     """A logical device with one compute queue; threads that call `run` take turns.
 
-    It lives as long as the process, and so do its pipelines and the buffers that `run` reuses. Buffer
-    accesses are not bounds-checked: shaders stay within their tensors by themselves.
+    It lives as long as the process, and so do the buffers that `run` reuses. Buffer accesses are not
+    bounds-checked: shaders stay within their tensors by themselves.
     """
 
     def __init__(self, physical: Any) -> None:
@@ -50,7 +51,8 @@ class Device:
         self._memory = vk.vkGetPhysicalDeviceMemoryProperties(physical)
         self.lock = RLock()  # held while commands are recorded and run
         self._process = os.getpid()
-        self._pipelines: dict[bytes, Pipeline] = {}
+        self.interface = cache(partial(Interface, self))
+        self.pipeline = lru_cache(MOST_PIPELINES)(partial(Pipeline, self))
         self._buffers: dict[str, Buffer] = {}
         self._calls: dict[tuple[Program, tuple[tuple[str, str], ...]], Call] = {}
         self._recorded = 0  # dispatches of these
@@ -136,12 +138,6 @@ class Device:
         largest, reach = max(sizes, default=0), self.limits.maxStorageBufferRange
         if largest > reach:
             raise Unsupported(f"a buffer takes {largest} bytes; shaders on {self.name} reach {reach}")
-
-    def pipeline(self, code: bytes, storage_buffers: int) -> Pipeline:
-        """The pipeline of a SPIR-V shader with that many storage buffers, followed by a uniform buffer."""
-        if code not in self._pipelines:
-            self._pipelines[code] = Pipeline(self, code, storage_buffers)
-        return self._pipelines[code]
 
     def buffer(self, size: int, *memory: int) -> Buffer:
         """A new buffer of `size` bytes, in device-local memory or, as for `Buffer`, in other `memory`."""

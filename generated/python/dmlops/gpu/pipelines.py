@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
 from .compiler import optional_features
 from .descriptors import Run, descriptors
@@ -21,13 +22,10 @@ if TYPE_CHECKING:
 _FULL_SUBGROUPS = 2
 
 
-class Pipeline:
-    """The pipeline of one SPIR-V compute shader with entry point CSMain.
+class Interface:
+    """The bindings of shaders with that many storage buffers, which come first, before one uniform buffer."""
 
-    Its bindings are storage buffers from 0 on, followed by one uniform buffer.
-    """
-
-    def __init__(self, device: Device, code: bytes, storage_buffers: int) -> None:
+    def __init__(self, device: Device, storage_buffers: int) -> None:
         runs = [
             Run(vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 0, storage_buffers),
             Run(vk.VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, storage_buffers, 1),
@@ -38,6 +36,15 @@ class Pipeline:
             vk.VkPipelineLayoutCreateInfo(setLayoutCount=1, pSetLayouts=[self.descriptors.layout]),
             None,
         )
+
+
+class Pipeline:
+    """The pipeline of one SPIR-V compute shader with entry point CSMain. It lives until neither the device's
+    cache nor a bound pipeline refers to it."""
+
+    def __init__(self, device: Device, code: bytes, storage_buffers: int) -> None:
+        self.code = code
+        self.interface = device.interface(storage_buffers)
         module = vk.vkCreateShaderModule(
             device.handle, vk.VkShaderModuleCreateInfo(codeSize=len(code), pCode=code), None
         )
@@ -50,19 +57,26 @@ class Pipeline:
         )
         create = vk.VkComputePipelineCreateInfo(
             pNext=device.robustness,
-            flags=self.descriptors.pipeline_flags,
+            flags=self.interface.descriptors.pipeline_flags,
             stage=stage,
-            layout=self.layout,
+            layout=self.interface.layout,
             basePipelineIndex=-1,
         )
         try:
             self.handle = vk.vkCreateComputePipelines(device.handle, None, 1, [create], None)[0]
         finally:
             vk.vkDestroyShaderModule(device.handle, module, None)
+        finalize(self, _destroy, device, self.handle).atexit = False
 
     def bind(self, bindings: Sequence[Binding]) -> BoundPipeline:
         """The pipeline with its buffers, ready to be recorded any number of times."""
         return BoundPipeline(self, bindings)
+
+
+def _destroy(device: Device, pipeline: Any) -> None:
+    if device.is_usable():  # a fork has copies of objects that are its parent's
+        device.settle()
+        vk.vkDestroyPipeline(device.handle, pipeline, None)
 
 
 class BoundPipeline:
@@ -70,13 +84,13 @@ class BoundPipeline:
 
     def __init__(self, pipeline: Pipeline, bindings: Sequence[Binding]) -> None:
         self._pipeline = pipeline
-        self._buffers = pipeline.descriptors.take(bindings)
+        self._buffers = pipeline.interface.descriptors.take(bindings)
 
     def record(self, commands: Any, groups: tuple[int, int, int]) -> None:
         """Records a dispatch of that many thread groups."""
-        pipeline = self._pipeline
-        vk.lib.vkCmdBindPipeline(commands, vk.VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle)
-        pipeline.descriptors.record(commands, pipeline.layout, self._buffers)
+        interface = self._pipeline.interface
+        vk.lib.vkCmdBindPipeline(commands, vk.VK_PIPELINE_BIND_POINT_COMPUTE, self._pipeline.handle)
+        interface.descriptors.record(commands, interface.layout, self._buffers)
         vk.lib.vkCmdDispatch(commands, *groups)
 
     def __enter__(self) -> BoundPipeline:
@@ -85,4 +99,4 @@ class BoundPipeline:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._pipeline.descriptors.give_back(self._buffers)
+        self._pipeline.interface.descriptors.give_back(self._buffers)

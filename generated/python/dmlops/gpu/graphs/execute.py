@@ -21,7 +21,7 @@ from ..commands import barrier, clear, copy
 from ..device import Device
 from ..errors import OutOfMemory, Unsupported
 from ..memory import array_of, tensor_bytes
-from ..pipelines import BoundPipeline
+from ..pipelines import BoundPipeline, Pipeline
 from ..resources import Binding, Buffer
 from ..vulkan_api import vk
 from .arena import Arena
@@ -70,10 +70,10 @@ class Compiled:
             except Unsupported as error:
                 raise Unsupported(f"{program.nodes[step.node].name}: {error}") from error
         try:
-            codes = compiled(program.shaders, device, progress)
+            pipelines = compiled(program.shaders, device, progress)
             with device.turn(), self._room():
                 self._allocate()
-                self._record(codes, between)
+                self._record(pipelines, between)
         except BaseException:
             self.close()
             raise
@@ -176,14 +176,13 @@ class Compiled:
         )
         return f"the graph takes {arena.size + weights} bytes: {sizes}{fullest}"
 
-    def _record(self, codes: Sequence[bytes], between: Between | None) -> None:
+    def _record(self, pipelines: Sequence[Pipeline], between: Between | None) -> None:
         found, device = self.program, self.device
         bound: list[BoundPipeline | None] = []
         for step in (*found.once, *found.steps):
             if step.shader is not None and step.constants is not None:
                 places = [self._binding(one) for one in (*step.regions, step.constants)]
-                pipeline = device.pipeline(codes[step.shader], len(step.regions))
-                bound.append(self._resources.enter_context(pipeline.bind(places)))
+                bound.append(self._resources.enter_context(pipelines[step.shader].bind(places)))
             else:
                 bound.append(None)
 
@@ -240,8 +239,11 @@ def compile_graph(
     kind: type[Compiled] = Compiled,
 ) -> Compiled:
     """The graph on a device; `packed` and `keep` are as for `program`."""
-    compile_all = partial(compiled, device=device, progress=progress)
-    found = program(graph, device.alignment, device.capabilities, packed, keep, compile_all)
+
+    def codes(shaders: Sequence[Shader]) -> list[bytes]:
+        return [one.code for one in compiled(shaders, device, progress)]
+
+    found = program(graph, device.alignment, device.capabilities, packed, keep, codes)
     return kind(found, device, progress)
 
 
@@ -264,24 +266,21 @@ def content(end: End, arrays: Mapping[str, Any]) -> memoryview | bytes:
     return data.data
 
 
-def compiled(shaders: Sequence[Shader], device: Device, progress: Progress | None = None) -> list[bytes]:
-    """The byte code of shaders, for which the device then has pipelines. Several threads compile.
+def compiled(shaders: Sequence[Shader], device: Device, progress: Progress | None = None) -> list[Pipeline]:
+    """The pipelines of shaders. Several threads compile.
 
     Raises Unsupported for what the device lacks.
     """
-    codes: list[bytes] = [b""] * len(shaders)
 
-    def compile_one(number: int) -> None:
-        one = shaders[number]
+    def compile_one(one: Shader) -> Pipeline:
         code, features = _byte_code(one.source, one.defines)
         for feature in features:
             if feature not in device.optional_features:
                 raise Unsupported(f"{device.name} lacks {feature}, which {one.operator} needs")
-        device.pipeline(code, one.buffers)
-        codes[number] = code
+        return device.pipeline(code, one.buffers)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        waiting = [pool.submit(compile_one, number) for number in range(len(shaders))]
+        waiting = [pool.submit(compile_one, one) for one in shaders]
         try:
             for done, one in enumerate(as_completed(waiting), 1):
                 one.result()
@@ -290,4 +289,4 @@ def compiled(shaders: Sequence[Shader], device: Device, progress: Progress | Non
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    return codes
+    return [one.result() for one in waiting]
