@@ -221,14 +221,30 @@ def _new_program(desc: Description, device: Device) -> Program:
     compiled: list[tuple[bytes, Dispatch]] = []
     for dispatch in work.dispatches:
         operator = dispatch.shader or desc.OPERATOR
-        code, features = _byte_code(shader(operator), tuple(dispatch.defines.items()))
-        for feature in features:
-            if feature not in device.optional_features:
-                raise Unsupported(
-                    f"{device.name} lacks {feature}, which {operator} needs for these data types"
-                )
+        macros = tuple(dispatch.defines.items())
+        code = byte_code(device, operator, shader(operator), macros, len(dispatch.buffers))
         compiled.append((code, dispatch))
     return Program(work, tuple(compiled), inputs, outputs, reaches, sizes)
+
+
+def byte_code(
+    device: Device,
+    operator: str,
+    source: str,
+    macros: tuple[tuple[str, int | str], ...],
+    storage_buffers: int,
+) -> bytes:
+    """The byte code of a shader's variant with that many storage buffers.
+
+    Raises Unsupported for what the device lacks.
+    """
+    if device.loop_flags:
+        source = compiler.with_loop_test(source, storage_buffers)
+    code, features = _byte_code(source, macros)
+    for feature in features:
+        if feature not in device.optional_features:
+            raise Unsupported(f"{device.name} lacks {feature}, which {operator} needs for these data types")
+    return code
 
 
 @lru_cache(maxsize=512)

@@ -107,6 +107,34 @@ def compile(source: str, defines: Mapping[str, int | str], target: Target = "spi
     return code
 
 
+def with_loop_test(source: str, storage_buffers: int) -> str:
+    """The shader with another entry point around it, which sets a flag if loops no longer run.
+
+    Mesa's driver for CPUs counts the iterations of all loops of a thread, ends them together after 65,535,
+    and from then on runs the body of any loop once. The flag is a storage buffer with the binding after that
+    many and their uniform buffer.
+    """
+    start = source.index("[numthreads(")
+    threads = source[start : source.index("]", start) + 1]
+    return f"""#define CSMain CSTested
+{source}
+#undef CSMain
+[[vk::binding({storage_buffers + 1}, 0)]] RWByteAddressBuffer loopsEnded : register(u63);
+
+{threads}
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{{
+    CSTested(group, thread);
+    uint turns = 0;
+    [loop]
+    for (uint i = thread; i < thread + 2; ++i)
+        turns += 1 + group.z;
+    if (turns < 2)
+        loopsEnded.Store(0, 1);
+}}
+"""
+
+
 def arguments(defines: Mapping[str, int | str], target: Target = "spirv") -> list[str]:
     """The compiler's arguments for a variant, apart from the name of the source file."""
     # The compiler's own validator runs before the memory model is patched.

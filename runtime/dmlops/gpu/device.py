@@ -24,12 +24,13 @@ from .detection import detected
 from .errors import GpuUnavailable, Unsupported
 from .pipelines import Interface, Pipeline
 from .programs import Program, Programs
-from .resources import Buffer, Bytes
+from .resources import Binding, Buffer, Bytes
 from .vulkan_api import check, vk
 
 MOST_RECORDED = 256  # dispatches in calls that are cached
 MOST_PIPELINES = 256  # cached, beside those in use; Mesa's take half a megabyte to six on the CPU
 AWAKE = 1e-3  # seconds to spin; an H200 runs an empty dispatch in 14 us, and a sleeper wakes after 40 to 50
+ENDED_EARLY = "ends all loops of a thread after 65,535 iterations, too few here; use a GPU, or reference.run"
 INSTALL_DRIVER = "install a driver (Debian: apt-get install mesa-vulkan-drivers has one for the CPU)"
 
 
@@ -84,6 +85,12 @@ class Device:
         self._commands = self._command_buffer()
         self._is_pending = False  # whether commands may still run
         self._done = vk.ffi.new("VkFence *", vk.vkCreateFence(self.handle, vk.VkFenceCreateInfo(), None))
+        self.loop_flags: tuple[Binding, ...] = ()  # where shaders say that loops ended early, if they may
+        if self.type == vk.VK_PHYSICAL_DEVICE_TYPE_CPU:
+            shared = vk.VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | vk.VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
+            flag = self.buffer(4, shared)
+            flag.mapped[:4] = bytes(4)
+            self.loop_flags = (Binding(flag, 0, 4),)
 
     @classmethod
     def open(cls, selector: Device | str | int | None = None) -> Device:
@@ -219,6 +226,10 @@ class Device:
                     pass
             finally:
                 self.settle()
+            for flag in self.loop_flags:
+                if any(flag.buffer.mapped[:4]):
+                    flag.buffer.mapped[:4] = bytes(4)
+                    raise Unsupported(f"{self.name} {ENDED_EARLY}")
 
     def settle(self) -> None:
         """Waits for the commands that were submitted, if any: also those that an interrupted call left, whose

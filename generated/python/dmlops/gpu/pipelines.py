@@ -23,13 +23,16 @@ _FULL_SUBGROUPS = 2
 
 
 class Interface:
-    """The bindings of shaders with that many storage buffers, which come first, before one uniform buffer."""
+    """The bindings of shaders with that many storage buffers, which come first, before one uniform buffer
+    and the device's flag for loops that end early, if it has one."""
 
     def __init__(self, device: Device, storage_buffers: int) -> None:
         runs = [
             Run(vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 0, storage_buffers),
             Run(vk.VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, storage_buffers, 1),
+            Run(vk.VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, storage_buffers + 1, len(device.loop_flags)),
         ]
+        self.loop_flags = device.loop_flags
         self.descriptors = descriptors(device, [run for run in runs if run.count > 0])
         self.layout = vk.vkCreatePipelineLayout(
             device.handle,
@@ -70,7 +73,7 @@ class Pipeline:
 
     def bind(self, bindings: Sequence[Binding]) -> BoundPipeline:
         """The pipeline with its buffers, ready to be recorded any number of times."""
-        return BoundPipeline(self, bindings)
+        return BoundPipeline(self, [*bindings, *self.interface.loop_flags])
 
 
 def _destroy(device: Device, pipeline: Any) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...graph import Graph
 from ...quoting import shown
-from .. import _byte_code
+from .. import byte_code
 from ..commands import barrier, clear, copy
 from ..device import Device
 from ..errors import OutOfMemory, Unsupported
@@ -273,10 +273,7 @@ def compiled(shaders: Sequence[Shader], device: Device, progress: Progress | Non
     """
 
     def compile_one(one: Shader) -> Pipeline:
-        code, features = _byte_code(one.source, one.defines)
-        for feature in features:
-            if feature not in device.optional_features:
-                raise Unsupported(f"{device.name} lacks {feature}, which {one.operator} needs")
+        code = byte_code(device, one.operator, one.source, one.defines, one.buffers)
         return device.pipeline(code, one.buffers)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
