@@ -6945,14 +6945,55 @@ static const uint8_t dmlops_tensor_code[] = {
     /* DML-TENSOR-flags-owned: Flags != OWNED_BY_DML */
     DMLOPS_WHEN, DMLOPS_NOT, DMLOPS_SLOT(0) /* is_input */,
     DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(Flags), DMLOPS_SMALL(1) /* OWNED_BY_DML */,
+    /* DML-TENSOR-strides-overlap: not (Span < product(Sizes) or any(Sizes[d] > 1 and Strides[d] == 0 for d in range(DimensionCount)) or any(any(Sizes[d] > 1 and Sizes[e] > 1 and Strides[d] < Strides[e] * Sizes[e] and Strides[d] % max(Strides[e], 1) == 0 for e in range(DimensionCount) if d != e) for d in range(DimensionCount))) */
+    DMLOPS_WHEN, DMLOPS_ALL, 2, DMLOPS_GIVEN, DMLOPS_AT(Strides), DMLOPS_NOT, DMLOPS_SLOT(0) /* is_input */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(51) /* Span */,
+    DMLOPS_NOT, DMLOPS_ANY, 3, DMLOPS_LESS, DMLOPS_SLOT(17) /* Span */, DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_ITSELF,
+        DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+        DMLOPS_TURN(13), DMLOPS_ALL, 2, DMLOPS_GREATER, DMLOPS_SIZE, DMLOPS_ITSELF, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_EQUAL, DMLOPS_ENTRY, DMLOPS_STRIDES, DMLOPS_ITSELF, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(0), DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(50), DMLOPS_REDUCE, DMLOPS_OVER_ANY, 2 /* e */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(42), DMLOPS_WHEN, DMLOPS_NOT_EQUAL,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SLOT(2) /* e */, DMLOPS_ALL, 4, DMLOPS_GREATER, DMLOPS_SIZE, DMLOPS_ITSELF,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_GREATER, DMLOPS_SIZE, DMLOPS_ITSELF, DMLOPS_SLOT(2) /* e */,
+        DMLOPS_SMALL(1), DMLOPS_LESS, DMLOPS_ENTRY, DMLOPS_STRIDES, DMLOPS_ITSELF, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_MULTIPLY, DMLOPS_ENTRY, DMLOPS_STRIDES, DMLOPS_ITSELF, DMLOPS_SLOT(2) /* e */, DMLOPS_SIZE,
+        DMLOPS_ITSELF, DMLOPS_SLOT(2) /* e */, DMLOPS_EQUAL, DMLOPS_MODULO, DMLOPS_ENTRY, DMLOPS_STRIDES,
+        DMLOPS_ITSELF, DMLOPS_SLOT(1) /* d */, DMLOPS_MAX, DMLOPS_ENTRY, DMLOPS_STRIDES, DMLOPS_ITSELF,
+        DMLOPS_SLOT(2) /* e */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_SHOW_INTS, DMLOPS_STRIDES, DMLOPS_ITSELF,
+    DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_ITSELF,
+    /* DML-TENSOR-strides-in-elements: not present(Strides) or Strides != [product(Sizes[d + 1:]) * ElementSize for d in range(DimensionCount)] */
+    DMLOPS_NEED, 3, DMLOPS_PLACE(161) /* ElementSize */,
+    DMLOPS_WHEN, DMLOPS_ALL, 2, DMLOPS_GREATER, DMLOPS_SLOT(19) /* ElementSize */, DMLOPS_SMALL(1), DMLOPS_GREATER,
+        DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_ITSELF, DMLOPS_SIZE, DMLOPS_ITSELF, DMLOPS_SUBTRACT, DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_SMALL(1),
+    DMLOPS_ANY, 2, DMLOPS_NOT, DMLOPS_GIVEN, DMLOPS_AT(Strides), DMLOPS_NOT, DMLOPS_SAME, DMLOPS_STRIDES,
+        DMLOPS_ITSELF, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+        DMLOPS_TURN(9), DMLOPS_MULTIPLY, DMLOPS_PRODUCT, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_ITSELF, DMLOPS_ADD,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* ElementSize */,
+    DMLOPS_SHOW_INTS, DMLOPS_STRIDES, DMLOPS_ITSELF,
+    DMLOPS_SHOW_INTS, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+        DMLOPS_TURN(7), DMLOPS_PRODUCT, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_ITSELF, DMLOPS_ADD,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    /* DML-TENSOR-total-size-slack: TotalTensorSizeInBytes <= max(2 * ImpliedSize, 65536) */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(80) /* ImpliedSize */,
+    DMLOPS_LESS_OR_EQUAL, DMLOPS_UINT64, DMLOPS_AT(TotalTensorSizeInBytes), DMLOPS_MAX, DMLOPS_MULTIPLY,
+        DMLOPS_SMALL(2), DMLOPS_SLOT(16) /* ImpliedSize */, DMLOPS_NUMBER, DMLOPS_BYTES(65536),
+    DMLOPS_SHOW_INT, DMLOPS_UINT64, DMLOPS_AT(TotalTensorSizeInBytes),
+    DMLOPS_SHOW_INT, DMLOPS_MAX, DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SLOT(16) /* ImpliedSize */, DMLOPS_NUMBER,
+        DMLOPS_BYTES(65536),
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(16) /* ImpliedSize */,
     /* bytes of a tensor: ImpliedSize */
     DMLOPS_NEED, 0, DMLOPS_PLACE(80) /* ImpliedSize */,
     DMLOPS_SLOT(16) /* ImpliedSize */,
 };
 #undef DMLOPS_AT
 
-#define DMLOPS_TENSOR_SIZE_START 205 /* where the program for a tensor's size in bytes starts */
+#define DMLOPS_TENSOR_SIZE_START 411 /* where the program for a tensor's size in bytes starts */
 #define DMLOPS_STRUCTURE_RULES 3 /* the number of these, which come first */
+#define DMLOPS_DEMANDED_RULES 10  /* the number of all but advice, which comes last */
 static const dmlops_tensor_rule dmlops_tensor_rules[] = {
     {"DML-TENSOR-rank", "DimensionCount", "%p.DimensionCount is %v; it must be at least 1", 0,
      DMLOPS_BIT_DimensionCount},
@@ -6974,6 +7015,12 @@ static const dmlops_tensor_rule dmlops_tensor_rules[] = {
      DMLOPS_BIT_Flags},
     {"DML-TENSOR-flags-owned", "Flags", "%p.Flags must not be OWNED_BY_DML (only an input can be owned by DirectML)", 198,
      DMLOPS_BIT_Flags | DMLOPS_BIT_MEMBER},
+    {"DML-TENSOR-strides-overlap", "Strides", "%p.Strides is %v; elements of an output should not overlap, as they do with Sizes %v", 205,
+     DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes | DMLOPS_BIT_Strides},
+    {"DML-TENSOR-strides-in-elements", "Strides", "%p.Strides is %v; strides should count elements, not bytes: %v", 309,
+     DMLOPS_BIT_DataType | DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes | DMLOPS_BIT_Strides},
+    {"DML-TENSOR-total-size-slack", "TotalTensorSizeInBytes", "%p.TotalTensorSizeInBytes is %v; it should be at most %v (the end of the last element is at %v, and a binding has to be as large)", 372,
+     DMLOPS_BIT_DataType | DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes | DMLOPS_BIT_Strides | DMLOPS_BIT_TotalTensorSizeInBytes},
 };
 
 /* Checks the rules for every tensor from one up to, but not including, another. Structure rules rely on those before
@@ -7192,7 +7239,7 @@ static inline void dmlops_supported(
 }
 
 /* Checks each given tensor, in struct order. */
-typedef enum dmlops_pass { DMLOPS_REQUIRED, DMLOPS_STRUCTURE, DMLOPS_COUNTS, DMLOPS_VALUES } dmlops_pass;
+typedef enum dmlops_pass { DMLOPS_REQUIRED, DMLOPS_STRUCTURE, DMLOPS_COUNTS, DMLOPS_VALUES, DMLOPS_ADVICE } dmlops_pass;
 
 static inline void dmlops_judge_tensors(dmlops_run* run, dmlops_pass pass, const dmlops_member* member) {
     const DML_TENSOR_DESC* tensors = (const DML_TENSOR_DESC*)dmlops_address(run->description, member);
@@ -7214,7 +7261,11 @@ static inline void dmlops_judge_tensors(dmlops_run* run, dmlops_pass pass, const
         case DMLOPS_VALUES:
             dmlops_supported(run, member, &place, dmlops_enum(&dmlops_buffer(tensor)->DataType), 1);
             dmlops_judge_tensor(
-                run, member, &place, dmlops_buffer(tensor), DMLOPS_STRUCTURE_RULES,
+                run, member, &place, dmlops_buffer(tensor), DMLOPS_STRUCTURE_RULES, DMLOPS_DEMANDED_RULES);
+            break;
+        case DMLOPS_ADVICE:
+            dmlops_judge_tensor(
+                run, member, &place, dmlops_buffer(tensor), DMLOPS_DEMANDED_RULES,
                 sizeof dmlops_tensor_rules / sizeof *dmlops_tensor_rules);
             break;
         }
@@ -20571,6 +20622,7 @@ DMLOPS_API size_t dmlops_advise(
     }
     run.op = dmlops_find(dmlops_enum(&desc->Type));
     run.description = desc->Desc;
+    dmlops_judge_all_tensors(&run, DMLOPS_ADVICE);
     dmlops_judge_stage(&run, DMLOPS_STAGE_ADVICE);
     dmlops_judge_fused(&run, DMLOPS_STAGE_ADVICE, DMLOPS_STAGES);
     return run.count;
@@ -20603,6 +20655,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-TENSOR-alignment-element", "GuaranteedBaseOffsetAlignment is 0, or at least the bytes of an element.",
     "DML-TENSOR-flags", "Flags is NONE or OWNED_BY_DML.",
     "DML-TENSOR-flags-owned", "Where is_input is false, Flags differs from OWNED_BY_DML (only an input can be owned by DirectML).",
+    "DML-TENSOR-strides-overlap", "Strides of an output give each element an offset of its own.",
+    "DML-TENSOR-strides-in-elements", "Strides are not those of a packed tensor, counted in bytes.",
+    "DML-TENSOR-total-size-slack", "TotalTensorSizeInBytes is at most twice what the elements need, or 64 KiB.",
     "DML-GRAPH-required", "An array with entries, and the description of a node or of an edge, is present.",
     "DML-GRAPH-since", "The feature level includes graphs, and each type of node in the graph.",
     "DML-GRAPH-node-type", "The type of a node is OPERATOR or CONSTANT.",

@@ -317,6 +317,10 @@ class AnyRule(Record):
         | None
     ) = None
     summary: Annotated[Text, "The text of the rule, if not the generated one."] = NO_TEXT
+    advice: Annotated[bool, "Whether a description that breaks the rule is nevertheless valid."] = False
+    broken_by: Annotated[
+        Text, "Shipping callers that break what the page says, and where; such a rule is advice."
+    ] = NO_TEXT
     require: Expression | None = None
 
 
@@ -325,7 +329,7 @@ class TensorRule(AnyRule):
     """A rule on every buffer tensor; without `require`, each output checks it in its own way."""
 
     id: RuleId
-    source: Source = "header"
+    source: Annotated[Source, "The header by default; advice must state its source."] = "header"
     message: MessageText | None = None
 
 
@@ -586,10 +590,6 @@ class Rule(AnyRule):
     id: RuleId | None = None
     source: Annotated[Source, "The documentation by default; advice must state its source."] = "docs"
     hint: Annotated[Hint, "An addition to the message, for a common mistake."] | None = None
-    advice: Annotated[bool, "Whether a description that breaks the rule is nevertheless valid."] = False
-    broken_by: Annotated[
-        Text, "Shipping callers that break what the page says, and where; such a rule is advice."
-    ] = NO_TEXT
     same: (
         Annotated[
             Field | Annotated[tuple[Field, ...], Size(1, 3, unique=True)],

@@ -22,6 +22,7 @@ from .errors import InvalidDescription
 from .forms import DEEPEST, members_of
 from .json_form import to_json
 from .paths import Path, path_of, put_all, text_of
+from .validation import own_advice
 from .value import WRONG_TYPE, Value
 from .violation import Violation
 
@@ -228,7 +229,7 @@ class _Search:
         """The cost of advice on an output: the description is valid, and probably not what is meant."""
         if left:
             return 0.0
-        advice = [path_of(one.member) for one in desc.own_advice(self.level)]
+        advice = [path_of(one.member) for one in own_advice(desc, self.level)]
         return ADVICE * sum(path[:1] != () and path[0] in self.outputs for path in advice)
 
 

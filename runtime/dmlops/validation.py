@@ -14,7 +14,7 @@ from .forms import ACTIVATION, faults
 from .member import Member
 from .registry import GENERAL_RULES, INTEGERS, NEGATIVE_HINT, RANK_HINT, STRUCTS
 from .tensor import TensorDesc
-from .tensor_rules import READS, check_structure, check_values
+from .tensor_rules import READS, advise, check_structure, check_values
 from .value import READABLE, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, set_state
 from .violation import Violation, filled
 
@@ -196,12 +196,21 @@ def _applied(activation: Any, desc: Description) -> Description:
     return applied
 
 
+def own_advice(desc: Description, level: FeatureLevel) -> list[Violation]:
+    """The advice on the tensors and the operator of a valid description, without its fused activations."""
+    found: list[Violation] = []
+    for path, member, tensor in tensors(desc):
+        advise(tensor, path, member.role == "input", found)
+    desc.advise(level, found)
+    return found
+
+
 def advice(desc: Description, level: LevelLike) -> list[Violation]:
     """The advice that a valid description draws: its own, then that of its fused activations."""
     level = feature_level(level)
     if desc.validate(level):
         return []
-    found = reliable(desc, desc.own_advice(level))
+    found = reliable(desc, own_advice(desc, level))
     for path, activation in _activations(desc):
         violations: list[Violation] = []
         _applied(activation, desc).advise_fused(level, violations)

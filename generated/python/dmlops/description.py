@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from .enums import NEWEST, FeatureLevel, LevelLike, TensorDataType, feature_level
+from .enums import NEWEST, FeatureLevel, LevelLike, TensorDataType
 from .errors import InvalidDescription
 from .member import Member
 from .value import WRONG_TYPE, Value, repr_of
@@ -101,12 +101,6 @@ class Description(Value):
         invalid description draws no advice. Raises ValueError for a level that does not exist.
         """
         violations: list[Violation] = _validation().advice(self, level)
-        return violations
-
-    def own_advice(self, level: LevelLike) -> list[Violation]:
-        """The same for a description known to be valid, without its fused activations."""
-        violations: list[Violation] = []
-        self.advise(feature_level(level), violations)
         return violations
 
     # The rules, stage by stage. Each method adds the violations that it finds. A description has passed what

@@ -30,6 +30,9 @@ READS = {
     "DML-TENSOR-alignment-element": "DataType GuaranteedBaseOffsetAlignment",
     "DML-TENSOR-flags": "Flags",
     "DML-TENSOR-flags-owned": "Flags is_input",
+    "DML-TENSOR-strides-overlap": "DimensionCount Sizes Strides is_input",
+    "DML-TENSOR-strides-in-elements": "DataType DimensionCount Sizes Strides",
+    "DML-TENSOR-total-size-slack": "DataType DimensionCount Sizes Strides TotalTensorSizeInBytes",
 }
 
 
@@ -158,4 +161,68 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
             violations, "DML-TENSOR-flags-owned", f"{path}.Flags",
             "{}.Flags must not be OWNED_BY_DML (only an input can be owned by DirectML)", path,
             found=name_of(enums.TensorFlags, flags),
+        )
+
+
+def advise(tensor: TensorDesc, path: str, is_input: bool, violations: list[Violation]) -> None:
+    """The advice on a tensor that breaks no rule."""
+    data_type = tensor.DataType
+    rank = len(tensor.Sizes)
+    sizes = tensor.Sizes
+    strides = tensor.Strides
+    total_tensor_size_in_bytes = tensor.TotalTensorSizeInBytes
+    span = saturate(
+        saturate(prod(sizes))
+        if strides is None
+        else saturate(1 + sum(saturate((sizes[d] - 1) * strides[d]) for d in range(rank)))
+    )
+    implied_size = saturate(span * BITS.get(data_type, 0) + 31) // 32 * 4
+    element_size = max(BITS.get(data_type, 0) // 8, 1)
+    total_tensor_size_in_bytes = (
+        implied_size if total_tensor_size_in_bytes is None else total_tensor_size_in_bytes
+    )
+    # DML-TENSOR-strides-overlap
+    if (
+        (strides is not None and not is_input)
+        and (
+            span < saturate(prod(sizes))
+            or any(sizes[d] > 1 and strides[d] == 0 for d in range(rank))
+            or any(
+                any(
+                    sizes[d] > 1
+                    and sizes[e] > 1
+                    and strides[d] < strides[e] * sizes[e]
+                    and strides[d] % max(strides[e], 1) == 0
+                    for e in range(rank) if d != e
+                )
+                for d in range(rank)
+            )
+        )
+    ):
+        report(
+            violations, "DML-TENSOR-strides-overlap", f"{path}.Strides",
+            "{}.Strides is {}; elements of an output should not overlap, as they do with Sizes {}", path,
+            strides, sizes,
+        )
+    # DML-TENSOR-strides-in-elements
+    if (
+        (element_size > 1 and prod(sizes) > sizes[rank - 1])
+        and not (
+            strides is None
+            or strides != tuple(saturate(prod(sizes[d + 1 :]) * element_size) for d in range(rank))
+        )
+    ):
+        numbers1 = tuple(saturate(prod(sizes[d + 1 :])) for d in range(rank))
+        report(
+            violations, "DML-TENSOR-strides-in-elements", f"{path}.Strides",
+            "{}.Strides is {}; strides should count elements, not bytes: {}", path, strides, numbers1,
+        )
+    # DML-TENSOR-total-size-slack
+    if total_tensor_size_in_bytes > max(2 * implied_size, 65536):
+        report(
+            violations, "DML-TENSOR-total-size-slack", f"{path}.TotalTensorSizeInBytes",
+            "{}.TotalTensorSizeInBytes is {found}; it should be at most {expected} (the end of the last "
+            "element is at {}, and a binding has to be as large)",
+            path, implied_size, found=saturate(total_tensor_size_in_bytes),
+            expected=max(2 * implied_size, 65536),
         )

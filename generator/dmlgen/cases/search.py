@@ -388,5 +388,5 @@ def _moves(proposals: Iterable[Proposal], environment: Environment, owner: Slot)
         for move in proposal(environment):
             if move.place.member == "":
                 yield move._replace(place=move.place._replace(member=owner.member, at=owner.at))
-            else:
+            elif move.place.member != "is_input":  # the operator says what it reads, no member
                 yield move

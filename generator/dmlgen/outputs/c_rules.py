@@ -78,13 +78,14 @@ class TensorRuleView:
 class TensorRulesView:
     """The rules on every tensor, structure rules first, and the fast path that tests them all.
 
-    `structure` is the number of structure rules, `sound` has the statements of the test by rule, and
-    `size_start` is the start of the program for a tensor's size in bytes.
+    `structure` is the number of structure rules, `demanded` that of all but the advice, `sound` has the
+    statements of the test by rule, and `size_start` is the start of the program for a tensor's size in bytes.
     """
 
     programs: tuple[ProgramView, ...]
     rules: tuple[TensorRuleView, ...]
     structure: int
+    demanded: int
     sound: dict[str, list[str]]
     size_start: int
 
@@ -348,20 +349,22 @@ def tensor_rules_view(registry: Registry, code: Code, functions: set[str]) -> Te
     """The rules on every tensor; adds to `functions` the helpers that the fast path calls."""
     printer = CPrinter(registry, None)
     rules: list[TensorRuleView] = []
-    structure = 0
+    ends: dict[Stage, int] = {}
     sound: dict[str, list[str]] = {}
-    for stage in (Stage.STRUCTURE, Stage.VALUES):
-        structure = structure or len(rules)
+    for stage in (Stage.STRUCTURE, Stage.VALUES, Stage.ADVICE):
         for rule in registry.tensor.rules:
             if rule.stage is stage and rule.checks and rule.applies_to != "json":
-                sound[rule.id] = [line for check in rule.checks for line in printer.test(rule, check)]
+                if not rule.advice:
+                    sound[rule.id] = [line for check in rule.checks for line in printer.test(rule, check)]
                 for check in rule.checks:
                     start, format_ = code.check(rule, check)
                     bits = field_bits(registry, reads(rule))
                     rules.append(TensorRuleView(rule.id, check.member, format_, start, bits))
+        ends[stage] = len(rules)
     functions |= printer.functions
     size = code.number("bytes of a tensor", registry.tensor.defaults["TotalTensorSizeInBytes"])
-    return TensorRulesView(tuple(code.programs), tuple(rules), structure, sound, size)
+    structure, demanded = ends[Stage.STRUCTURE], ends[Stage.VALUES]
+    return TensorRulesView(tuple(code.programs), tuple(rules), structure, demanded, sound, size)
 
 
 def field_bits(registry: Registry, fields: Iterable[str]) -> str:

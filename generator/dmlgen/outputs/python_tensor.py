@@ -21,6 +21,7 @@ from dmlgen.outputs.python_rules import (
 from dmlgen.registry import Member, Registry, Stage
 
 TENSOR = "BUFFER_TENSOR_DESC"
+_STAGES = (Stage.STRUCTURE, Stage.VALUES, Stage.ADVICE)
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,14 @@ class TensorView:
     size: TensorStageView
     structure: TensorStageView
     values: TensorStageView
+    advice: TensorStageView
     reads: Mapping[str, str]
     constants: Assignments
 
 
 def tensor_view(registry: Registry) -> TensorView:
     fields = tuple(_field(registry, field) for field in registry.structs[TENSOR].members)
-    printers = {stage: PythonPrinter(registry, None, stage) for stage in (Stage.STRUCTURE, Stage.VALUES)}
+    printers = {stage: PythonPrinter(registry, None, stage) for stage in _STAGES}
 
     def stage_view(stage: Stage) -> TensorStageView:
         rules = [rule for rule in registry.tensor.rules if rule.stage is stage and rule.checks]
@@ -72,7 +74,7 @@ def tensor_view(registry: Registry) -> TensorView:
         assignments = assignments_of(printers[stage], definitions)
         return TensorStageView(_read(fields, parts), assignments, views, stops=stage is Stage.STRUCTURE)
 
-    structure, values = stage_view(Stage.STRUCTURE), stage_view(Stage.VALUES)
+    structure, values, advice = map(stage_view, _STAGES)
     needed = [value for value in registry.tensor.defaults.values() if isinstance(value, ir.Definition)]
     unchecked = InferencePrinter(registry, None, Stage.VALUES)
     sizes = assignments_of(unchecked, used_definitions(registry.tensor.definitions, needed))
@@ -82,6 +84,7 @@ def tensor_view(registry: Registry) -> TensorView:
         size=TensorStageView(_read(fields, needed), sizes, ()),
         structure=structure,
         values=values,
+        advice=advice,
         reads=reads_of(registry.tensor.rules),
         constants=constants_of(*printers.values()),
     )

@@ -78,7 +78,7 @@ def wording(
 
     return Wording(
         position=position,
-        message=lambda loops: template(node.message, inner(loops)),
+        message=lambda loops: template(node.message, inner(loops), paths=not tensors),
         because=lambda loops: template(node.because, inner(loops)),
         hint=hint_of,
         general=general.hints,
@@ -125,11 +125,13 @@ def known_tensors(names: Sequence[Scalar[str]], tensors: Mapping[str, Member]) -
 
 
 def tensor_rules(general: General, node: written.TensorRules) -> TensorRules:
-    """The rules on every buffer tensor: names are its fields, `is_input` whether an operator reads it."""
+    """The rules on every buffer tensor: names are its fields, `is_input` whether an operator reads it, and in
+    messages `Tensor` its path."""
     names: dict[str, ir.Expr] = {
         name: ir.Field(ir.Tensor(""), name, type_) for name, type_ in general.fields.items()
     }
     names["is_input"] = ir.Member("is_input", ir.BOOL)
+    names["Tensor"] = ir.Tensor("")
     scope, definitions = define(node.let, general.scope(names))
     rules: list[Rule] = []
     faults = Faults()
@@ -190,18 +192,9 @@ def operator_rule(
         found, *known, last = " and ".join(forms) or "no condition", *FORMS
         message_ = f"rule {name.value} has {found}; one of {', '.join(known)} or {last} is expected"
         raise fault(node.node.position, "rule-form", message_)
-    if node.advice and node.stage is not None:
-        raise fault(node.place("stage"), "rule-form", "advice is judged last; it takes no stage")
-    if node.advice and node.node.get("source") is None:
-        raise fault(node.place("advice"), "missing-key", "key 'source' is missing; advice says whose it is")
-    if not node.advice and node.broken_by:
-        message_ = "a rule that shipping callers break is advice: add `advice: true`"
-        raise fault(node.place("broken_by"), "rule-form", message_)
     words = wording(general, node, name.position, scope, tensors)
     context = _Context(general, scope, tensors, _guard(node, scope), words)
     checks, inferences = FORMS[forms[0]](getattr(node, forms[0]), node, context)
-    if node.advice:
-        checks = tuple(replace(check, message=softened(check.message), worded=True) for check in checks)
     return _rule(general, node, name.value, operator, checks), inferences
 
 
@@ -212,20 +205,25 @@ def _rule(
     owner: str,
     checks: tuple[Check, ...],
 ) -> Rule:
+    if node.advice and node.stage is not None:
+        raise fault(node.place("stage"), "rule-form", "advice is judged last; it takes no stage")
+    if node.advice and node.node.get("source") is None:
+        raise fault(node.place("advice"), "missing-key", "key 'source' is missing; advice says whose it is")
+    if not node.advice and node.broken_by:
+        message_ = "a rule that shipping callers break is advice: add `advice: true`"
+        raise fault(node.place("broken_by"), "rule-form", message_)
     automatic = sugar.stage_of(checks) if checks else Stage.STRUCTURE
     stage = automatic if node.stage is None else _STAGES[node.stage]
     if stage is Stage.COUNTS and automatic is Stage.VALUES:
         message_ = "a rule that reads an array is judged where counts are right: with arrays or values"
         raise fault(node.place("stage"), "stage", message_)
-    advice, broken_by, general_message = False, NO_TEXT, None
-    if isinstance(node, written.Rule):
-        advice, broken_by = node.advice, node.broken_by
-    elif node.require is None:
-        general_message = node.message
+    if node.advice:
+        checks = tuple(replace(check, message=softened(check.message), worded=True) for check in checks)
+    of_outputs = isinstance(node, written.TensorRule) and node.require is None
     return Rule(
         id=f"DML-{owner}-{slug}",
         slug=slug,
-        stage=Stage.ADVICE if advice else stage,
+        stage=Stage.ADVICE if node.advice else stage,
         summary=node.summary,
         checks=checks,
         since=general.since(node.since),
@@ -233,9 +231,9 @@ def _rule(
         applies_to=node.applies_to or "any",
         source=node.source,
         position=node.node.position,
-        message=message(general_message, ("member", "value")),
+        message=message(node.message if of_outputs else None, ("member", "value")),
         because=NO_TEXT if node.because is None else Text(folded(node.because.value).strip()),
-        broken_by=broken_by,
+        broken_by=node.broken_by,
     )
 
 
