@@ -12343,12 +12343,41 @@ static const uint8_t dmlops_resample_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount), DMLOPS_SLOT(0) /* d */,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, 4 /* Scales */,
+        DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* DML-RESAMPLE-output-sizes: Scales[d] < 1.0 or OutputTensor.Sizes[d] >= InputTensor.Sizes[d] */
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(ScaleCount),
+        DMLOPS_ANY, 2, DMLOPS_FLOAT_LESS, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount),
+            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */,
+            DMLOPS_GREATER_OR_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE,
+            DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount), DMLOPS_SLOT(0) /* d */,
+    /* DML-RESAMPLE-output-sizes: Scales[d] > 1.0 or OutputTensor.Sizes[d] <= InputTensor.Sizes[d] */
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(ScaleCount),
+        DMLOPS_ANY, 2, DMLOPS_FLOAT_GREATER, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount),
+            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */, DMLOPS_LESS_OR_EQUAL,
+            DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+            DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount), DMLOPS_SLOT(0) /* d */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_resample_phrases[] = {
     {"ScaleCount", "ScaleCount is %v; it must equal InputTensor.DimensionCount, %v"},
     {"Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
     {"Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
+    {"Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v"},
 };
 static const dmlops_rule dmlops_resample_rules[] = {
     {"DML-RESAMPLE-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -12356,6 +12385,8 @@ static const dmlops_rule dmlops_resample_rules[] = {
     {"DML-RESAMPLE-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE-same-type", dmlops_same_DataType, 0, 80, {1, 0}, 0, 0},
     {"DML-RESAMPLE-scales-positive", dmlops_by_program, 52, 21, {2, 0}, 1, 0},
+    {"DML-RESAMPLE-output-sizes", dmlops_by_program, 92, 85, {3, 0}, 1, 0},
+    {"DML-RESAMPLE-output-sizes", dmlops_by_program, 141, 85, {3, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_element_wise_bit_shift_left_members[] = {
@@ -13212,6 +13243,18 @@ static const uint8_t dmlops_slice1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SMALL(1), DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
         DMLOPS_AT(InputWindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1), DMLOPS_ABS,
         DMLOPS_ENTRY, DMLOPS_INTS, DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    /* DML-SLICE1-whole-window: OutputTensor.Sizes[i] == 1 + (InputWindowSizes[i] - 1) // abs(InputWindowStrides[i]) */
+    DMLOPS_FOR, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* i */, DMLOPS_ADD, DMLOPS_SMALL(1),
+            DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(InputWindowSizes),
+            DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1), DMLOPS_ABS, DMLOPS_ENTRY,
+            DMLOPS_INTS, DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* i */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* i */,
+    DMLOPS_SHOW_INT, DMLOPS_ADD, DMLOPS_SMALL(1), DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(InputWindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_SMALL(1), DMLOPS_ABS,
+        DMLOPS_ENTRY, DMLOPS_INTS, DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
     /* OutputTensor.Sizes: [1 + (InputWindowSizes[i] - 1) // abs(InputWindowStrides[i]) for i in range(InputTensor.DimensionCount)] */
     DMLOPS_EACH, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(16), DMLOPS_ADD,
         DMLOPS_SMALL(1), DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(InputWindowSizes),
@@ -13225,6 +13268,7 @@ static const dmlops_phrase dmlops_slice1_phrases[] = {
     {"InputWindowStrides", "InputWindowStrides[%v]%|InputWindowStrides[%v] must not be 0"},
     {"InputWindowOffsets", "InputWindowOffsets[%v]%|InputWindowOffsets[%v] (%v) + InputWindowSizes[%v] (%v) is %v; it must be at most InputTensor.Sizes[%v], %v (the window lies within the input)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must be at most %v (the window holds no more elements at this stride)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it should be %v (the window holds as many elements at this stride)"},
 };
 static const dmlops_rule dmlops_slice1_rules[] = {
     {"DML-SLICE1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -13234,6 +13278,7 @@ static const dmlops_rule dmlops_slice1_rules[] = {
     {"DML-SLICE1-same-type", dmlops_same_DataType, 0, 65, {1, 0}, 0, 0},
     {"DML-SLICE1-window-bounds", dmlops_by_program, 77, 70, {3, 0}, 1, 0},
     {"DML-SLICE1-output-sizes", dmlops_by_program, 140, 133, {4, 0}, 1, 0},
+    {"DML-SLICE1-whole-window", dmlops_by_program, 190, 133, {5, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_top_k1_members[] = {
@@ -13595,12 +13640,45 @@ static const uint8_t dmlops_resample1_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, 4 /* Scales */,
+        DMLOPS_BIT_MEMBER, 5 /* InputPixelOffsets */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* DML-RESAMPLE1-output-sizes: Scales[d] < 1.0 or OutputTensor.Sizes[d] >= InputTensor.Sizes[d] or InputPixelOffsets[d] != 0.5 */
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
+        DMLOPS_ANY, 3, DMLOPS_FLOAT_LESS, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
+            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */,
+            DMLOPS_GREATER_OR_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE,
+            DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NOT_EQUAL, DMLOPS_FLOAT_ENTRY,
+            DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER,
+            0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
+    /* DML-RESAMPLE1-output-sizes: Scales[d] > 1.0 or OutputTensor.Sizes[d] <= InputTensor.Sizes[d] or InputPixelOffsets[d] != 0.5 */
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
+        DMLOPS_ANY, 3, DMLOPS_FLOAT_GREATER, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
+            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */, DMLOPS_LESS_OR_EQUAL,
+            DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NOT_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(InputPixelOffsets),
+            DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER,
+            0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_resample1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
     {"Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
     {"Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
+    {"Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v"},
 };
 static const dmlops_rule dmlops_resample1_rules[] = {
     {"DML-RESAMPLE1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -13608,6 +13686,8 @@ static const dmlops_rule dmlops_resample1_rules[] = {
     {"DML-RESAMPLE1-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE1-same-type", dmlops_same_DataType, 0, 80, {1, 0}, 0, 0},
     {"DML-RESAMPLE1-scales-positive", dmlops_by_program, 52, 21, {2, 0}, 1, 0},
+    {"DML-RESAMPLE1-output-sizes", dmlops_by_program, 94, 85, {3, 0}, 1, 0},
+    {"DML-RESAMPLE1-output-sizes", dmlops_by_program, 157, 85, {3, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_matrix_multiply_integer_members[] = {
@@ -16813,12 +16893,45 @@ static const uint8_t dmlops_resample2_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, 5 /* Scales */,
+        DMLOPS_BIT_MEMBER, 6 /* InputPixelOffsets */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* DML-RESAMPLE2-output-sizes: Scales[d] < 1.0 or OutputTensor.Sizes[d] >= InputTensor.Sizes[d] or InputPixelOffsets[d] != 0.5 */
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
+        DMLOPS_ANY, 3, DMLOPS_FLOAT_LESS, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
+            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */,
+            DMLOPS_GREATER_OR_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE,
+            DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NOT_EQUAL, DMLOPS_FLOAT_ENTRY,
+            DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER,
+            0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
+    /* DML-RESAMPLE2-output-sizes: Scales[d] > 1.0 or OutputTensor.Sizes[d] <= InputTensor.Sizes[d] or InputPixelOffsets[d] != 0.5 */
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
+        DMLOPS_ANY, 3, DMLOPS_FLOAT_GREATER, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
+            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */, DMLOPS_LESS_OR_EQUAL,
+            DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NOT_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(InputPixelOffsets),
+            DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER,
+            0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_resample2_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
     {"Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
     {"Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
+    {"Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v"},
 };
 static const dmlops_rule dmlops_resample2_rules[] = {
     {"DML-RESAMPLE2-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -16826,6 +16939,8 @@ static const dmlops_rule dmlops_resample2_rules[] = {
     {"DML-RESAMPLE2-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE2-same-type", dmlops_same_DataType, 0, 80, {1, 0}, 0, 0},
     {"DML-RESAMPLE2-scales-positive", dmlops_by_program, 52, 21, {2, 0}, 1, 0},
+    {"DML-RESAMPLE2-output-sizes", dmlops_by_program, 94, 85, {3, 0}, 1, 0},
+    {"DML-RESAMPLE2-output-sizes", dmlops_by_program, 157, 85, {3, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_resample_grad1_members[] = {
@@ -19671,12 +19786,45 @@ static const uint8_t dmlops_resample3_code[] = {
     DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
     0 /* InputTensor */, DMLOPS_BIT_DataType, 1 /* OutputTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
+    0 /* InputTensor */, DMLOPS_BIT_Sizes, 1 /* OutputTensor */, DMLOPS_BIT_Sizes, 5 /* Scales */,
+        DMLOPS_BIT_MEMBER, 6 /* InputPixelOffsets */, DMLOPS_BIT_MEMBER, DMLOPS_END,
+    /* DML-RESAMPLE3-output-sizes: Scales[d] < 1.0 or OutputTensor.Sizes[d] >= InputTensor.Sizes[d] or InputPixelOffsets[d] != 0.5 */
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
+        DMLOPS_ANY, 3, DMLOPS_FLOAT_LESS, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
+            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */,
+            DMLOPS_GREATER_OR_EQUAL, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE,
+            DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NOT_EQUAL, DMLOPS_FLOAT_ENTRY,
+            DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER,
+            0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
+    /* DML-RESAMPLE3-output-sizes: Scales[d] > 1.0 or OutputTensor.Sizes[d] <= InputTensor.Sizes[d] or InputPixelOffsets[d] != 0.5 */
+    DMLOPS_FOR, 0 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
+        DMLOPS_ANY, 3, DMLOPS_FLOAT_GREATER, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
+            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 240, 63 /* 1.0 */, DMLOPS_LESS_OR_EQUAL,
+            DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+            DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NOT_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(InputPixelOffsets),
+            DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */, DMLOPS_FLOAT_NUMBER,
+            0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_INT, DMLOPS_SLOT(0) /* d */,
+    DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* d */,
 };
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_resample3_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
     {"Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
     {"Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate)"},
+    {"Scales", "Scales[%v]%|OutputTensor.Sizes[%v] is %v; InputTensor.Sizes[%v], %v, should be scaled by Scales[%v], %v"},
 };
 static const dmlops_rule dmlops_resample3_rules[] = {
     {"DML-RESAMPLE3-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -19684,6 +19832,8 @@ static const dmlops_rule dmlops_resample3_rules[] = {
     {"DML-RESAMPLE3-scales-range", dmlops_by_program, 24, 21, {1, 0}, 1, 0},
     {"DML-RESAMPLE3-same-type", dmlops_same_DataType, 0, 80, {1, 0}, 0, 0},
     {"DML-RESAMPLE3-scales-positive", dmlops_by_program, 52, 21, {2, 0}, 1, 0},
+    {"DML-RESAMPLE3-output-sizes", dmlops_by_program, 94, 85, {3, 0}, 1, 0},
+    {"DML-RESAMPLE3-output-sizes", dmlops_by_program, 157, 85, {3, 0}, 1, 0},
 };
 
 static const dmlops_member dmlops_fold_members[] = {
@@ -20246,7 +20396,7 @@ static const dmlops_operator dmlops_operators[] = {
      95, 0x2000, sizeof(DML_ONE_HOT_OPERATOR_DESC), 4, {0, 3, 3, 6, 6}},
     {dmlops_resample_members, dmlops_resample_rules, dmlops_resample_code,
      dmlops_resample_phrases, NULL,
-     96, 0x2000, sizeof(DML_RESAMPLE_OPERATOR_DESC), 5, {0, 2, 2, 4, 5}},
+     96, 0x2000, sizeof(DML_RESAMPLE_OPERATOR_DESC), 5, {0, 2, 2, 4, 7}},
     {dmlops_element_wise_bit_shift_left_members, dmlops_element_wise_bit_shift_left_rules, dmlops_element_wise_bit_shift_left_code,
      NULL, NULL,
      97, 0x2100, sizeof(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC), 3, {0, 2, 2, 6, 6}},
@@ -20291,7 +20441,7 @@ static const dmlops_operator dmlops_operators[] = {
      110, 0x2100, sizeof(DML_MAX_POOLING2_OPERATOR_DESC), 9, {0, 3, 3, 9, 13}},
     {dmlops_slice1_members, dmlops_slice1_rules, dmlops_slice1_code,
      dmlops_slice1_phrases, NULL,
-     111, 0x2100, sizeof(DML_SLICE1_OPERATOR_DESC), 6, {0, 2, 3, 7, 7}},
+     111, 0x2100, sizeof(DML_SLICE1_OPERATOR_DESC), 6, {0, 2, 3, 7, 8}},
     {dmlops_top_k1_members, dmlops_top_k1_rules, dmlops_top_k1_code,
      dmlops_top_k1_phrases, NULL,
      112, 0x2100, sizeof(DML_TOP_K1_OPERATOR_DESC), 6, {0, 4, 4, 8, 9}},
@@ -20306,7 +20456,7 @@ static const dmlops_operator dmlops_operators[] = {
      115, 0x2100, sizeof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC), 9, {0, 5, 5, 14, 16}},
     {dmlops_resample1_members, dmlops_resample1_rules, dmlops_resample1_code,
      dmlops_resample1_phrases, NULL,
-     116, 0x2100, sizeof(DML_RESAMPLE1_OPERATOR_DESC), 7, {0, 2, 2, 4, 5}},
+     116, 0x2100, sizeof(DML_RESAMPLE1_OPERATOR_DESC), 7, {0, 2, 2, 4, 7}},
     {dmlops_matrix_multiply_integer_members, dmlops_matrix_multiply_integer_rules, dmlops_matrix_multiply_integer_code,
      dmlops_matrix_multiply_integer_phrases, NULL,
      117, 0x2100, sizeof(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC), 5, {0, 2, 2, 11, 11}},
@@ -20441,7 +20591,7 @@ static const dmlops_operator dmlops_operators[] = {
      160, 0x5100, sizeof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC), 4, {0, 1, 1, 4, 5}},
     {dmlops_resample2_members, dmlops_resample2_rules, dmlops_resample2_code,
      dmlops_resample2_phrases, NULL,
-     161, 0x5100, sizeof(DML_RESAMPLE2_OPERATOR_DESC), 8, {0, 2, 2, 4, 5}},
+     161, 0x5100, sizeof(DML_RESAMPLE2_OPERATOR_DESC), 8, {0, 2, 2, 4, 7}},
     {dmlops_resample_grad1_members, dmlops_resample_grad1_rules, dmlops_resample_grad1_code,
      dmlops_resample_grad1_phrases, NULL,
      162, 0x5100, sizeof(DML_RESAMPLE_GRAD1_OPERATOR_DESC), 8, {0, 2, 2, 4, 5}},
@@ -20483,7 +20633,7 @@ static const dmlops_operator dmlops_operators[] = {
      174, 0x6300, sizeof(DML_DEQUANTIZE_OPERATOR_DESC), 5, {0, 5, 5, 10, 10}},
     {dmlops_resample3_members, dmlops_resample3_rules, dmlops_resample3_code,
      dmlops_resample3_phrases, NULL,
-     175, 0x6400, sizeof(DML_RESAMPLE3_OPERATOR_DESC), 9, {0, 2, 2, 4, 5}},
+     175, 0x6400, sizeof(DML_RESAMPLE3_OPERATOR_DESC), 9, {0, 2, 2, 4, 7}},
     {dmlops_fold_members, dmlops_fold_rules, dmlops_fold_code,
      dmlops_fold_phrases, NULL,
      176, 0x6400, sizeof(DML_FOLD_OPERATOR_DESC), 8, {0, 1, 3, 9, 9}},
@@ -21146,6 +21296,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-RESAMPLE-scales-range", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
     "DML-RESAMPLE-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE-same-type", "OutputTensor has the data type of InputTensor.",
+    "DML-RESAMPLE-output-sizes", "A dimension is enlarged by a scale above 1, reduced by one below 1, and kept by 1.",
     "DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-type", "BTensor and OutputTensor have the data type of ATensor.",
     "DML-ELEMENT_WISE_BIT_SHIFT_LEFT-same-sizes", "BTensor and OutputTensor have the sizes of ATensor.",
@@ -21219,6 +21370,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-SLICE1-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-SLICE1-window-bounds", "InputWindowOffsets[i] + InputWindowSizes[i] is at most InputTensor.Sizes[i], for each i (the window lies within the input).",
     "DML-SLICE1-output-sizes", "The window holds no more elements at this stride.",
+    "DML-SLICE1-whole-window", "The window holds as many elements at this stride.",
     "DML-TOP_K1-same-rank", "OutputValueTensor and OutputIndexTensor have as many dimensions as InputTensor.",
     "DML-TOP_K1-axis-range", "Axis is less than InputTensor.DimensionCount.",
     "DML-TOP_K1-k-positive", "K is at least 1.",
@@ -21252,6 +21404,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-RESAMPLE1-scales-range", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
     "DML-RESAMPLE1-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE1-same-type", "OutputTensor has the data type of InputTensor.",
+    "DML-RESAMPLE1-output-sizes", "A dimension in which the centers of pixels are scaled is enlarged by a scale above 1, reduced by one below 1, and kept by 1.",
     "DML-MATRIX_MULTIPLY_INTEGER-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point", "AZeroPointTensor has the data type of ATensor.",
     "DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point", "BZeroPointTensor has the data type of BTensor.",
@@ -21512,6 +21665,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-RESAMPLE2-scales-range", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
     "DML-RESAMPLE2-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE2-same-type", "OutputTensor has the data type of InputTensor.",
+    "DML-RESAMPLE2-output-sizes", "A dimension in which the centers of pixels are scaled is enlarged by a scale above 1, reduced by one below 1, and kept by 1.",
     "DML-RESAMPLE_GRAD1-same-rank", "OutputGradientTensor has as many dimensions as InputGradientTensor.",
     "DML-RESAMPLE_GRAD1-dimension-count", "DimensionCount equals InputGradientTensor.DimensionCount.",
     "DML-RESAMPLE_GRAD1-scales-range", "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
@@ -21666,6 +21820,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-RESAMPLE3-scales-range", "Scales[d] is at least 0.0, for each d (a scaled size is not negative).",
     "DML-RESAMPLE3-scales-positive", "Scales[d] is more than 0.0, for each d (0 gives no input coordinate).",
     "DML-RESAMPLE3-same-type", "OutputTensor has the data type of InputTensor.",
+    "DML-RESAMPLE3-output-sizes", "A dimension in which the centers of pixels are scaled is enlarged by a scale above 1, reduced by one below 1, and kept by 1.",
     "DML-FOLD-spatial-dimensions", "OutputTensor.DimensionCount equals DimensionCount + 2 (batch and channel come before the spatial dimensions).",
     "DML-FOLD-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-FOLD-window-sizes-range", "WindowSizes[d] is at least 1, for each d (an empty window has no elements).",
@@ -21977,7 +22132,7 @@ static const dmlops_output dmlops_outputs[] = {
     {DMLOPS_NO_PROGRAM, 600, 1, 0, DMLOPS_NOTHING, 0, 1},
     {DMLOPS_NO_PROGRAM, 606, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 1},
     /* SLICE1 */
-    {DMLOPS_NO_PROGRAM, 190, 1, 0, DMLOPS_NOTHING, 0, 1},
+    {DMLOPS_NO_PROGRAM, 240, 1, 0, DMLOPS_NOTHING, 0, 1},
     /* TOP_K1 */
     {DMLOPS_NO_PROGRAM, 175, 1, 0, DMLOPS_NOTHING, 0, 0},
     {DMLOPS_NO_PROGRAM, 182, 2, DMLOPS_NOTHING, DMLOPS_NOTHING, 0, 0},

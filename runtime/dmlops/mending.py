@@ -8,6 +8,7 @@ descriptions. Only a description that validates is an answer.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,15 +22,18 @@ from .enums import NEWEST, FeatureLevel, LevelLike, feature_level
 from .errors import InvalidDescription
 from .forms import DEEPEST, members_of
 from .json_form import to_json
-from .paths import Path, path_of, put_all, text_of
+from .paths import Path, path_of, put_all, text_of, value_at
+from .tensor import TensorDesc
 from .validation import own_advice
 from .value import WRONG_TYPE, Value
 from .violation import Violation
 
 MOST_STEPS = 5
 MOST_OTHERS = 3  # descriptions as near as the closest that are shown
+MOST_ALIKE = 2  # descriptions on the way that break the same rules with the same values
 MOST_VALUES = 2048  # larger descriptions are not searched
 AS_NEAR = 0.001  # descriptions whose costs differ by less are as near as each other
+ANOTHER_SIZE = 0.75  # what each size of an output after the first costs that follows otherwise
 ADVICE = 4.0  # what advice on an output costs
 _STEP = 0.3  # what each step after the first costs
 # The searches in turn: what a step and a remaining violation add to the cost of a description on the way, and
@@ -125,7 +129,7 @@ class _Search:
         self.outputs = {member.name for member in desc.MEMBERS if member.role == "output"}
         self.waiting: list[tuple[float, int, Callable[[], None]]] = []
         self.seen = {desc}
-        self.expanded: set[Hashable] = set()
+        self.expanded: Counter[Hashable] = Counter()
         self.found: list[_State] = []
         self.judged = 0
         self.pushed = 0
@@ -162,14 +166,15 @@ class _Search:
     def expand(self, state: _State) -> None:
         """All kinds of edits on the first violation of a description.
 
-        If an earlier one broke the same rules with the same values, it answers for both.
+        If several earlier ones broke the same rules with the same values, they answer for it.
         """
-        left = tuple((one.rule, one.member, one.values) for one in state.left)
-        if left in self.expanded:
-            return
-        self.expanded.add(left)
         first = state.left[0]
         path = path_of(first.member)
+        left = tuple((one.rule, one.member, one.values) for one in state.left)
+        alike = left, value_at(state.desc, path[:1])
+        if self.expanded[alike] == MOST_ALIKE:
+            return
+        self.expanded[alike] += 1
         if path[:1] and path[0] in self.outputs:
             self.follow(state, state, first, path)
         problem = Problem(state.desc, first, self.level)
@@ -209,7 +214,8 @@ class _Search:
         self.seen.add(desc)
         left = self.judge(desc)
         changed = [name for name in self.outputs if getattr(desc, name) != getattr(state.desc, name)]
-        cost = state.cost + len(changed) * COSTS["output"] + self.surprise(desc, left)
+        more = sum(map(_unlike, *([getattr(one, name) for name in changed] for one in (state.desc, desc))))
+        cost = state.cost + len(changed) * COSTS["output"] + more + self.surprise(desc, left)
         earlier = None if before is state else _inferred(before.desc)
         if earlier is not None and all(getattr(earlier, name) == getattr(desc, name) for name in changed):
             steps = (*state.steps, _Step(state.left[0], path_of(state.left[0].member), desc))
@@ -238,6 +244,14 @@ def _wrong(violation: Violation) -> int:
     return sum(gap != 0 for gap in gaps_of(violation)) or 1
 
 
+def _unlike(old: Any, new: Any) -> float:
+    """The cost of other sizes of an output than those given, in more than one dimension."""
+    if not isinstance(old, TensorDesc) or not isinstance(new, TensorDesc) or len(old.Sizes) != len(new.Sizes):
+        return 0.0
+    differing = sum(one != other for one, other in zip(old.Sizes, new.Sizes, strict=True))
+    return ANOTHER_SIZE * max(differing - 1, 0)
+
+
 def _inferred(desc: Description) -> Description | None:
     """The description with the outputs that follow from the rest, valid or not; None if they do not."""
     try:
@@ -260,9 +274,9 @@ def _values(value: Any, depth: int = 0) -> int:
 
 def _closest(desc: Description, found: _State) -> Closest:
     """The result of the search, with the changes of each step: the required one, then those that follow from
-    it.
+    it. What several steps change is said once, as it ends up.
     """
-    changes = []
+    changes: list[Change] = []
     before = desc
     for step in found.steps:
         differing = list(_differences(to_json(before)["desc"], to_json(step.desc)["desc"], ""))
@@ -272,7 +286,12 @@ def _closest(desc: Description, found: _State) -> Closest:
         changes.append(Change(*asked, step.because))
         changes += [Change(*one, None) for one in differing if one is not asked]
         before = step.desc
-    return Closest(found.desc, tuple(changes))
+    final = {one.member: one.new for one in changes}
+    first = {one.member: one for one in reversed(changes)}
+    once = [replace(one, new=final[one.member]) for one in changes if one is first[one.member]]
+    once = [one for one in once if one.old != one.new]
+    once[0] = replace(once[0], because=changes[0].because)
+    return Closest(found.desc, tuple(once))
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:

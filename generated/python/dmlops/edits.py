@@ -20,7 +20,7 @@ from .description import Description
 from .enums import ENUMS, FeatureLevel, TensorDataType
 from .forms import ACTIVATION, may_be_none, members_of
 from .member import Member
-from .paths import Path, Place, path_of, places_of, put, tensors_of, value_at
+from .paths import Path, Place, path_of, places_of, put, put_all, tensors_of, value_at
 from .registry import INTEGERS, operator
 from .structs import STRUCT_CLASSES
 from .tensor import TensorDesc
@@ -309,6 +309,10 @@ def _broadcasts(problem: Problem) -> Iterator[Edit]:
     """Operands with strides of 0 where they repeat: of each tensor, along with others of the same sizes."""
     if not problem.is_about_shapes:
         return
+    for path, tensor, member in problem.read:
+        repeated = _repeated(problem, path, tensor) if member.optional else None
+        if repeated is not None:
+            yield Edit(COSTS["broadcast"], problem.at, {path: repeated})
     inputs = [one for one in problem.tensors if one[2].role == "input"]
     targets: list[Shape] = [tensor.Sizes for _, tensor, _ in problem.read]
     if _is_shape(problem.violation.expected):
@@ -344,6 +348,27 @@ def _broadcasts(problem: Problem) -> Iterator[Edit]:
                         values[other] = resized(one, target, strides)
                         cost += extra / len(group)
                     yield Edit(cost, (*path, "Sizes"), values)
+
+
+def _repeated(problem: Problem, path: Path, tensor: TensorDesc) -> TensorDesc | None:
+    """A tensor that repeats along each dimension of size 1 for which its rule expects another size.
+
+    It ends because no dimension has size 1 twice.
+    """
+    made, violation = None, problem.violation
+    while True:
+        *owner, d = path_of(violation.member) or ("",)
+        size, strides = violation.expected, tensor.element_strides
+        if owner != [*path, "Sizes"] or type(d) is not int or type(size) is not int:
+            return made
+        if tensor.Sizes[d] != 1 or size < 2 or len(strides) != len(tensor.Sizes):
+            return made
+        sizes = (*tensor.Sizes[:d], size, *tensor.Sizes[d + 1 :])
+        made = tensor = resized(tensor, sizes, (*strides[:d], 0, *strides[d + 1 :]))
+        left = put_all(problem.desc, {path: tensor}).validate(problem.level)
+        if not left or left[0].rule != violation.rule:
+            return made
+        violation = left[0]
 
 
 def _views(tensor: TensorDesc, target: Shape) -> list[tuple[float, Shape]]:
@@ -396,6 +421,8 @@ def _ranks(problem: Problem) -> Iterator[Edit]:
                 changed = {path: reranked(tensor, rank) for path, tensor, _ in group}
                 if any(one is None for one in changed.values()):
                     continue
+                if reranked is _inserted and all(member.optional for _, _, member in group):
+                    extra = 0.4  # a mask of batches and keys
                 cost = COSTS["ones"] + extra + 0.05 * (len(group) - 1)
                 values: dict[Path, Any] = dict(changed)
                 first = problem.tensors[0]
@@ -637,6 +664,9 @@ def _types(problem: Problem) -> Iterator[Edit]:
                 for path, tensor, _ in group
             }
             cost = sum(problem.type_cost(path, member) for path, _, member in group)
+            others = [tensor.DataType for path, tensor, _ in problem.tensors if path not in values]
+            if len(others) > len(group) and set(others) == {new}:  # all others have it
+                cost = min(cost, COSTS["output type"])
             used = 0 if new in given else 0.3
             where = (*group[0][0], "DataType")
             yield Edit(cost + used + _unlike(old, new), where, values)

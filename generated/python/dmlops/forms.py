@@ -25,6 +25,7 @@ from .value import WRONG_TYPE, Value, plain, set_state
 
 ACTIVATION = "OPERATOR_DESC"
 DEEPEST = 8  # levels of nested activations searched for faults
+MOST_NAMES = 16  # enumerators that are listed if none is near
 MOST_ENTRIES = 1 << 16  # most entries taken from an iterable, which may be endless
 
 
@@ -233,7 +234,8 @@ def _entry(name: str, value: Any, path: str) -> Any:
         if found.removeprefix(prefix) in enum.__members__:
             return enum[found.removeprefix(prefix)]
         names = [prefix + known if found.startswith(prefix) else known for known in enum.__members__]
-        raise WrongType(path, value, f"a value of DML_{name}", nearest(found, names))
+        listed = f": {', '.join(names)}" if len(names) <= MOST_NAMES else ""
+        raise WrongType(path, value, f"a value of DML_{name}", nearest(found, names) or listed)
     if type(found) is not int or isinstance(value, Enum):
         raise WrongType(path, value, f"a value of DML_{name}")
     return entry_of(enum, found)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import SupportsFloat, SupportsIndex, final
 
 from .. import enums
-from ..arithmetic import as_float
+from ..arithmetic import as_float, entry
 from ..description import Description, Rule, Support, given, tables
 from ..enums import FeatureLevel, name_of
 from ..forms import created
@@ -54,6 +54,10 @@ class Resample(Description):
         Rule("DML-RESAMPLE-scales-range", "docs", reads="Scales"),
         Rule("DML-RESAMPLE-scales-positive", "ours", advice=True, reads="Scales"),
         Rule("DML-RESAMPLE-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule(
+            "DML-RESAMPLE-output-sizes", "ours", advice=True,
+            reads="InputTensor.Sizes OutputTensor.Sizes Scales",
+        ),
     )
     SUPPORT = tables(
         {
@@ -131,6 +135,8 @@ class Resample(Description):
 
     def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The advice on a valid description."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
         scales = self.Scales
         # DML-RESAMPLE-scales-positive
         for d in range(len(scales)):
@@ -139,6 +145,29 @@ class Resample(Description):
                     violations, "DML-RESAMPLE-scales-positive", f"Scales[{d}]",
                     "Scales[{}] is {found}; it should be more than 0.0 (0 gives no input coordinate)", d,
                     found=as_float(scales[d]), expected=0.0,
+                )
+                break
+        # DML-RESAMPLE-output-sizes
+        for d in range(len(scales)):
+            if not (
+                as_float(scales[d]) < 1.0 or entry(output_tensor.Sizes, d) >= entry(input_tensor.Sizes, d)
+            ):
+                report(
+                    violations, "DML-RESAMPLE-output-sizes", f"Scales[{d}]",
+                    "OutputTensor.Sizes[{}] is {}; InputTensor.Sizes[{}], {}, should be scaled by "
+                    "Scales[{}], {}",
+                    d, entry(output_tensor.Sizes, d), d, entry(input_tensor.Sizes, d), d, as_float(scales[d]),
+                )
+                break
+        for d in range(len(scales)):
+            if not (
+                as_float(scales[d]) > 1.0 or entry(output_tensor.Sizes, d) <= entry(input_tensor.Sizes, d)
+            ):
+                report(
+                    violations, "DML-RESAMPLE-output-sizes", f"Scales[{d}]",
+                    "OutputTensor.Sizes[{}] is {}; InputTensor.Sizes[{}], {}, should be scaled by "
+                    "Scales[{}], {}",
+                    d, entry(output_tensor.Sizes, d), d, entry(input_tensor.Sizes, d), d, as_float(scales[d]),
                 )
                 break
 

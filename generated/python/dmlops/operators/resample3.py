@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import SupportsFloat, SupportsIndex, final
 
 from .. import enums
-from ..arithmetic import as_float
+from ..arithmetic import as_float, entry
 from ..description import Description, Rule, Support, given, tables
 from ..enums import FeatureLevel, name_of
 from ..forms import created
@@ -67,6 +67,10 @@ class Resample3(Description):
         Rule("DML-RESAMPLE3-scales-range", "docs", reads="Scales"),
         Rule("DML-RESAMPLE3-scales-positive", "ours", advice=True, reads="Scales"),
         Rule("DML-RESAMPLE3-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
+        Rule(
+            "DML-RESAMPLE3-output-sizes", "ours", advice=True,
+            reads="InputPixelOffsets InputTensor.Sizes OutputTensor.Sizes Scales",
+        ),
     )
     SUPPORT = tables(
         {
@@ -145,7 +149,10 @@ class Resample3(Description):
 
     def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The advice on a valid description."""
+        input_tensor = self.InputTensor
+        output_tensor = self.OutputTensor
         scales = self.Scales
+        input_pixel_offsets = self.InputPixelOffsets
         # DML-RESAMPLE3-scales-positive
         for d in range(len(scales)):
             if not as_float(scales[d]) > 0.0:
@@ -153,6 +160,33 @@ class Resample3(Description):
                     violations, "DML-RESAMPLE3-scales-positive", f"Scales[{d}]",
                     "Scales[{}] is {found}; it should be more than 0.0 (0 gives no input coordinate)", d,
                     found=as_float(scales[d]), expected=0.0,
+                )
+                break
+        # DML-RESAMPLE3-output-sizes
+        for d in range(len(scales)):
+            if not (
+                as_float(scales[d]) < 1.0
+                or entry(output_tensor.Sizes, d) >= entry(input_tensor.Sizes, d)
+                or as_float(entry(input_pixel_offsets, d)) != 0.5
+            ):
+                report(
+                    violations, "DML-RESAMPLE3-output-sizes", f"Scales[{d}]",
+                    "OutputTensor.Sizes[{}] is {}; InputTensor.Sizes[{}], {}, should be scaled by "
+                    "Scales[{}], {}",
+                    d, entry(output_tensor.Sizes, d), d, entry(input_tensor.Sizes, d), d, as_float(scales[d]),
+                )
+                break
+        for d in range(len(scales)):
+            if not (
+                as_float(scales[d]) > 1.0
+                or entry(output_tensor.Sizes, d) <= entry(input_tensor.Sizes, d)
+                or as_float(entry(input_pixel_offsets, d)) != 0.5
+            ):
+                report(
+                    violations, "DML-RESAMPLE3-output-sizes", f"Scales[{d}]",
+                    "OutputTensor.Sizes[{}] is {}; InputTensor.Sizes[{}], {}, should be scaled by "
+                    "Scales[{}], {}",
+                    d, entry(output_tensor.Sizes, d), d, entry(input_tensor.Sizes, d), d, as_float(scales[d]),
                 )
                 break
 

@@ -62,6 +62,10 @@ class Slice1(Description):
             "DML-SLICE1-output-sizes", "docs",
             reads="InputWindowSizes InputWindowStrides OutputTensor.DimensionCount OutputTensor.Sizes",
         ),
+        Rule(
+            "DML-SLICE1-whole-window", "ours", advice=True,
+            reads="InputWindowSizes InputWindowStrides OutputTensor.DimensionCount OutputTensor.Sizes",
+        ),
     )
     SUPPORT = tables(
         {
@@ -177,6 +181,26 @@ class Slice1(Description):
                     violations, "DML-SLICE1-output-sizes", f"OutputTensor.Sizes[{i}]",
                     "OutputTensor.Sizes[{}] is {found}; it must be at most {expected} (the window holds no "
                     "more elements at this stride)",
+                    i, found=output_tensor.Sizes[i], expected=number1,
+                )
+                break
+
+    def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
+        """The advice on a valid description."""
+        output_tensor = self.OutputTensor
+        input_window_sizes = self.InputWindowSizes
+        input_window_strides = self.InputWindowStrides
+        # DML-SLICE1-whole-window
+        for i in range(len(output_tensor.Sizes)):
+            if (
+                output_tensor.Sizes[i]
+                != 1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i)))
+            ):
+                number1 = 1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i)))
+                report(
+                    violations, "DML-SLICE1-whole-window", f"OutputTensor.Sizes[{i}]",
+                    "OutputTensor.Sizes[{}] is {found}; it should be {expected} (the window holds as many "
+                    "elements at this stride)",
                     i, found=output_tensor.Sizes[i], expected=number1,
                 )
                 break
