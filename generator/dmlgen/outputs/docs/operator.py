@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from dmlgen.cases.validators import Validators
+from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
 from dmlgen.names import pascal
 from dmlgen.outputs.c_types import c_type
@@ -26,11 +27,15 @@ INTERFACES = {"onnx": "ONNX", "webnn": "WebNN", "directmlx": "DirectMLX"}
 
 @dataclass(frozen=True)
 class MemberView:
+    """A member with its types; of a tensor, the ranks at the last level and the sizes that rules require."""
+
     spec: Member
     type: str
     python: str
     anchor: str  # of its enumeration or struct on the page of types; "" for others
     default: str
+    ranks: str
+    sizes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -187,8 +192,27 @@ def _member(registry: Registry, operator: Operator, member: Member) -> MemberVie
         default = "inferred"
     elif any(one.count == member.name for one in operator.members):
         default = "length of its array"
-    array = member.count is not None
-    return MemberView(member, type_, f"list[{python_}]" if array else python_, anchor, default)
+    python_ = f"list[{python_}]" if member.count is not None else python_
+    tables = operator.support[registry.levels[-1].name]
+    ranks = {rank for row in tables if row.tensor == member.name for rank in row.ranks}
+    sizes = dict.fromkeys(_sizes(operator, member))
+    return MemberView(member, type_, python_, anchor, default, support.ranks_text([*ranks]), tuple(sizes))
+
+
+def _sizes(operator: Operator, member: Member) -> Iterator[str]:
+    """The sizes that rules require of a tensor whenever it is given."""
+    for check in (check for rule in operator.rules if not rule.advice for check in rule.checks):
+        match check.condition:
+            case ir.Compare("==", ir.Field(ir.Tensor(member.name), "Sizes"), sizes):
+                if not check.loops and isinstance(check.guard, ir.Present | None):
+                    yield _sizes_text(sizes)
+
+
+def _sizes_text(sizes: ir.Expr) -> str:
+    match sizes:
+        case ir.Call(function="align", arguments=(ir.ListOf() as last, _, ir.Number(value=1))):
+            return f"[..., {SOURCE.print(last)[1:]}"
+    return SOURCE.print(sizes)
 
 
 def rule_view(
