@@ -666,6 +666,7 @@ class Counterparts:
     operations: tuple[Operation, ...]
     activations: tuple[FusedName, ...]
     data_types: Mapping[str, int]  # ONNX's numbers for DirectML's data types
+    operand_types: tuple[str, ...]  # WebNN's data types
     domains: Mapping[str, Text]  # domains of ONNX in which nothing has a counterpart, and why
     directmlx: Mapping[str, tuple[str, ...]]
     registrations: tuple[Registration, ...]
@@ -685,7 +686,7 @@ class Counterparts:
         return found
 
 
-NO_COUNTERPARTS = Counterparts((), (), {}, {}, {}, (), {}, {})
+NO_COUNTERPARTS = Counterparts((), (), {}, (), {}, {}, (), {}, {})
 
 
 @dataclass(frozen=True)

@@ -922,6 +922,10 @@ class Signature(NodeForm):
         tuple[NodeName, ...], "Attributes that do not affect the result, or repeat what inputs and sizes say."
     ] = ()
     limits: Annotated[tuple[Limit, ...], "Features that cannot be mapped."] = ()
+    example: Annotated[
+        Mapping[NodeName, NodeExpression],
+        "Sizes of inputs and values of attributes that are valid, by the `rank` of what has any.",
+    ] = field(default_factory=dict)
     forms: Annotated[
         tuple[NodeForm, ...],
         Size(1, 12),
@@ -1010,6 +1014,7 @@ class Counterparts(Record):
     data_types: Annotated[
         Mapping[Scalar[str], Annotated[int, Range(1, 99)]], "Numbers of data types in the interface."
     ] = field(default_factory=dict)
+    operand_types: Annotated[tuple[OperatorName, ...], "The data types of the interface."] = ()
     domains: Annotated[Mapping[str, Text], "Domains of operations, and what they are."] = field(
         default_factory=dict
     )

@@ -182,6 +182,7 @@ FIELDS: Mapping[type, Mapping[str, How]] = {
         ),
         "activations": "counterpart-changed",
         "data_types": "counterpart-changed",
+        "operand_types": "counterpart-changed",
         "domains": "counterpart-note",
         "directmlx": "counterpart-changed",
         "registrations": "counterpart-note",

@@ -384,6 +384,7 @@ def _counterparts(registry: Registry) -> Json:
             for one in known.activations
         },
         "data_types": {str(number): name for name, number in known.data_types.items()},
+        "operand_types": _value(known.operand_types),
         "domains": _value(known.domains),
         "directmlx": _value(known.directmlx),
         "leading_ones": [operator.name for operator in registry.operators if takes_leading_ones(operator)],

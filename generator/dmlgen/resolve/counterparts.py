@@ -55,6 +55,9 @@ def resolve_counterparts(
     for key in files["onnx"].data_types:
         if key.value not in general.enum_values["TENSOR_DATA_TYPE"]:
             faults += fault(key.position, "unknown-name", f"there is no data type {key.value}").findings
+    for item in files["webnn"].operand_types:
+        with faults:
+            check_known(item, general.enum_values["TENSOR_DATA_TYPE"], f"there is no data type {item.value}")
     functions: dict[str, tuple[str, ...]] = {}
     for key, function in files["directmlx"].functions.items():
         with faults:
@@ -76,6 +79,7 @@ def resolve_counterparts(
         operations=tuple(operations),
         activations=tuple(activations),
         data_types=data_types,
+        operand_types=tuple(one.value for one in files["webnn"].operand_types),
         domains=files["onnx"].domains,
         directmlx=functions,
         registrations=registrations,
@@ -196,6 +200,13 @@ class _Reader:
         elif node.operator is not None or node.steps:
             forms = [self._form(replace(node, let={}), names)]
         infers = {key.value: self._between(one, names) for key, one in node.infers.items()}
+        given = [*(one.rstrip("?*") for one in node.inputs), *node.attributes]
+        ranked = Names((), {"rank": None}, ())
+        example = {}
+        for key, value in node.example.items():
+            with self.faults:
+                check_known(key, given, f"there is no input or attribute {key.value}")
+            example[key.value] = self._expression(value, ranked)
         if [bool(forms) or node.expands is not None, bool(node.none), bool(node.host)].count(True) != 1:
             message = "an operation has forms, or expands, or is the host's, or says why there is `none`"
             self.faults += fault(node.node.position, "counterpart", message).findings
@@ -213,6 +224,7 @@ class _Reader:
             limits=limits,
             forms=tuple(forms),
             infers=infers,
+            example=example,
             none=node.none.plain,
             host=node.host.plain,
             expands=node.expands is not None,

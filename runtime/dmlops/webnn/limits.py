@@ -12,19 +12,18 @@ from functools import cache
 from itertools import product
 from typing import Any, TypeAlias
 
-from ..counterparts import Operation, operations
+from ..counterparts import Operation, Signature, data, operations
+from ..counterparts.evaluate import Evaluator
 from ..counterparts.node import Node
 from ..counterparts.tensors import Tensor
+from ..data import registry_data
 from ..enums import FeatureLevel, LevelLike, feature_level
 from .model import read
 
-TYPES = ("float32", "float16", "int32", "uint32", "int64", "uint64", "int8", "uint8", "int4", "uint4")
-RANKS = range(9)
 _USUAL = 4  # the rank of an example in which one operand changes
 _GUESSES = ("float32", "uint8", "int32")  # data types to begin with
 
 Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
-Example: TypeAlias = tuple[Shapes | None, dict[str, Any]]  # shapes of operands, and other arguments
 Lowest: TypeAlias = dict[str, dict[Any, FeatureLevel]]  # by operand: the lowest level for each type, or rank
 
 
@@ -36,13 +35,14 @@ def op_support_limits(level: LevelLike) -> dict[str, dict[str, dict[str, Any]]]:
     fewer data types. Takes seconds the first time. Raises ValueError for a level that does not exist.
     """
     at = feature_level(level)
+    known_types, known_ranks = _tried()
     found = {}
     for operation in operations("webnn"):
         types, ranks = _lowest(operation.name) if operation.operators else ({}, {})
         limits = {}
         for name in types:
-            supported = [one for one in TYPES if one in types[name] and types[name][one] <= at]
-            counts = [rank for rank in RANKS if rank in ranks[name] and ranks[name][rank] <= at]
+            supported = [one for one in known_types if one in types[name] and types[name][one] <= at]
+            counts = [rank for rank in known_ranks if rank in ranks[name] and ranks[name][rank] <= at]
             if supported and counts:
                 limits[name] = {
                     "dataTypes": supported,
@@ -53,79 +53,25 @@ def op_support_limits(level: LevelLike) -> dict[str, dict[str, dict[str, Any]]]:
     return found
 
 
-def _example(name: str, rank: int) -> Example:
-    """Shapes of an operation's operands, and its other arguments, where the first operand has a rank, if that
-    is free. None for the shapes of an operation whose operands all have one shape.
-    """
-    cube, last = (2,) * rank, rank - 1
-    image = {"input": (1, 2, 4, 4)}
-    channels = dict.fromkeys(("mean", "variance", "scale", "bias"), (2,))
-    weights: Shapes = {
-        "weight": (1, 12, 2),
-        "recurrentWeight": (1, 12, 3),
-        "bias": (1, 12),
-        "recurrentBias": (1, 12),
-    }
-    gates: Shapes = {
-        "weight": (1, 9, 2),
-        "recurrentWeight": (1, 9, 3),
-        "bias": (1, 9),
-        "recurrentBias": (1, 9),
-    }
-    cell: Shapes = {key: shape[1:] for key, shape in weights.items()}
-    gate: Shapes = {key: shape[1:] for key, shape in gates.items()}
-    examples: dict[str, Example] = {
-        "argMax": (None, {"axis": last}),
-        "argMin": (None, {"axis": last}),
-        "averagePool2d": (image, {}),
-        "batchNormalization": ({"input": cube, **channels}, {}),
-        "concat": ({"inputs": cube}, {"axis": last}),
-        "conv2d": ({**image, "filter": (3, 2, 2, 2), "bias": (3,)}, {}),
-        "convTranspose2d": ({**image, "filter": (2, 3, 2, 2), "bias": (3,)}, {}),
-        "cumulativeSum": (None, {"axis": last}),
-        "expand": (None, {"newShape": cube}),
-        "gatherND": ({"input": cube, "indices": (2,) * last + (1,)}, {}),
-        "gemm": ({"a": (2, 2), "b": (2, 2), "c": (2,) * min(rank, 2)}, {}),
-        "gru": (
-            {"input": (4, 1, 2), **gates, "initialHiddenState": (1, 1, 3)},
-            {"steps": 4, "hiddenSize": 3, "returnSequence": True},
-        ),
-        "gruCell": ({"input": (1, 2), **gate, "hiddenState": (1, 3)}, {"hiddenSize": 3}),
-        "instanceNormalization": ({**image, "scale": (2,), "bias": (2,)}, {}),
-        "l2Pool2d": (image, {}),
-        "layerNormalization": ({"input": cube, "scale": cube[1:], "bias": cube[1:]}, {}),
-        "lstm": (
-            {
-                "input": (4, 1, 2),
-                **weights,
-                "peepholeWeight": (1, 9),
-                "initialHiddenState": (1, 1, 3),
-                "initialCellState": (1, 1, 3),
-            },
-            {"steps": 4, "hiddenSize": 3, "returnSequence": True},
-        ),
-        "lstmCell": (
-            {"input": (1, 2), **cell, "peepholeWeight": (9,), "hiddenState": (1, 3), "cellState": (1, 3)},
-            {"hiddenSize": 3},
-        ),
-        "maxPool2d": (image, {}),
-        "pad": (None, {"beginningPadding": [1] * rank, "endingPadding": [1] * rank}),
-        "resample2d": (image, {"sizes": [8, 8]}),
-        "reshape": (None, {"newShape": cube}),
-        "scatterND": ({"input": cube, "indices": (*cube[1:], max(rank, 1)), "updates": cube[1:]}, {}),
-        "slice": (None, {"starts": [0] * rank, "sizes": [1] * rank}),
-        "softmax": (None, {"axis": last}),
-        "split": (None, {"splits": 2}),
-        "tile": (None, {"repetitions": [2] * rank}),
-    }
-    return examples.get(name, (None, {"keepDimensions": True} if name.startswith("reduce") else {}))
+@cache
+def _tried() -> tuple[tuple[str, ...], range]:
+    """The data types and the ranks of operands that are tried."""
+    constants = {one["name"]: one["value"] for one in registry_data()["constants"]}
+    types = tuple(name.lower() for name in data()["operand_types"])
+    return types, range(constants["DML_TENSOR_DIMENSION_COUNT_MAX1"] + 1)
 
 
-def _shapes(operation: Operation, rank: int) -> Shapes:
-    """The shapes of its example."""
-    shapes, _ = _example(operation.name, rank)
-    required = [name.rstrip("*") for name in operation.signatures[0].inputs if name[-1] != "?"]
-    return dict.fromkeys(required, (2,) * rank) if shapes is None else shapes
+def _example(signature: Signature, rank: int) -> tuple[Shapes, dict[str, Any]]:
+    """Shapes of an operation's operands, and its other arguments, where what is free has that rank."""
+    evaluator = Evaluator({"rank": rank}, {})
+    given = {name: evaluator.evaluate(text) for name, text in signature.example.items()}
+    operands = {name.rstrip("?*"): name[-1] != "?" for name in signature.inputs}
+    shapes = {
+        name: tuple(given.pop(name, (2,) * rank))
+        for name, is_required in operands.items()
+        if is_required or name in given
+    }
+    return shapes, given
 
 
 @cache
@@ -139,7 +85,7 @@ def _lowest(method: str) -> tuple[Lowest, Lowest]:
 
     def accepted(rank: int, shapes: Shapes, of: Mapping[str, str], chosen: str = "int32") -> bool:
         """Whether some level accepts an example, which is then noted."""
-        _, arguments = _example(operation.name, rank)
+        _, arguments = _example(signature, rank)
         axis = arguments.get("axis", signature.attributes.get("axis") or 0)
         if "axis" in signature.attributes and axis not in range(len(next(iter(shapes.values())))):
             return False
@@ -152,23 +98,24 @@ def _lowest(method: str) -> tuple[Lowest, Lowest]:
                 levels[key] = min(levels.get(key, node.level), node.level)
         return True
 
-    shapes = _shapes(operation, _USUAL)
+    shapes, _ = _example(signature, _USUAL)
     guesses = (dict(zip(shapes, one, strict=True)) for one in product(_GUESSES, repeat=len(shapes)))
     usual = next((of for of in guesses if accepted(_USUAL, shapes, of)), None)
     if usual is None:
         return types, ranks
-    for type_ in TYPES:
+    known_types, known_ranks = _tried()
+    for type_ in known_types:
         accepted(_USUAL, shapes, usual, type_)
         for name in shapes if len(shapes) > 1 else ():
             accepted(_USUAL, shapes, {**usual, name: type_})
         for alike in dict.fromkeys(usual.values()):
             accepted(_USUAL, shapes, {one: type_ if of == alike else of for one, of in usual.items()})
-    for rank in RANKS:
-        others = _shapes(operation, rank)
+    for rank in known_ranks:
+        others, _ = _example(signature, rank)
         accepted(rank, others, usual)
         for around in (1, _USUAL) if len(shapes) > 1 else ():
             for name in shapes:
-                accepted(around, {**_shapes(operation, around), name: others[name]}, usual)
+                accepted(around, {**_example(signature, around)[0], name: others[name]}, usual)
     return types, ranks
 
 

@@ -58,7 +58,8 @@ class Signature:
     what sizes and inputs say. Of the `forms` whose condition holds, the one with the lowest feature level is
     used; `none` says why there is none, `host` why none is needed; `expands`: the standard defines it in
     terms of other operations. `let` names expressions. `infers` has the data types and sizes of outputs that
-    nothing else infers.
+    nothing else infers. `example` has sizes of inputs and values of attributes that are valid, as
+    expressions of the `rank` of what can have any; inputs that it leaves out have that many sizes of 2.
     """
 
     first: int
@@ -71,6 +72,7 @@ class Signature:
     limits: tuple[Limit, ...]
     forms: tuple[Form, ...]
     infers: Mapping[str, tuple[str, str]]
+    example: Mapping[str, str]
     none: str
     host: str
     expands: bool
