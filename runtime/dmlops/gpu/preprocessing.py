@@ -14,6 +14,7 @@ import operator
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 _TARGET = "__spirv__"  # the compiler defines it, or does not
@@ -86,19 +87,18 @@ class _Resolver:
 
     def run(self, text: str) -> str:
         self.macros = {name: _Macro("", str(value), True) for name, value in self.given.items()}
-        lines = [one for line in _logical_lines(text) for one in self._line(line)]
+        lines = [one for line in _lines(text) for one in self._line(line)]
         if self.conditions:
             raise ValueError("an #if has no #endif")
         # Bodies are expanded where a macro is used, so they may name macros that are defined after it.
         return "\n".join(self._definition(line) for line in lines)
 
-    def _line(self, line: str) -> Iterator[str]:
-        directive = _DIRECTIVE.fullmatch(line)
-        if directive is None:
+    def _line(self, line: _Line) -> Iterator[str]:
+        name, rest = line.directive, line.rest
+        if not name:
             if self._is_active():
-                yield self._expanded(line)
+                yield line.text if self.macros.keys().isdisjoint(line.words) else self._expanded(line.text)
             return
-        name, rest = directive[1], _without_comment(directive[2]).strip()
         match name:
             case "if" | "ifdef" | "ifndef":
                 yield from self._begin(name, rest)
@@ -209,7 +209,31 @@ def _logical_lines(text: str) -> Iterator[str]:
             joined += "\n"
 
 
+class _Line(NamedTuple):
+    """A logical line: the name of its directive, if it is one, what follows that, and its words otherwise."""
+
+    text: str
+    directive: str
+    rest: str
+    words: frozenset[str]
+
+
+@lru_cache(maxsize=32)
+def _lines(text: str) -> tuple[_Line, ...]:
+    """Cached, since a model has many variants of few shaders."""
+    lines = []
+    for line in _logical_lines(text):
+        found = _DIRECTIVE.fullmatch(line)
+        if found is None:
+            lines.append(_Line(line, "", "", frozenset(_WORD.findall(line))))
+        else:
+            lines.append(_Line(line, found[1], _without_comment(found[2]).strip(), frozenset()))
+    return tuple(lines)
+
+
 def _without_comment(text: str) -> str:
+    if "//" not in text:
+        return text
     return "".join(token for token in _TOKEN.findall(text) if not token.startswith("//"))
 
 
@@ -325,18 +349,32 @@ def _declarations(text: str) -> Iterator[_Declaration]:
     code, depth = "", 0
     for line in _logical_lines(text):
         lines.append(line)
-        part = _without_comment(line)
-        is_directive = _DIRECTIVE.fullmatch(part) is not None
-        code += part + "\n"
-        if not is_directive:
-            depth += sum(part.count(one) for one in "{([") - sum(part.count(one) for one in "})]")
-        if depth == 0 and (
-            part.rstrip().endswith((";", "}")) or (is_directive and code.strip() == part.strip())
-        ):
+        part = _code(line)
+        code += part.text + "\n"
+        depth += part.depth
+        if depth == 0 and (part.may_end or (part.is_directive and code.strip() == part.text.strip())):
             yield _Declaration("\n".join(lines), code, _names(code.strip()))
             lines, code = [], ""
     if code.strip():
         raise ValueError("the text ends within a declaration")
+
+
+class _Code(NamedTuple):
+    """A line without comments: whether it is a directive, the brackets that it opens less those that it
+    closes, and whether a declaration may end with it."""
+
+    text: str
+    is_directive: bool
+    depth: int
+    may_end: bool
+
+
+@lru_cache(maxsize=16384)
+def _code(line: str) -> _Code:
+    text = _without_comment(line)
+    is_directive = _DIRECTIVE.fullmatch(text) is not None
+    depth = 0 if is_directive else sum((one in "{([") - (one in "})]") for one in text)
+    return _Code(text, is_directive, depth, text.rstrip().endswith((";", "}")))
 
 
 def _names(code: str) -> frozenset[str] | None:
