@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.rows import Rows
 from dmlops import TensorDesc, gpu, reference
 from gpu_device import GUARD, device, dispatch_guarded, run_in_guard_zones
-from schedule_cases import SPECS, Variant, operators_with
+from schedule_cases import SPECS, Variant
 
 __all__ = ["device"]
 
@@ -24,16 +23,6 @@ def section(operator: str) -> str:
     (path,) = (SPECS / "operators").rglob(f"{operator.lower()}.yaml")
     spec = path.read_text(encoding="utf-8")
     return spec[spec.index("compute:") :].partition("\nerrata:")[0] + "\n"
-
-
-def test_normalizations_are_by_rows_and_attention_is_attention() -> None:
-    assert operators_with(Attention).keys() == {"MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1"}
-    assert operators_with(Rows).keys() == {
-        *(f"MEAN_VARIANCE_NORMALIZATION{number}" for number in ("", 1, 2)),
-        *(f"BATCH_NORMALIZATION{what}" for what in ("", "_GRAD", "_TRAINING", "_TRAINING_GRAD")),
-        "LP_NORMALIZATION",
-        "ADAM_OPTIMIZER",
-    }
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
+from dmlgen.expr.defined import free_locals
 from dmlgen.registry import Enum, OutputDefinitions
 
 MAX_NODES = 20_000
@@ -316,11 +317,10 @@ def _possible(node: ir.Reduce, output: str) -> ir.Expr | None:
     """Whether any element of the output can be beyond limits that the description gives. Often none can, and
     then this test settles it once for all elements. None if the reduction tests something else."""
     match node:
-        case ir.Reduce("any", loop, ir.Compare(">=", ir.Index(ir.Local(name="at"), axis), limit)) if not any(
-            isinstance(part, ir.Local) and part != loop.variable for part in (*ir.walk(axis), *ir.walk(limit))
-        ):
-            size = ir.Index(ir.Field(ir.Tensor(output), "Sizes", ir.INTS), axis)
-            return ir.Reduce("any", loop, ir.Compare("<", limit, size), ir.BOOL)
+        case ir.Reduce("any", loop, ir.Compare(">=", ir.Index(ir.AT, axis), limit)):
+            if free_locals(ir.ListOf((axis, limit))).keys() <= {loop.variable.name}:
+                size = ir.Index(ir.Field(ir.Tensor(output), "Sizes", ir.INTS), axis)
+                return ir.Reduce("any", loop, ir.Compare("<", limit, size), ir.BOOL)
     return None
 
 

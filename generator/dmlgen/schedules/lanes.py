@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
+from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.defined import walk_through
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import dimensions
@@ -54,29 +55,25 @@ def _lanes(output: str, value: ir.Expr, described: Described) -> Lanes:
                 load: ir.Load(tensor, _held(load.coordinate, place), load.type) for load in own
             }
             is_outer = apart < rank - 1  # along the last dimension, threads read adjacent elements
-            if is_outer and _is_lanewise(value, tensor.name) and _avoids(ir.substitute(value, held), apart):
+            if (
+                is_outer
+                and _is_lanewise(value, tensor.name)
+                and not _depends(ir.substitute(value, held), apart)
+            ):
                 return Lanes(output, tensor.name, apart, place)
     raise Unfit
 
 
-def _items(coordinate: ir.Expr) -> tuple[ir.Expr, ...]:
+def _first(coordinate: ir.Expr) -> tuple[ir.Expr, ...]:
     """The first entries of a coordinate."""
-    match coordinate:
-        case ir.ListOf(items):
-            return items
-        case ir.Binary("+", left, _, ir.INTS):
-            return _items(left)
-    return ()
+    found = ir.joined_parts(coordinate)[0]
+    return found.items if isinstance(found, ir.ListOf) else ()
 
 
 def _places(coordinate: ir.Expr) -> set[tuple[int, int]]:
     """The dimensions of an output and of a tensor in which an element and what it reads move together."""
-    found: set[tuple[int, int]] = set()
-    for place, item in enumerate(_items(coordinate)):
-        match item:
-            case ir.Index(sequence, ir.Number(value=int(d))) if sequence == ir.AT:
-                found.add((d, place))
-    return found
+    firsts = enumerate(_first(coordinate))
+    return {(d, place) for place, item in firsts for d in range(MAX_RANK) if item == ir.at(d)}
 
 
 def _held(coordinate: ir.Expr, place: int) -> ir.Expr:
@@ -89,10 +86,10 @@ def _held(coordinate: ir.Expr, place: int) -> ir.Expr:
     raise Unfit
 
 
-def _avoids(node: ir.Expr, apart: int) -> bool:
-    """Whether a value depends on no entry `apart` of the output's coordinate."""
+def _depends(node: ir.Expr, d: int) -> bool:
+    """Whether a value may depend on the output's coordinate along a dimension."""
     used = dimensions(ir.walk(node))
-    return used is not None and apart not in used
+    return used is None or d in used
 
 
 def _is_lanewise(node: ir.Expr, tensor: str) -> bool:

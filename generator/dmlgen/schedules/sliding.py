@@ -185,6 +185,6 @@ def _plain(node: ir.Expr) -> ir.Expr:
     new: dict[ir.Expr, ir.Expr] = {}
     for part in ir.walk(node):
         match part:
-            case ir.Index(ir.Slice(sequence, ir.Number() as lower, None), index) if sequence == ir.AT:
-                new[part] = ir.Index(sequence, ir.Binary("+", index, lower, ir.INT))
+            case ir.Index(ir.Slice(ir.AT, ir.Number() as lower, None), index):
+                new[part] = ir.Index(ir.AT, ir.Binary("+", index, lower, ir.INT))
     return ir.substitute(node, new)

@@ -216,22 +216,21 @@ class _Reader:
 
     def _read(self, read: ir.Expr, k: ir.Local) -> Read:
         """A read at a coordinate that ends with k and depends on no other read."""
-        match read:
-            case ir.Load(tensor=ir.Tensor(name=name, index=None)) if (
-                self._described.is_certain(name)
-                and self._described.is_float(name, {})
-                and not self._described.may_be(name, "FLOAT64")
-            ):
-                pass
-            case ir.Entry(type=ir.FLOAT):
-                pass
-            case _:
-                raise Unfit
+        if not isinstance(read, ir.Load | ir.Entry) or read.type != ir.FLOAT:
+            raise Unfit
+        if isinstance(read, ir.Load) and not self._is_single(read.tensor):
+            raise Unfit
         *head, number = entries(read.coordinate)
         inner = [part for item in head for part in ir.walk(item)]
         if number != k or k in inner or any(isinstance(part, ir.Load | ir.Entry | ir.Fold) for part in inner):
             raise Unfit
         return replace(read, coordinate=ir.ListOf((*head, number)))
+
+    def _is_single(self, tensor: ir.Tensor) -> bool:
+        """Whether a tensor, which is never absent, has elements in single precision or less."""
+        about = self._described
+        is_float = about.is_certain(tensor.name) and about.is_float(tensor.name, {})
+        return is_float and tensor.index is None and not about.may_be(tensor.name, "FLOAT64")
 
     def _last_size(self, read: Read) -> ir.Expr:
         dimension = len(entries(read.coordinate)) - 1

@@ -156,19 +156,13 @@ def _view(node: ir.Expr) -> View:
     if decided is not None:
         return _either(decided, *(_decided(node, decided, holds) for holds in (True, False)))
     match node:
-        case ir.Conditional(ir.Call("in_bounds", (ir.ListOf(numbers), ir.ListOf(limits))), then) if all(
-            map(is_known, limits)
-        ):
-            rest = _view(then)
-            sums = tuple(map(_sum, numbers))
-            return replace(rest, numbers=(*sums, *rest.numbers), limits=(*limits, *rest.limits))
-        case ir.Conditional(ir.Logic("and", operands), then):
-            known = tuple(filter(is_known, operands))
-            bounds = [_bound(one) for one in operands if one not in known]
+        case ir.Conditional(test, then):
+            tests = test.operands if isinstance(test, ir.Logic) and test.op == "and" else (test,)
+            bounds = [bound for one in tests if not is_known(one) for bound in _bounds(one)]
             rest = _view(then)
             return replace(
                 rest,
-                conditions=(*known, *rest.conditions),
+                conditions=(*filter(is_known, tests), *rest.conditions),
                 numbers=(*(number for number, _ in bounds), *rest.numbers),
                 limits=(*(limit for _, limit in bounds), *rest.limits),
             )
@@ -196,12 +190,18 @@ def _spelt_out(node: ir.Expr, rank: int) -> ir.Expr:
     )
 
 
-def _bound(node: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
-    """A number, and its exclusive upper limit."""
+def _bounds(node: ir.Expr) -> list[tuple[ir.Expr, ir.Expr]]:
+    """The numbers that a test bounds, each with its exclusive upper limit."""
     match node:
-        case ir.Compare("<", number, limit) if is_known(limit):
-            return _sum(number), limit
-    raise Unfit
+        case ir.Compare("<", number, limit):
+            found = [(_sum(number), limit)]
+        case ir.Call("in_bounds", (ir.ListOf(numbers), ir.ListOf(limits))) if len(numbers) == len(limits):
+            found = list(zip(map(_sum, numbers), limits, strict=True))
+        case _:
+            raise Unfit
+    if not all(is_known(limit) for _, limit in found):
+        raise Unfit
+    return found
 
 
 def _decision(node: ir.Expr) -> ir.Expr | None:
