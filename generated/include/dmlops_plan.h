@@ -7252,7 +7252,10 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
 }
 
 /* The tiles to choose from. With a window, their depth divides the `channels` of a tap if possible, so that a step
-   reads a single tap; gathering elements one by one takes registers, and so smaller shares. */
+   reads a single tap; gathering elements one by one takes registers, and so smaller shares. Two tiles in shared
+   memory, and so one barrier per step, make steps of 32 products 1.11 times as fast on an NVIDIA H200
+   (4096x4096x4096), but 48 KiB do not hold two of 64, which are 1.18 times as fast. Eight waves of 64x64 that split
+   a step's k are at 0.81 to 1.05 of four where groups are few. */
 DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
     channels, int is_gathered, dmlops_plan_Tile_12* result) {
     dmlops_plan_Tile_12 tiles;
