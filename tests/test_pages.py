@@ -13,9 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
+import dmlops
+from dmlgen import revisions, source
 from dmlgen.cli import ROOT
 from dmlgen.outputs.spec_page import sections
-from dmlops import registry
+from dmlops import forms, reading, registry
+from dmlops.counterparts import tensors
+from dmlops.gpu.graphs import exporting
 
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
@@ -117,20 +121,38 @@ def test_the_table_of_feature_levels() -> None:
         assert release == (f"{box.name}, build {box.build}{mark}" if box is not None else "")
 
 
-def _lines(name: str) -> int:
-    return len((ROOT / "tests/data" / name).read_text(encoding="utf-8").splitlines())
+def _entries(name: str) -> list[Any]:
+    return [
+        json.loads(line) for line in (ROOT / "tests/data" / name).read_text(encoding="utf-8").splitlines()
+    ]
 
 
-def test_counts_are_those_of_the_data() -> None:
-    counts = {
-        r"([\d,]+) operators and \d+ feature levels": len(registry.OPERATORS),
-        r"\d+ operators and (\d+) feature levels": len(registry.LEVELS),
-        r"([\d,]+) descriptions that": _lines("callers.jsonl"),
-        r"of ([\d,]+) that DirectML is known to reject": _lines("refusals.jsonl"),
+def test_numbers_are_those_of_their_files() -> None:
+    refused = _entries("refusals.jsonl")
+    invalid = [one for one in refused if dmlops.from_json(one).validate(one["level"])]
+    header = (ROOT / "generated/include/dmlops.h").read_text(encoding="utf-8")
+    (constant,) = re.findall(r"#define DMLOPS_CONSTANT_SIZE (\d+)", header)
+    numbers = {
+        ("README.md", r"# operators and \d+ feature levels"): len(registry.OPERATORS),
+        ("README.md", r"\d+ operators and # feature levels"): len(registry.LEVELS),
+        ("README.md", "# descriptions that"): len(_entries("callers.jsonl")),
+        ("README.md", "of # that DirectML is known to reject"): len(refused),
+        ("README.md", "# are invalid and one draws advice"): len(invalid),
+        ("SECURITY.md", r"A file has at most # MiB"): source.MAX_BYTES >> 20,
+        ("SECURITY.md", r"MiB, # levels and [\d,]+ nodes"): source.MAX_DEPTH,
+        ("SECURITY.md", r"levels and # nodes"): source.MAX_NODES,
+        ("SECURITY.md", r"at most # files and"): revisions.MAX_FILES,
+        ("SECURITY.md", r"files and # MiB"): revisions.MAX_TOTAL >> 20,
+        ("SECURITY.md", "At most # entries are taken"): forms.MOST_ENTRIES,
+        ("SECURITY.md", "a line of more than # MiB"): reading.LONGEST_LINE >> 20,
+        ("SECURITY.md", "no data of more than # numbers"): tensors.LARGEST,
+        ("docs/CHECKING.md", "Constants of more than # KiB"): int(constant) >> 10,
+        ("docs/PLANS.md", "Offsets are multiples of #, except"): exporting.ALIGNMENT,
+        ("docs/PLANS.md", r"`format` \| #; another number"): exporting.FORMAT,
     }
-    for pattern, count in counts.items():
-        (stated,) = re.findall(pattern, " ".join(README.split()))
-        assert int(stated.replace(",", "")) == count
+    for (page, pattern), number in numbers.items():
+        (stated,) = re.findall(pattern.replace("#", r"([\d,]+)", 1), " ".join(PAGES[page].split()))
+        assert int(stated.replace(",", "")) == number, pattern
 
 
 def _subcommands(module: str) -> set[str]:
