@@ -146,8 +146,8 @@ def test_outputs_that_differ_from_the_formula_are_valid_and_draw_advice() -> Non
         (
             {"StartPadding": (2, 0), "OutputTensor": f32(1, 3, 4, 3)},
             [
-                "StartPadding[0] is 2; it should be less than WindowSize[0], 2 (a first window that lies in "
-                "the padding has no elements)"
+                "StartPadding[0] is 2; it should be less than WindowSize[0], 2 (a first window in the "
+                "padding has no elements)"
             ],
         ),
     ],
@@ -272,7 +272,7 @@ def test_what_a_feature_level_lifts_is_named_with_it() -> None:
         (
             convolution(BiasTensor=f32(1, 1, 1, 8)),
             "BiasTensor.Sizes is [1, 1, 1, 8]; it must be [1, 8, 1, 1] (one value for each output channel); "
-            "a bias lies along dimension 1",
+            "a bias is along dimension 1",
         ),
         (
             rnn(BiasTensor=f32(1, 1, 1, 12)),

@@ -2,7 +2,7 @@
 // directml-registry 0.1.0. Copyright (c) 2026 The directml-registry authors
 // SPDX-License-Identifier: MIT
 // DML_OPERATOR_ELEMENT_WISE_CLIP_GRAD1: Gradient of ELEMENT_WISE_CLIP1: passes the incoming gradient on where the input
-// lies between Min and Max, and gives 0 elsewhere.
+// is between Min and Max, and gives 0 elsewhere.
 //
 // Entry point CSMain, shader model 6.2, 16-bit types enabled:
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_clip_grad1.hlsl

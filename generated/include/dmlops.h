@@ -1367,7 +1367,7 @@ typedef struct DML_ELEMENT_WISE_CLIP_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The elements to limit. */
     const DML_TENSOR_DESC* OutputTensor; /* The limited elements. */
     const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
-    FLOAT Min; /* Lower limit; holds even where it is above Max. Other types than float get it converted, integers cut toward 0. */
+    FLOAT Min; /* Lower limit; wins where it is above Max. Other types than float get it converted, integers cut toward 0. */
     FLOAT Max; /* Upper limit, converted as Min is. */
 } DML_ELEMENT_WISE_CLIP_OPERATOR_DESC;
 #endif
@@ -1461,7 +1461,7 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC), 24, 12);
 typedef struct DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor; /* Left values. */
     const DML_TENSOR_DESC* BTensor; /* Right values. */
-    const DML_TENSOR_DESC* OutputTensor; /* 1 where the comparison holds and 0 elsewhere, one element for each pair. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 where the comparison is true and 0 elsewhere, one element for each pair. */
 } DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, ATensor), 0, 0);
@@ -1474,7 +1474,7 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC), 24, 12);
 typedef struct DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor; /* Left values. */
     const DML_TENSOR_DESC* BTensor; /* Right values. */
-    const DML_TENSOR_DESC* OutputTensor; /* 1 where the comparison holds and 0 elsewhere, one element for each pair. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 where the comparison is true and 0 elsewhere, one element for each pair. */
 } DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, ATensor), 0, 0);
@@ -1487,7 +1487,7 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC), 24, 1
 typedef struct DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor; /* Left values. */
     const DML_TENSOR_DESC* BTensor; /* Right values. */
-    const DML_TENSOR_DESC* OutputTensor; /* 1 where the comparison holds and 0 elsewhere, one element for each pair. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 where the comparison is true and 0 elsewhere, one element for each pair. */
 } DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, ATensor), 0, 0);
@@ -2158,7 +2158,7 @@ DMLOPS_LAYOUT(offsetof(DML_SPLIT_OPERATOR_DESC, OutputTensors), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_SPLIT_OPERATOR_DESC, Axis), 24, 12);
 DMLOPS_LAYOUT(sizeof(DML_SPLIT_OPERATOR_DESC), 32, 16);
 
-/* Puts tensors one after the other along one axis. */
+/* Concatenates tensors along one axis. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_JOIN_OPERATOR_DESC {
     UINT InputCount; /* How many tensors are joined. */
@@ -2178,7 +2178,7 @@ DMLOPS_LAYOUT(sizeof(DML_JOIN_OPERATOR_DESC), 32, 16);
 typedef struct DML_PADDING_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The tensor to enlarge. */
     const DML_TENSOR_DESC* OutputTensor; /* The input with its padding. */
-    DML_PADDING_MODE PaddingMode; /* What the padding holds: a constant, or elements of the input. */
+    DML_PADDING_MODE PaddingMode; /* What the padding contains: a constant, or elements of the input. */
     FLOAT PaddingValue; /* The constant; other modes ignore it, and integer tensors take it without its fraction. */
     UINT DimensionCount; /* Number of dimensions of the tensors. */
     const UINT* StartPadding; /* Number of elements to add before the input, per dimension. */
@@ -2732,7 +2732,7 @@ DMLOPS_LAYOUT(sizeof(DML_ONE_HOT_OPERATOR_DESC), 32, 16);
 #if DMLOPS_DECLARED < 0x2000
 typedef struct DML_RESAMPLE_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The elements to resample. */
-    const DML_TENSOR_DESC* OutputTensor; /* The result, of any sizes; what lies past the scaled input repeats its edge. */
+    const DML_TENSOR_DESC* OutputTensor; /* The result, of any sizes; elements past the scaled input repeat its edge. */
     DML_INTERPOLATION_MODE InterpolationMode; /* The nearest element, or the weighted mean of the two nearest along each dimension. */
     UINT ScaleCount; /* Number of dimensions of the tensors. */
     const FLOAT* Scales; /* Factors of the sizes; they need not be the exact ratio of output to input. */
@@ -3056,7 +3056,7 @@ DMLOPS_LAYOUT(sizeof(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC), 64, 36);
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_RESAMPLE1_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The elements to resample. */
-    const DML_TENSOR_DESC* OutputTensor; /* The result, of any sizes; what lies past the scaled input repeats its edge. */
+    const DML_TENSOR_DESC* OutputTensor; /* The result, of any sizes; elements past the scaled input repeat its edge. */
     DML_INTERPOLATION_MODE InterpolationMode; /* The nearest element, or the weighted mean of the two nearest along each dimension. */
     UINT DimensionCount; /* Number of dimensions of the tensors. */
     const FLOAT* Scales; /* Factors of the sizes; they need not be the exact ratio of output to input. */
@@ -3249,7 +3249,7 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC), 16, 8);
 typedef struct DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor; /* Left values. */
     const DML_TENSOR_DESC* BTensor; /* Right values. */
-    const DML_TENSOR_DESC* OutputTensor; /* 1 where the comparison holds and 0 elsewhere, one element for each pair. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 where the comparison is true and 0 elsewhere, one element for each pair. */
 } DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, ATensor), 0, 0);
@@ -3262,7 +3262,7 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DES
 typedef struct DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor; /* Left values. */
     const DML_TENSOR_DESC* BTensor; /* Right values. */
-    const DML_TENSOR_DESC* OutputTensor; /* 1 where the comparison holds and 0 elsewhere, one element for each pair. */
+    const DML_TENSOR_DESC* OutputTensor; /* 1 where the comparison is true and 0 elsewhere, one element for each pair. */
 } DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, ATensor), 0, 0);
@@ -3344,7 +3344,7 @@ DMLOPS_LAYOUT(offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, EndPadding), 56, 28);
 DMLOPS_LAYOUT(offsetof(DML_MAX_POOLING_GRAD_OPERATOR_DESC, Dilations), 64, 32);
 DMLOPS_LAYOUT(sizeof(DML_MAX_POOLING_GRAD_OPERATOR_DESC), 72, 36);
 
-/* Fills the output with evenly distributed pseudo-random bits that depend on the given state alone. */
+/* Fills the output with evenly distributed pseudo-random bits that depend only on the given state. */
 #if DMLOPS_DECLARED < 0x3000
 typedef struct DML_RANDOM_GENERATOR_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputStateTensor; /* State of the generator: four words of counter, then two of key. */
@@ -3538,7 +3538,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, BTensor), 8, 4);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, OutputTensor), 16, 8);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC), 24, 12);
 
-/* Gradient of ELEMENT_WISE_CLIP: passes the incoming gradient on where the input lies between Min and Max, and gives 0 elsewhere. */
+/* Gradient of ELEMENT_WISE_CLIP: passes the incoming gradient on where the input is between Min and Max, and gives 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x3100
 typedef struct DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The input of the forward pass. */
@@ -3689,7 +3689,7 @@ typedef struct DML_ROI_ALIGN1_OPERATOR_DESC {
     FLOAT OutOfBoundsInputValue; /* What a sample outside of the input reads. */
     UINT MinimumSamplesPerOutput; /* The fewest samples of an output element, along x and along y. */
     UINT MaximumSamplesPerOutput; /* The most samples of an output element, along x and along y. */
-    int32_t AlignRegionsToCorners; /* Whether the outermost samples lie on the corners of the region, instead of evenly within. */
+    int32_t AlignRegionsToCorners; /* Whether the outermost samples are on the corners of the region, instead of evenly within. */
 } DML_ROI_ALIGN1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_ROI_ALIGN1_OPERATOR_DESC, InputTensor), 0, 0);
@@ -3802,7 +3802,7 @@ typedef struct DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC {
     const DML_TENSOR_DESC* OutputTensor; /* The limited elements. */
     const DML_SCALE_BIAS* ScaleBias; /* Scale and bias to apply to the input first, x * Scale + Bias. */
     DML_TENSOR_DATA_TYPE MinMaxDataType; /* The type of Min and Max. */
-    DML_SCALAR_UNION Min; /* Lower limit; holds even where it is above Max. */
+    DML_SCALAR_UNION Min; /* Lower limit; wins where it is above Max. */
     DML_SCALAR_UNION Max; /* Upper limit. */
 } DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC;
 #endif
@@ -3814,7 +3814,7 @@ DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, Min), 32, 16);
 DMLOPS_LAYOUT(offsetof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, Max), 40, 24);
 DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC), 48, 32);
 
-/* Gradient of ELEMENT_WISE_CLIP1: passes the incoming gradient on where the input lies between Min and Max, and gives 0 elsewhere. */
+/* Gradient of ELEMENT_WISE_CLIP1: passes the incoming gradient on where the input is between Min and Max, and gives 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x5000
 typedef struct DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The input of the forward pass. */
@@ -3838,7 +3838,7 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC), 48, 32);
 typedef struct DML_PADDING1_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The tensor to enlarge. */
     const DML_TENSOR_DESC* OutputTensor; /* The input with its padding. */
-    DML_PADDING_MODE PaddingMode; /* What the padding holds: a constant, or elements of the input. */
+    DML_PADDING_MODE PaddingMode; /* What the padding contains: a constant, or elements of the input. */
     DML_TENSOR_DATA_TYPE PaddingValueDataType; /* The data type of PaddingValue. */
     DML_SCALAR_UNION PaddingValue; /* The constant; other modes ignore it. */
     UINT DimensionCount; /* Number of dimensions of the tensors. */
@@ -3927,7 +3927,7 @@ DMLOPS_LAYOUT(sizeof(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC), 32, 16);
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_RESAMPLE2_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The elements to resample. */
-    const DML_TENSOR_DESC* OutputTensor; /* The result, of any sizes; what lies past the scaled input repeats its edge. */
+    const DML_TENSOR_DESC* OutputTensor; /* The result, of any sizes; elements past the scaled input repeat its edge. */
     DML_INTERPOLATION_MODE InterpolationMode; /* The nearest element, or the weighted mean of the two nearest along each dimension. */
     DML_AXIS_DIRECTION RoundingDirection; /* How NEAREST_NEIGHBOR rounds a coordinate between two elements: INCREASING up, DECREASING down. */
     UINT DimensionCount; /* Number of dimensions of the tensors. */
@@ -4243,7 +4243,7 @@ DMLOPS_LAYOUT(sizeof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC), 144, 80);
 #if DMLOPS_DECLARED < 0x6300
 typedef struct DML_QUANTIZE_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The values to quantize. */
-    DML_QUANTIZATION_TYPE QuantizationType; /* Whether there is a scale alone, or a zero point too. */
+    DML_QUANTIZATION_TYPE QuantizationType; /* Whether there is only a scale, or also a zero point. */
     UINT QuantizationTensorCount; /* 1 for a scale, 2 for a scale and a zero point. */
     const DML_TENSOR_DESC* QuantizationTensors; /* The scales, then the zero points, one for each block of the input. */
     const DML_TENSOR_DESC* OutputTensor; /* The quantized values, clamped to the range of their type. */
@@ -4260,7 +4260,7 @@ DMLOPS_LAYOUT(sizeof(DML_QUANTIZE_OPERATOR_DESC), 32, 20);
 #if DMLOPS_DECLARED < 0x6300
 typedef struct DML_DEQUANTIZE_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The quantized values. */
-    DML_QUANTIZATION_TYPE QuantizationType; /* Whether there is a scale alone, or a zero point too. */
+    DML_QUANTIZATION_TYPE QuantizationType; /* Whether there is only a scale, or also a zero point. */
     UINT QuantizationTensorCount; /* 1 for a scale, 2 for a scale and a zero point. */
     const DML_TENSOR_DESC* QuantizationTensors; /* The scales, then the zero points, one for each block of the input. */
     const DML_TENSOR_DESC* OutputTensor; /* The values that the input represents. */
@@ -4277,7 +4277,7 @@ DMLOPS_LAYOUT(sizeof(DML_DEQUANTIZE_OPERATOR_DESC), 32, 20);
 #if DMLOPS_DECLARED < 0x6400
 typedef struct DML_RESAMPLE3_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The elements to resample. */
-    const DML_TENSOR_DESC* OutputTensor; /* The result, of any sizes; what lies past the scaled input repeats its edge. */
+    const DML_TENSOR_DESC* OutputTensor; /* The result, of any sizes; elements past the scaled input repeat its edge. */
     DML_INTERPOLATION_MODE InterpolationMode; /* The nearest element, or the weighted mean of the two nearest along each dimension. */
     DML_AXIS_DIRECTION RoundingDirection; /* How NEAREST_NEIGHBOR rounds a coordinate between two elements: INCREASING up, DECREASING down. */
     UINT DimensionCount; /* Number of dimensions of the tensors. */
@@ -7005,7 +7005,7 @@ static const dmlops_tensor_rule dmlops_tensor_rules[] = {
      DMLOPS_BIT_Sizes},
     {"DML-TENSOR-total-size", "TotalTensorSizeInBytes", "%p.TotalTensorSizeInBytes is %v; it must be at least %v (the end of the last element, rounded up to 4 bytes)", 97,
      DMLOPS_BIT_DataType | DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes | DMLOPS_BIT_Strides | DMLOPS_BIT_TotalTensorSizeInBytes},
-    {"DML-TENSOR-total-size-limit", "TotalTensorSizeInBytes", "%p.TotalTensorSizeInBytes is %v; it must be at most %v (a buffer tensor holds at most 4294967295 elements)", 131,
+    {"DML-TENSOR-total-size-limit", "TotalTensorSizeInBytes", "%p.TotalTensorSizeInBytes is %v; it must be at most %v (a buffer tensor has at most 4294967295 elements)", 131,
      DMLOPS_BIT_DataType | DMLOPS_BIT_TotalTensorSizeInBytes},
     {"DML-TENSOR-alignment-power-of-two", "GuaranteedBaseOffsetAlignment", "%p.GuaranteedBaseOffsetAlignment is %v; it must be a power of two", 150,
      DMLOPS_BIT_GuaranteedBaseOffsetAlignment},
@@ -8866,8 +8866,8 @@ static const dmlops_phrase dmlops_convolution_phrases[] = {
     {"FilterTensor.Sizes", "FilterTensor.Sizes[0]%|FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (every group has the same number of filters)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v (the filters of all groups cover the input's channels)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[0], %v (the filters of all groups cover the input's channels)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter lies within the padded input)"},
-    {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be %v (one value for each output channel)%\?; a bias lies along dimension 1"},
+    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter must fit in the padded input)"},
+    {"BiasTensor.Sizes", "BiasTensor.Sizes is %v; it must be %v (one value for each output channel)%\?; a bias is along dimension 1"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[0], %v"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[1]%|OutputTensor.Sizes[1] is %v; with Direction %v it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v"},
@@ -9262,7 +9262,7 @@ static const dmlops_phrase dmlops_average_pooling_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window that lies in the padding has no elements)"},
+    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_average_pooling_rules[] = {
@@ -9444,7 +9444,7 @@ static const dmlops_phrase dmlops_lp_pooling_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window that lies in the padding has no elements)"},
+    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
     {"InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)"},
@@ -9622,7 +9622,7 @@ static const dmlops_phrase dmlops_max_pooling_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window that lies in the padding has no elements)"},
+    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_max_pooling_rules[] = {
@@ -9747,7 +9747,7 @@ static const uint8_t dmlops_slice_code[] = {
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_slice_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
-    {"Offsets", "Offsets[%v]%|Offsets[%v] (%v) + (Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it must be less than InputTensor.Sizes[%v], %v (the last element lies within the input)"},
+    {"Offsets", "Offsets[%v]%|Offsets[%v] (%v) + (Sizes[%v] (%v) - 1) x Strides[%v] (%v) is %v; it must be less than InputTensor.Sizes[%v], %v (the last element must be in the input)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must equal Sizes, %v"},
 };
 static const dmlops_rule dmlops_slice_rules[] = {
@@ -10192,7 +10192,7 @@ static const uint8_t dmlops_gather_code[] = {
 static const dmlops_phrase dmlops_gather_phrases[] = {
     {"Axis", "Axis is %v; it must be less than InputTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"IndexDimensions", "IndexDimensions is %v; it must be at most IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndexDimensions hold no index)"},
+    {"IndicesTensor.Sizes", "IndicesTensor.Sizes[%v]%|IndicesTensor.Sizes[%v] is %v; it must equal 1 (dimensions before the last IndexDimensions contain no indices)"},
     {"InputTensor.Sizes", "the gathered sizes are %v; OutputTensor has %v dimensions, and only leading sizes of 1 may be left out (sizes that do not fit the output's dimension count are cut off, and only 1 may be)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (the input's sizes with the axis replaced by the indices' sizes, left-padded with 1s)"},
 };
@@ -12150,7 +12150,7 @@ static const dmlops_phrase dmlops_max_pooling1_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window that lies in the padding has no elements)"},
+    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_max_pooling1_rules[] = {
@@ -13156,7 +13156,7 @@ static const dmlops_phrase dmlops_max_pooling2_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window that lies in the padding has no elements)"},
+    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window in the padding has no elements)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_max_pooling2_rules[] = {
@@ -13266,9 +13266,9 @@ static const dmlops_phrase dmlops_slice1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount, %v"},
     {"InputWindowSizes", "InputWindowSizes[%v]%|InputWindowSizes[%v] is %v; it must be at least 1"},
     {"InputWindowStrides", "InputWindowStrides[%v]%|InputWindowStrides[%v] must not be 0"},
-    {"InputWindowOffsets", "InputWindowOffsets[%v]%|InputWindowOffsets[%v] (%v) + InputWindowSizes[%v] (%v) is %v; it must be at most InputTensor.Sizes[%v], %v (the window lies within the input)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must be at most %v (the window holds no more elements at this stride)"},
-    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it should be %v (the window holds as many elements at this stride)"},
+    {"InputWindowOffsets", "InputWindowOffsets[%v]%|InputWindowOffsets[%v] (%v) + InputWindowSizes[%v] (%v) is %v; it must be at most InputTensor.Sizes[%v], %v (the window must fit in the input)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must be at most %v (the window has no more elements at this stride)"},
+    {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it should be %v (the window has exactly that many elements at this stride)"},
 };
 static const dmlops_rule dmlops_slice1_rules[] = {
     {"DML-SLICE1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -14273,7 +14273,7 @@ static const dmlops_phrase dmlops_convolution_integer_phrases[] = {
     {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)"},
     {"FilterTensor.Sizes", "FilterTensor.Sizes[0]%|FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (every group has the same number of filters)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v (the filters of all groups cover the input's channels)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter lies within the padded input)"},
+    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter must fit in the padded input)"},
     {"InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v]%|InputZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
     {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v]%|FilterZeroPointTensor.Sizes[%v] is %v; it must be 1 or FilterTensor.Sizes[0], %v (one for the whole filter, or one for each output channel)"},
     {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v]%|FilterZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)"},
@@ -14554,7 +14554,7 @@ static const dmlops_phrase dmlops_quantized_linear_convolution_phrases[] = {
     {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one filter element to the next)"},
     {"FilterTensor.Sizes", "FilterTensor.Sizes[0]%|FilterTensor.Sizes[0] is %v; it must be a multiple of GroupCount, %v (every group has the same number of filters)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must equal FilterTensor.Sizes[1] (%v) x GroupCount (%v), %v (the filters of all groups cover the input's channels)"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter lies within the padded input)"},
+    {"InputTensor.Sizes", "InputTensor.Sizes[%v]%|InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v) is %v; it must be at least (FilterTensor.Sizes[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (the filter must fit in the padded input)"},
     {"InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v]%|InputZeroPointTensor.Sizes[%v] is %v; it must equal 1"},
     {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v]%|FilterZeroPointTensor.Sizes[%v] is %v; it must be 1 or FilterTensor.Sizes[0], %v (one for the whole filter, or one for each output channel)"},
     {"FilterZeroPointTensor.Sizes", "FilterZeroPointTensor.Sizes[%v]%|FilterZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole filter, or one for each output channel)"},
@@ -15325,8 +15325,8 @@ static const dmlops_phrase dmlops_slice_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
     {"InputWindowSizes", "InputWindowSizes[%v]%|InputWindowSizes[%v] is %v; it must be at least 1"},
     {"InputWindowStrides", "InputWindowStrides[%v]%|InputWindowStrides[%v] must not be 0 (with 0 one element would be written several times)"},
-    {"InputWindowOffsets", "InputWindowOffsets[%v]%|InputWindowOffsets[%v] (%v) + InputWindowSizes[%v] (%v) is %v; it must be at most OutputGradientTensor.Sizes[%v], %v (the window lies within the tensor that was sliced)"},
-    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v]%|InputGradientTensor.Sizes[%v] is %v; it must be at most %v (the window holds no more elements at this stride)"},
+    {"InputWindowOffsets", "InputWindowOffsets[%v]%|InputWindowOffsets[%v] (%v) + InputWindowSizes[%v] (%v) is %v; it must be at most OutputGradientTensor.Sizes[%v], %v (the window must fit in the tensor that was sliced)"},
+    {"InputGradientTensor.Sizes", "InputGradientTensor.Sizes[%v]%|InputGradientTensor.Sizes[%v] is %v; it must be at most %v (the window has no more elements at this stride)"},
 };
 static const dmlops_rule dmlops_slice_grad_rules[] = {
     {"DML-SLICE_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -17621,14 +17621,14 @@ static const dmlops_phrase dmlops_multihead_attention_phrases[] = {
     {"QueryTensor", "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; at least one of them must be given (queries come from one of these)"},
     {"KeyTensor", "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor and PastKeyTensor are absent; at least one of them must be given (keys come from one of these)"},
     {"ValueTensor", "ValueTensor must be given with KeyTensor or StackedQueryKeyTensor, and be absent without them (values come with the keys, on their own or stacked)"},
-    {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)"},
-    {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)"},
-    {"StackedKeyValueTensor", "StackedKeyValueTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)"},
-    {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)"},
-    {"KeyTensor", "KeyTensor is given; it must be absent (StackedKeyValueTensor holds keys and values)"},
-    {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor holds keys and values)"},
-    {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys and values)"},
-    {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys and values)"},
+    {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
+    {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
+    {"StackedKeyValueTensor", "StackedKeyValueTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
+    {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
+    {"KeyTensor", "KeyTensor is given; it must be absent (StackedKeyValueTensor contains keys and values)"},
+    {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor contains keys and values)"},
+    {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor contains queries, keys and values)"},
+    {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor contains queries, keys and values)"},
     {"PastKeyTensor", "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither (as many values as keys of earlier calls come before the new ones)"},
     {"QueryTensor.Sizes", "QueryTensor.Sizes[%v]%|QueryTensor.Sizes[%v] is %v; it must equal 1 (only the last three dimensions count)"},
     {"QueryTensor.Sizes", "QueryTensor.Sizes[%v]%|QueryTensor.Sizes[%v] is %v; it must be a multiple of HeadCount, %v (all heads have the same size)"},
@@ -17888,7 +17888,7 @@ static const dmlops_phrase dmlops_lp_pooling1_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window that lies in the padding has no elements)"},
+    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window in the padding has no elements)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
     {"P", "P is %v; it must be at least 1 (the result is a P-th root)"},
     {"InputTensor.DataType", "InputTensor.DataType should not be FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite)"},
@@ -18091,7 +18091,7 @@ static const dmlops_phrase dmlops_average_pooling1_phrases[] = {
     {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window that lies in the padding has no elements)"},
+    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window in the padding has no elements)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_average_pooling1_rules[] = {
@@ -18446,7 +18446,7 @@ static const dmlops_phrase dmlops_quantized_linear_average_pooling_phrases[] = {
     {"OutputZeroPointTensor.Sizes", "OutputZeroPointTensor.Sizes[%v]%|OutputZeroPointTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
-    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window that lies in the padding has no elements)%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window in the padding has no elements)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the formula gives %v"},
 };
 static const dmlops_rule dmlops_quantized_linear_average_pooling_rules[] = {
@@ -19443,14 +19443,14 @@ static const dmlops_phrase dmlops_multihead_attention1_phrases[] = {
     {"QueryTensor", "QueryTensor, StackedQueryKeyTensor and StackedQueryKeyValueTensor are absent; at least one of them must be given (queries come from one of these)"},
     {"KeyTensor", "KeyTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor and PastKeyTensor are absent; at least one of them must be given (keys come from one of these)"},
     {"ValueTensor", "ValueTensor must be given with KeyTensor or StackedQueryKeyTensor, and be absent without them (values come with the keys, on their own or stacked)"},
-    {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)"},
-    {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)"},
-    {"StackedKeyValueTensor", "StackedKeyValueTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)"},
-    {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)"},
-    {"KeyTensor", "KeyTensor is given; it must be absent (StackedKeyValueTensor holds keys and values)"},
-    {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor holds keys and values)"},
-    {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys and values)"},
-    {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys and values)"},
+    {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
+    {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
+    {"StackedKeyValueTensor", "StackedKeyValueTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
+    {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)"},
+    {"KeyTensor", "KeyTensor is given; it must be absent (StackedKeyValueTensor contains keys and values)"},
+    {"StackedQueryKeyValueTensor", "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor contains keys and values)"},
+    {"QueryTensor", "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor contains queries, keys and values)"},
+    {"KeyTensor", "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor contains queries, keys and values)"},
     {"PastKeyTensor", "only one of PastKeyTensor and PastValueTensor is given; both must be given, or neither (as many values as keys of earlier calls come before the new ones)"},
     {"QueryHeadCount", "QueryHeadCount is %v; it must equal KeyValueHeadCount, %v (queries and keys are stacked head by head)"},
     {"QueryTensor.Sizes", "QueryTensor.Sizes[%v]%|QueryTensor.Sizes[%v] is %v; it must equal 1 (only the last three dimensions count)"},
@@ -19961,7 +19961,7 @@ static const dmlops_phrase dmlops_fold_phrases[] = {
     {"WindowSizes", "WindowSizes[%v]%|WindowSizes[%v] is %v; it must be at least 1 (an empty window has no elements)"},
     {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the number of blocks is divided by it)"},
     {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one element of the window to the next)"},
-    {"Dilations", "Dilations[%v]%|Dilations[%v] (%v) x (WindowSizes[%v] (%v) - 1) + 1 is %v; it must be at most OutputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (at least one window lies within the padded image)"},
+    {"Dilations", "Dilations[%v]%|Dilations[%v] (%v) x (WindowSizes[%v] (%v) - 1) + 1 is %v; it must be at most OutputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (at least one window must fit in the padded image)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
     {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must equal OutputTensor.Sizes[1] (%v) x the product of WindowSizes (%v), %v (a column holds one window in all channels)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[2]%|InputTensor.Sizes[2] is %v; it must be %v (one column for each position of the window: %v in all dimensions)"},
@@ -20094,7 +20094,7 @@ static const dmlops_phrase dmlops_unfold_phrases[] = {
     {"WindowSizes", "WindowSizes[%v]%|WindowSizes[%v] is %v; it must be at least 1 (an empty window has no elements)"},
     {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the number of blocks is divided by it)"},
     {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one element of the window to the next)"},
-    {"Dilations", "Dilations[%v]%|Dilations[%v] (%v) x (WindowSizes[%v] (%v) - 1) + 1 is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (at least one window lies within the padded image)"},
+    {"Dilations", "Dilations[%v]%|Dilations[%v] (%v) x (WindowSizes[%v] (%v) - 1) + 1 is %v; it must be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (at least one window must fit in the padded image)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes is %v; it must be %v (batch, channels times the elements of a window, positions of the window)"},
 };
 static const dmlops_rule dmlops_unfold_rules[] = {
@@ -20805,7 +20805,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-TENSOR-alignment-element", "GuaranteedBaseOffsetAlignment is 0, or at least the bytes of an element.",
     "DML-TENSOR-flags", "Flags is NONE or OWNED_BY_DML.",
     "DML-TENSOR-flags-owned", "Where is_input is false, Flags differs from OWNED_BY_DML (only an input can be owned by DirectML).",
-    "DML-TENSOR-strides-overlap", "Strides of an output give each element an offset of its own.",
+    "DML-TENSOR-strides-overlap", "Strides of an output give each element its own offset.",
     "DML-TENSOR-strides-in-elements", "Strides are not those of a packed tensor, counted in bytes.",
     "DML-TENSOR-total-size-slack", "TotalTensorSizeInBytes is at most twice what the elements need, or 64 KiB.",
     "DML-GRAPH-required", "An array with entries, and the description of a node or of an edge, is present.",
@@ -20847,7 +20847,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-BINDING-persistent-same", "The persistent resource is the one that was initialized; its contents cannot be moved or copied.",
     "DML-BINDING-buffer-dimension", "What is bound is a buffer.",
     "DML-BINDING-heap", "What is bound is in a heap of type DEFAULT or CUSTOM; a tensor that is OWNED_BY_DML can also be initialized from one of type UPLOAD.",
-    "DML-BINDING-bounds", "A range lies within its buffer.",
+    "DML-BINDING-bounds", "A range is within its buffer.",
     "DML-BINDING-hazard-init", "No input of an initializer is in the same buffer as an output.",
     "DML-BINDING-hazard-in-place", "Ranges of an input and of an output have no byte in common, unless they are identical and the operator runs in place.",
     "DML-BINDING-in-place-layout", "An output that is written to the range of an input has its sizes, strides, size in bytes, and bits of an element.",
@@ -20872,7 +20872,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-CALL-feature-query", "The sizes of what is asked and answered are those of the structs of the feature.",
     "DML-CALL-removed", "No call removes the device. One that returns nothing reports an error in this way.",
     "DML-CALL-refused", "DirectML accepts what breaks no rule. If it does not, a rule is missing; please report it.",
-    "DML-CALL-accepted", "DirectML refuses what breaks a rule. If it does not, the rule is wrong; please report it.",
+    "DML-CALL-accepted", "DirectML rejects what breaks a rule. If it does not, the rule is wrong; please report it.",
     "DML-CALL-untracked", "Operators are made by the checked device, so that their descriptions are known.",
     "DML-ELEMENT_WISE_IDENTITY-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ELEMENT_WISE_IDENTITY-same-type", "OutputTensor has the data type of InputTensor.",
@@ -21047,7 +21047,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-CONVOLUTION-same-type", "FilterTensor, BiasTensor and OutputTensor have the data type of InputTensor.",
     "DML-CONVOLUTION-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (every group has the same number of filters).",
     "DML-CONVOLUTION-input-channels", "InputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount, where Direction is FORWARD; InputTensor.Sizes[1] equals FilterTensor.Sizes[0], where Direction differs from FORWARD (the filters of all groups cover the input's channels).",
-    "DML-CONVOLUTION-filter-fits", "The filter lies within the padded input.",
+    "DML-CONVOLUTION-filter-fits", "The filter must fit in the padded input.",
     "DML-CONVOLUTION-bias-sizes", "BiasTensor.Sizes follows from other members: one value for each output channel.",
     "DML-CONVOLUTION-output-batches", "OutputTensor.Sizes[0] equals InputTensor.Sizes[0].",
     "DML-CONVOLUTION-output-channels", "OutputTensor.Sizes[1] equals FilterTensor.Sizes[0], where Direction is FORWARD; OutputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount, where Direction differs from FORWARD.",
@@ -21072,7 +21072,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-AVERAGE_POOLING-window-fits", "The padded input holds the window at least once.",
     "DML-AVERAGE_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-AVERAGE_POOLING-windows-within", "Every window begins before the end of the input.",
-    "DML-AVERAGE_POOLING-first-window", "StartPadding[i] is less than WindowSize[i], for each i (a first window that lies in the padding has no elements).",
+    "DML-AVERAGE_POOLING-first-window", "StartPadding[i] is less than WindowSize[i], for each i (a first window in the padding has no elements).",
     "DML-AVERAGE_POOLING-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-LP_POOLING-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-LP_POOLING-dimension-count", "DimensionCount equals InputTensor.DimensionCount - 2 (batch and channel are not spatial dimensions).",
@@ -21082,7 +21082,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LP_POOLING-window-fits", "The padded input holds the window at least once.",
     "DML-LP_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-LP_POOLING-windows-within", "Every window begins before the end of the input.",
-    "DML-LP_POOLING-first-window", "StartPadding[i] is less than WindowSize[i], for each i (a first window that lies in the padding has no elements).",
+    "DML-LP_POOLING-first-window", "StartPadding[i] is less than WindowSize[i], for each i (a first window in the padding has no elements).",
     "DML-LP_POOLING-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-LP_POOLING-p-range", "P is at least 1 (the result is a P-th root).",
     "DML-LP_POOLING-float16-overflow", "InputTensor.DataType differs from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite).",
@@ -21094,7 +21094,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING-window-fits", "The padded input holds the window at least once.",
     "DML-MAX_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-MAX_POOLING-windows-within", "Every window begins before the end of the input.",
-    "DML-MAX_POOLING-first-window", "StartPadding[i] is less than WindowSize[i], for each i (a first window that lies in the padding has no elements).",
+    "DML-MAX_POOLING-first-window", "StartPadding[i] is less than WindowSize[i], for each i (a first window in the padding has no elements).",
     "DML-MAX_POOLING-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-ROI_POOLING-same-type", "ROITensor and OutputTensor have the data type of InputTensor.",
     "DML-ROI_POOLING-roi-shape", "ROITensor.Sizes is [1, 1, roi count, 5].",
@@ -21102,7 +21102,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-SLICE-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-SLICE-same-type", "OutputTensor has the data type of InputTensor.",
     "DML-SLICE-dimension-count", "DimensionCount equals InputTensor.DimensionCount.",
-    "DML-SLICE-slice-bounds", "Offsets[i] + (Sizes[i] - 1) x Strides[i] is less than InputTensor.Sizes[i], for each i (the last element lies within the input).",
+    "DML-SLICE-slice-bounds", "Offsets[i] + (Sizes[i] - 1) x Strides[i] is less than InputTensor.Sizes[i], for each i (the last element must be in the input).",
     "DML-SLICE-output-sizes", "OutputTensor.Sizes equals Sizes.",
     "DML-CAST-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-CAST-same-sizes", "OutputTensor has the sizes of InputTensor.",
@@ -21137,7 +21137,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-GATHER-axis-range", "Axis is less than InputTensor.DimensionCount.",
     "DML-GATHER-index-dimensions-range", "IndexDimensions is at most IndicesTensor.DimensionCount.",
     "DML-GATHER-same-type", "OutputTensor has the data type of InputTensor.",
-    "DML-GATHER-indices-leading-ones", "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndexDimensions hold no index).",
+    "DML-GATHER-indices-leading-ones", "IndicesTensor.Sizes[d] is 1, for each d (dimensions before the last IndexDimensions contain no indices).",
     "DML-GATHER-output-rank", "Of the gathered sizes, only leading 1s may be more than OutputTensor has dimensions.",
     "DML-GATHER-output-sizes", "OutputTensor.Sizes follows from other members: the input's sizes with the axis replaced by the indices' sizes, left-padded with 1s.",
     "DML-SPACE_TO_DEPTH-block-size-range", "BlockSize is at least 1 (a block is not empty).",
@@ -21273,7 +21273,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING1-window-fits", "The padded input holds the window at least once.",
     "DML-MAX_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-MAX_POOLING1-windows-within", "Every window begins before the end of the input.",
-    "DML-MAX_POOLING1-first-window", "StartPadding[i] is less than WindowSize[i], for each i (a first window that lies in the padding has no elements).",
+    "DML-MAX_POOLING1-first-window", "StartPadding[i] is less than WindowSize[i], for each i (a first window in the padding has no elements).",
     "DML-MAX_POOLING1-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-MAX_POOLING1-indices-rank", "OutputIndicesTensor has as many dimensions as InputTensor.",
     "DML-MAX_POOLING1-indices-sizes", "OutputIndicesTensor has the sizes of OutputTensor.",
@@ -21359,7 +21359,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING2-window-fits", "The padded input holds the dilated window at least once.",
     "DML-MAX_POOLING2-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-MAX_POOLING2-windows-within", "Every window begins before the end of the input.",
-    "DML-MAX_POOLING2-first-window", "A first window that lies in the padding has no elements.",
+    "DML-MAX_POOLING2-first-window", "A first window in the padding has no elements.",
     "DML-MAX_POOLING2-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-MAX_POOLING2-indices-rank", "OutputIndicesTensor has as many dimensions as InputTensor.",
     "DML-MAX_POOLING2-indices-sizes", "OutputIndicesTensor has the sizes of OutputTensor.",
@@ -21368,9 +21368,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-SLICE1-window-sizes-range", "InputWindowSizes[i] is at least 1, for each i.",
     "DML-SLICE1-strides-range", "InputWindowStrides[i] differs from 0, for each i.",
     "DML-SLICE1-same-type", "OutputTensor has the data type of InputTensor.",
-    "DML-SLICE1-window-bounds", "InputWindowOffsets[i] + InputWindowSizes[i] is at most InputTensor.Sizes[i], for each i (the window lies within the input).",
-    "DML-SLICE1-output-sizes", "The window holds no more elements at this stride.",
-    "DML-SLICE1-whole-window", "The window holds as many elements at this stride.",
+    "DML-SLICE1-window-bounds", "InputWindowOffsets[i] + InputWindowSizes[i] is at most InputTensor.Sizes[i], for each i (the window must fit in the input).",
+    "DML-SLICE1-output-sizes", "The window has no more elements at this stride.",
+    "DML-SLICE1-whole-window", "The window has exactly that many elements at this stride.",
     "DML-TOP_K1-same-rank", "OutputValueTensor and OutputIndexTensor have as many dimensions as InputTensor.",
     "DML-TOP_K1-axis-range", "Axis is less than InputTensor.DimensionCount.",
     "DML-TOP_K1-k-positive", "K is at least 1.",
@@ -21435,7 +21435,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", "FilterZeroPointTensor has the data type of FilterTensor.",
     "DML-CONVOLUTION_INTEGER-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (every group has the same number of filters).",
     "DML-CONVOLUTION_INTEGER-input-channels", "InputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount (the filters of all groups cover the input's channels).",
-    "DML-CONVOLUTION_INTEGER-filter-fits", "The filter lies within the padded input.",
+    "DML-CONVOLUTION_INTEGER-filter-fits", "The filter must fit in the padded input.",
     "DML-CONVOLUTION_INTEGER-input-zero-point-sizes", "Where InputZeroPointTensor is given, InputZeroPointTensor.Sizes[d] is 1, for each d.",
     "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", "One for the whole filter, or one for each output channel.",
     "DML-CONVOLUTION_INTEGER-output-batches", "OutputTensor.Sizes[0] equals InputTensor.Sizes[0].",
@@ -21451,7 +21451,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", "FilterZeroPointTensor has the data type of FilterTensor.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "FilterTensor.Sizes[0] is a multiple of GroupCount (every group has the same number of filters).",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", "InputTensor.Sizes[1] equals FilterTensor.Sizes[1] x GroupCount (the filters of all groups cover the input's channels).",
-    "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", "The filter lies within the padded input.",
+    "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", "The filter must fit in the padded input.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", "Where InputZeroPointTensor is given, InputZeroPointTensor.Sizes[d] is 1, for each d.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", "One for the whole filter, or one for each output channel.",
     "DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", "OutputTensor.Sizes[0] equals InputTensor.Sizes[0].",
@@ -21525,8 +21525,8 @@ static const char* const dmlops_rule_texts[] = {
     "DML-SLICE_GRAD-window-sizes-range", "InputWindowSizes[i] is at least 1, for each i.",
     "DML-SLICE_GRAD-strides-range", "InputWindowStrides[i] differs from 0, for each i (with 0 one element would be written several times).",
     "DML-SLICE_GRAD-same-type", "OutputGradientTensor has the data type of InputGradientTensor.",
-    "DML-SLICE_GRAD-window-bounds", "InputWindowOffsets[i] + InputWindowSizes[i] is at most OutputGradientTensor.Sizes[i], for each i (the window lies within the tensor that was sliced).",
-    "DML-SLICE_GRAD-input-gradient-sizes", "The window holds no more elements at this stride.",
+    "DML-SLICE_GRAD-window-bounds", "InputWindowOffsets[i] + InputWindowSizes[i] is at most OutputGradientTensor.Sizes[i], for each i (the window must fit in the tensor that was sliced).",
+    "DML-SLICE_GRAD-input-gradient-sizes", "The window has no more elements at this stride.",
     "DML-ADAM_OPTIMIZER-same-type", "InputFirstMomentTensor, InputSecondMomentTensor, GradientTensor, OutputParametersTensor, OutputFirstMomentTensor and OutputSecondMomentTensor have the data type of InputParametersTensor.",
     "DML-ADAM_OPTIMIZER-same-sizes", "InputFirstMomentTensor, InputSecondMomentTensor, GradientTensor, OutputParametersTensor, OutputFirstMomentTensor and OutputSecondMomentTensor have the sizes of InputParametersTensor.",
     "DML-ADAM_OPTIMIZER-training-step-sizes", "TrainingStepTensor.Sizes[d] is 1, for each d (all parameters are at the same step).",
@@ -21679,9 +21679,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MULTIHEAD_ATTENTION-query-given", "QueryTensor is given or StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given (queries come from one of these).",
     "DML-MULTIHEAD_ATTENTION-key-given", "KeyTensor is given or StackedQueryKeyTensor is given or StackedKeyValueTensor is given or StackedQueryKeyValueTensor is given or PastKeyTensor is given (keys come from one of these).",
     "DML-MULTIHEAD_ATTENTION-value-given", "ValueTensor is given with KeyTensor or StackedQueryKeyTensor, and absent without them.",
-    "DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", "Where StackedQueryKeyTensor is given, QueryTensor is absent; KeyTensor is absent; StackedKeyValueTensor is absent; StackedQueryKeyValueTensor is absent (StackedQueryKeyTensor holds queries and keys).",
-    "DML-MULTIHEAD_ATTENTION-stacked-key-value-alone", "Where StackedKeyValueTensor is given, KeyTensor is absent; StackedQueryKeyValueTensor is absent (StackedKeyValueTensor holds keys and values).",
-    "DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone", "Where StackedQueryKeyValueTensor is given, QueryTensor is absent; KeyTensor is absent (StackedQueryKeyValueTensor holds queries, keys and values).",
+    "DML-MULTIHEAD_ATTENTION-stacked-query-key-alone", "Where StackedQueryKeyTensor is given, QueryTensor is absent; KeyTensor is absent; StackedKeyValueTensor is absent; StackedQueryKeyValueTensor is absent (StackedQueryKeyTensor contains queries and keys).",
+    "DML-MULTIHEAD_ATTENTION-stacked-key-value-alone", "Where StackedKeyValueTensor is given, KeyTensor is absent; StackedQueryKeyValueTensor is absent (StackedKeyValueTensor contains keys and values).",
+    "DML-MULTIHEAD_ATTENTION-stacked-query-key-value-alone", "Where StackedQueryKeyValueTensor is given, QueryTensor is absent; KeyTensor is absent (StackedQueryKeyValueTensor contains queries, keys and values).",
     "DML-MULTIHEAD_ATTENTION-past-together", "PastKeyTensor and PastValueTensor are both given, or neither.",
     "DML-MULTIHEAD_ATTENTION-same-type", "QueryTensor, KeyTensor, ValueTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor, BiasTensor, RelativePositionBiasTensor, PastKeyTensor, PastValueTensor, OutputPresentKeyTensor and OutputPresentValueTensor have the data type of OutputTensor.",
     "DML-MULTIHEAD_ATTENTION-query-leading-ones", "Where QueryTensor is given, QueryTensor.Sizes[d] is 1, for each d (only the last three dimensions count).",
@@ -21710,7 +21710,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LP_POOLING1-window-fits", "The padded input holds the dilated window at least once.",
     "DML-LP_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-LP_POOLING1-windows-within", "Every window begins before the end of the input.",
-    "DML-LP_POOLING1-first-window", "A first window that lies in the padding has no elements.",
+    "DML-LP_POOLING1-first-window", "A first window in the padding has no elements.",
     "DML-LP_POOLING1-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-LP_POOLING1-p-range", "P is at least 1 (the result is a P-th root).",
     "DML-LP_POOLING1-float16-overflow", "InputTensor.DataType differs from FLOAT16 (in FLOAT16 the sum of powers overflows in DirectML where it passes 65504, and the result is infinite).",
@@ -21723,7 +21723,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-AVERAGE_POOLING1-window-fits", "The padded input holds the dilated window at least once.",
     "DML-AVERAGE_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-AVERAGE_POOLING1-windows-within", "Every window begins before the end of the input.",
-    "DML-AVERAGE_POOLING1-first-window", "A first window that lies in the padding has no elements.",
+    "DML-AVERAGE_POOLING1-first-window", "A first window in the padding has no elements.",
     "DML-AVERAGE_POOLING1-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-ACTIVATION_SWISH-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-ACTIVATION_SWISH-same-type", "OutputTensor has the data type of InputTensor.",
@@ -21745,7 +21745,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", "One for the whole tensor, or one for each channel.",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", "Every window begins before the end of the input.",
-    "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-first-window", "A first window that lies in the padding has no elements.",
+    "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-first-window", "A first window in the padding has no elements.",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-spatial-sizes", "The spatial sizes of OutputTensor are those that the formula gives.",
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", "BTensor and OutputTensor have as many dimensions as ATensor.",
     "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point", "AZeroPointTensor has the data type of ATensor.",
@@ -21774,9 +21774,9 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MULTIHEAD_ATTENTION1-query-given", "QueryTensor is given or StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given (queries come from one of these).",
     "DML-MULTIHEAD_ATTENTION1-key-given", "KeyTensor is given or StackedQueryKeyTensor is given or StackedKeyValueTensor is given or StackedQueryKeyValueTensor is given or PastKeyTensor is given (keys come from one of these).",
     "DML-MULTIHEAD_ATTENTION1-value-given", "ValueTensor is given with KeyTensor or StackedQueryKeyTensor, and absent without them.",
-    "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "Where StackedQueryKeyTensor is given, QueryTensor is absent; KeyTensor is absent; StackedKeyValueTensor is absent; StackedQueryKeyValueTensor is absent (StackedQueryKeyTensor holds queries and keys).",
-    "DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", "Where StackedKeyValueTensor is given, KeyTensor is absent; StackedQueryKeyValueTensor is absent (StackedKeyValueTensor holds keys and values).",
-    "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", "Where StackedQueryKeyValueTensor is given, QueryTensor is absent; KeyTensor is absent (StackedQueryKeyValueTensor holds queries, keys and values).",
+    "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "Where StackedQueryKeyTensor is given, QueryTensor is absent; KeyTensor is absent; StackedKeyValueTensor is absent; StackedQueryKeyValueTensor is absent (StackedQueryKeyTensor contains queries and keys).",
+    "DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", "Where StackedKeyValueTensor is given, KeyTensor is absent; StackedQueryKeyValueTensor is absent (StackedKeyValueTensor contains keys and values).",
+    "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", "Where StackedQueryKeyValueTensor is given, QueryTensor is absent; KeyTensor is absent (StackedQueryKeyValueTensor contains queries, keys and values).",
     "DML-MULTIHEAD_ATTENTION1-past-together", "PastKeyTensor and PastValueTensor are both given, or neither.",
     "DML-MULTIHEAD_ATTENTION1-stacked-head-counts", "Where StackedQueryKeyTensor is given or StackedQueryKeyValueTensor is given, QueryHeadCount equals KeyValueHeadCount (queries and keys are stacked head by head).",
     "DML-MULTIHEAD_ATTENTION1-same-type", "QueryTensor, KeyTensor, ValueTensor, StackedQueryKeyTensor, StackedKeyValueTensor, StackedQueryKeyValueTensor, BiasTensor, RelativePositionBiasTensor, PastKeyTensor, PastValueTensor, OutputPresentKeyTensor and OutputPresentValueTensor have the data type of OutputTensor.",
@@ -21826,7 +21826,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-FOLD-window-sizes-range", "WindowSizes[d] is at least 1, for each d (an empty window has no elements).",
     "DML-FOLD-strides-range", "Strides[d] is at least 1, for each d (the number of blocks is divided by it).",
     "DML-FOLD-dilations-range", "Dilations[d] is at least 1, for each d (the distance from one element of the window to the next).",
-    "DML-FOLD-window-fits", "At least one window lies within the padded image.",
+    "DML-FOLD-window-fits", "At least one window must fit in the padded image.",
     "DML-FOLD-batch-size", "OutputTensor.Sizes[0] equals InputTensor.Sizes[0].",
     "DML-FOLD-window-elements", "A column holds one window in all channels.",
     "DML-FOLD-block-count", "One column for each position of the window: in all dimensions.",
@@ -21835,7 +21835,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-UNFOLD-window-sizes-range", "WindowSizes[d] is at least 1, for each d (an empty window has no elements).",
     "DML-UNFOLD-strides-range", "Strides[d] is at least 1, for each d (the number of blocks is divided by it).",
     "DML-UNFOLD-dilations-range", "Dilations[d] is at least 1, for each d (the distance from one element of the window to the next).",
-    "DML-UNFOLD-window-fits", "At least one window lies within the padded image.",
+    "DML-UNFOLD-window-fits", "At least one window must fit in the padded image.",
     "DML-UNFOLD-output-sizes", "OutputTensor.Sizes follows from other members: batch, channels times the elements of a window, positions of the window.",
     NULL,
 };
@@ -24062,7 +24062,7 @@ static inline void dmlops_bound_at(
     }
 }
 
-/* Whether a range lies within its buffer. No buffer has 2^63 bytes. */
+/* Whether a range is within its buffer. No buffer has 2^63 bytes. */
 static inline int dmlops_within(const dmlops_range* range) {
     const uint64_t end = range->width != 0 ? range->width : INT64_MAX;
     return end <= INT64_MAX && range->size <= end && range->offset <= end - range->size;

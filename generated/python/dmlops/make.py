@@ -322,8 +322,8 @@ Max: SupportsFloat, OutputTensor: Output | None = None,
     InputTensor (input tensor): The elements to limit.
     OutputTensor (output tensor): The limited elements.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
-    Min (FLOAT): Lower limit; holds even where it is above Max. Other types than float get it converted,
-        integers cut toward 0.
+    Min (FLOAT): Lower limit; wins where it is above Max. Other types than float get it converted, integers
+        cut toward 0.
     Max (FLOAT): Upper limit, converted as Min is.
     """
     description: ElementWiseClip = _made(
@@ -430,7 +430,7 @@ ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
-    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
+    OutputTensor (output tensor): 1 where the comparison is true and 0 elsewhere, one element for each pair.
         "UINT8" unless given.
     """
     description: ElementWiseLogicalEquals = _made(
@@ -446,7 +446,7 @@ ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
-    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
+    OutputTensor (output tensor): 1 where the comparison is true and 0 elsewhere, one element for each pair.
         "UINT8" unless given.
     """
     description: ElementWiseLogicalGreaterThan = _made(
@@ -462,7 +462,7 @@ ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
-    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
+    OutputTensor (output tensor): 1 where the comparison is true and 0 elsewhere, one element for each pair.
         "UINT8" unless given.
     """
     description: ElementWiseLogicalLessThan = _made(
@@ -1239,7 +1239,7 @@ InputTensor: Tensor, *, Axis: SupportsIndex, OutputTensors: Iterable[Output],
 def join(
 InputTensors: Iterable[Tensor], *, Axis: SupportsIndex, OutputTensor: Output | None = None,
 ) -> Join:
-    """Puts tensors one after the other along one axis.
+    """Concatenates tensors along one axis.
 
     InputTensors (input tensors): The tensors to join, in order along the axis.
     OutputTensor (output tensor): The joined tensor.
@@ -1260,7 +1260,7 @@ OutputTensor: Output | None = None,
 
     InputTensor (input tensor): The tensor to enlarge.
     OutputTensor (output tensor): The input with its padding.
-    PaddingMode (PADDING_MODE): What the padding holds: a constant, or elements of the input.
+    PaddingMode (PADDING_MODE): What the padding contains: a constant, or elements of the input.
     PaddingValue (FLOAT): The constant; other modes ignore it, and integer tensors take it without its
         fraction.
     StartPadding (UINT array): Number of elements to add before the input, per dimension.
@@ -1885,7 +1885,7 @@ OutputTensor: Output | None = None,
     """Resizes the input along any of its dimensions, by the nearest element or by linear interpolation.
 
     InputTensor (input tensor): The elements to resample.
-    OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
+    OutputTensor (output tensor): The result, of any sizes; elements past the scaled input repeat its edge.
     InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
         each dimension.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
@@ -2262,7 +2262,7 @@ OutputPixelOffsets: Iterable[SupportsFloat] | None = None, OutputTensor: Output 
     """Resizes the input along any of its dimensions, with pixel offsets of the caller's choice.
 
     InputTensor (input tensor): The elements to resample.
-    OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
+    OutputTensor (output tensor): The result, of any sizes; elements past the scaled input repeat its edge.
     InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
         each dimension.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
@@ -2485,7 +2485,7 @@ ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
-    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
+    OutputTensor (output tensor): 1 where the comparison is true and 0 elsewhere, one element for each pair.
         "UINT8" unless given.
     """
     description: ElementWiseLogicalGreaterThanOrEqual = _made(
@@ -2502,7 +2502,7 @@ ATensor: Tensor, BTensor: Tensor, *, OutputTensor: Output | None = None,
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
-    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
+    OutputTensor (output tensor): 1 where the comparison is true and 0 elsewhere, one element for each pair.
         "UINT8" unless given.
     """
     description: ElementWiseLogicalLessThanOrEqual = _made(
@@ -2602,7 +2602,7 @@ def random_generator(
 InputStateTensor: Tensor, *, Type: _enums.RandomGeneratorType | str = "PHILOX_4X32_10",
 OutputTensor: Output | None = None, OutputStateTensor: Output | None = None,
 ) -> RandomGenerator:
-    """Fills the output with evenly distributed pseudo-random bits that depend on the given state alone.
+    """Fills the output with evenly distributed pseudo-random bits that depend only on the given state.
 
     InputStateTensor (input tensor): State of the generator: four words of counter, then two of key.
     OutputTensor (output tensor): The random bits.
@@ -2826,8 +2826,8 @@ def element_wise_clip_grad(
 InputTensor: Tensor, InputGradientTensor: Tensor, *, Min: SupportsFloat, Max: SupportsFloat,
 OutputGradientTensor: Output | None = None,
 ) -> ElementWiseClipGrad:
-    """Gradient of ELEMENT_WISE_CLIP: passes the incoming gradient on where the input lies between Min and
-    Max, and gives 0 elsewhere.
+    """Gradient of ELEMENT_WISE_CLIP: passes the incoming gradient on where the input is between Min and Max,
+    and gives 0 elsewhere.
 
     InputTensor (input tensor): The input of the forward pass.
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
@@ -3003,7 +3003,7 @@ OutputTensor: Output | None = None,
     OutOfBoundsInputValue (FLOAT): What a sample outside of the input reads.
     MinimumSamplesPerOutput (UINT): The fewest samples of an output element, along x and along y.
     MaximumSamplesPerOutput (UINT): The most samples of an output element, along x and along y.
-    AlignRegionsToCorners (BOOL): Whether the outermost samples lie on the corners of the region, instead of
+    AlignRegionsToCorners (BOOL): Whether the outermost samples are on the corners of the region, instead of
         evenly within.
     """
     description: RoiAlign1 = _made(
@@ -3128,7 +3128,7 @@ OutputTensor: Output | None = None,
     OutputTensor (output tensor): The limited elements.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     MinMaxDataType (TENSOR_DATA_TYPE): The type of Min and Max.
-    Min (SCALAR_UNION): Lower limit; holds even where it is above Max.
+    Min (SCALAR_UNION): Lower limit; wins where it is above Max.
     Max (SCALAR_UNION): Upper limit.
     """
     description: ElementWiseClip1 = _made(
@@ -3142,8 +3142,8 @@ def element_wise_clip_grad1(
 InputTensor: Tensor, InputGradientTensor: Tensor, *, MinMaxDataType: _enums.TensorDataType | str,
 Min: SupportsFloat, Max: SupportsFloat, OutputGradientTensor: Output | None = None,
 ) -> ElementWiseClipGrad1:
-    """Gradient of ELEMENT_WISE_CLIP1: passes the incoming gradient on where the input lies between Min and
-    Max, and gives 0 elsewhere.
+    """Gradient of ELEMENT_WISE_CLIP1: passes the incoming gradient on where the input is between Min and Max,
+    and gives 0 elsewhere.
 
     InputTensor (input tensor): The input of the forward pass.
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
@@ -3170,7 +3170,7 @@ OutputTensor: Output | None = None,
 
     InputTensor (input tensor): The tensor to enlarge.
     OutputTensor (output tensor): The input with its padding.
-    PaddingMode (PADDING_MODE): What the padding holds: a constant, or elements of the input.
+    PaddingMode (PADDING_MODE): What the padding contains: a constant, or elements of the input.
     PaddingValueDataType (TENSOR_DATA_TYPE): The data type of PaddingValue.
     PaddingValue (SCALAR_UNION): The constant; other modes ignore it.
     StartPadding (UINT array): Number of elements to add before the input, per dimension.
@@ -3266,7 +3266,7 @@ OutputTensor: Output | None = None,
     """Resizes the input along any of its dimensions, with pixel offsets and rounding of the caller's choice.
 
     InputTensor (input tensor): The elements to resample.
-    OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
+    OutputTensor (output tensor): The result, of any sizes; elements past the scaled input repeat its edge.
     InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
         each dimension.
     RoundingDirection (AXIS_DIRECTION): How NEAREST_NEIGHBOR rounds a coordinate between two elements:
@@ -3618,7 +3618,7 @@ QuantizationType: _enums.QuantizationType | str, OutputTensor: Output | None = N
     elements.
 
     InputTensor (input tensor): The values to quantize.
-    QuantizationType (QUANTIZATION_TYPE): Whether there is a scale alone, or a zero point too.
+    QuantizationType (QUANTIZATION_TYPE): Whether there is only a scale, or also a zero point.
     QuantizationTensors (input tensors): The scales, then the zero points, one for each block of the input.
     OutputTensor (output tensor): The quantized values, clamped to the range of their type.
     """
@@ -3637,7 +3637,7 @@ QuantizationType: _enums.QuantizationType | str, OutputTensor: Output | None = N
     elements.
 
     InputTensor (input tensor): The quantized values.
-    QuantizationType (QUANTIZATION_TYPE): Whether there is a scale alone, or a zero point too.
+    QuantizationType (QUANTIZATION_TYPE): Whether there is only a scale, or also a zero point.
     QuantizationTensors (input tensors): The scales, then the zero points, one for each block of the input.
     OutputTensor (output tensor): The values that the input represents.
     """
@@ -3658,7 +3658,7 @@ OutputTensor: Output | None = None,
     choice.
 
     InputTensor (input tensor): The elements to resample.
-    OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
+    OutputTensor (output tensor): The result, of any sizes; elements past the scaled input repeat its edge.
     InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
         each dimension.
     RoundingDirection (AXIS_DIRECTION): How NEAREST_NEIGHBOR rounds a coordinate between two elements:

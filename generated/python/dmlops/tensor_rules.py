@@ -131,7 +131,7 @@ def check_values(tensor: TensorDesc, path: str, is_input: bool, violations: list
     if BITS.get(data_type, 0) != 0 and total_tensor_size_in_bytes > size_limit:
         report(
             violations, "DML-TENSOR-total-size-limit", f"{path}.TotalTensorSizeInBytes",
-            "{}.TotalTensorSizeInBytes is {found}; it must be at most {expected} (a buffer tensor holds at "
+            "{}.TotalTensorSizeInBytes is {found}; it must be at most {expected} (a buffer tensor has at "
             "most 4294967295 elements)",
             path, found=saturate(total_tensor_size_in_bytes), expected=size_limit,
         )

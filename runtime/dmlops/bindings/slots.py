@@ -65,7 +65,7 @@ class Slot:
 
     @property
     def is_within(self) -> bool:
-        """Whether the range lies within its buffer."""
+        """Whether the range is within its buffer."""
         return self.given.offset + self.given.size <= self.end_of_buffer <= _END
 
 

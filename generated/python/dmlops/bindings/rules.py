@@ -166,7 +166,7 @@ def violation(rule: str, member: str, **shown: Any) -> Violation:
 
 
 def check_range(slot: Slot, violations: list[Violation]) -> None:
-    """Checks the range of a slot, which lies within its buffer."""
+    """Checks the range of a slot, which is within its buffer."""
     path = slot.path
     offset = slot.offset
     guaranteed_base_offset_alignment = slot.guaranteed_base_offset_alignment

@@ -241,7 +241,7 @@ class AveragePooling(Description):
                 report(
                     violations, "DML-AVERAGE_POOLING-first-window", f"StartPadding[{i}]",
                     "StartPadding[{}] is {found}; it should be less than WindowSize[{}], {expected} (a "
-                    "first window that lies in the padding has no elements)",
+                    "first window in the padding has no elements)",
                     i, i, found=entry(start_padding, i), expected=window_size[i],
                 )
                 break

@@ -342,7 +342,7 @@ class Convolution(Description):
                     violations, "DML-CONVOLUTION-filter-fits", f"InputTensor.Sizes[{d + 2}]",
                     "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}) is {found}; "
                     "it must be at least (FilterTensor.Sizes[{}] ({}) - 1) x Dilations[{}] ({}) + 1, "
-                    "{expected} (the filter lies within the padded input)",
+                    "{expected} (the filter must fit in the padded input)",
                     d + 2, entry(input_tensor.Sizes, d + 2), d, entry(start_padding, d), d,
                     entry(end_padding, d), d + 2, entry(filter_tensor.Sizes, d + 2), d, entry(dilations, d),
                     found=number1, expected=entry(dilated_filter_sizes, d),
@@ -356,7 +356,7 @@ class Convolution(Description):
         ):
             numbers1 = (1, output_channel_count, *tuple(1 for d in range(len(input_tensor.Sizes) - 2)))
             hint = (
-                "; a bias lies along dimension 1"
+                "; a bias is along dimension 1"
                 if saturate(prod(bias_tensor.Sizes)) == output_channel_count
                 else ""
             )

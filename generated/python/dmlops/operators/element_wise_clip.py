@@ -29,8 +29,8 @@ class ElementWiseClip(Description):
     InputTensor (input tensor): The elements to limit.
     OutputTensor (output tensor): The limited elements.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
-    Min (FLOAT): Lower limit; holds even where it is above Max. Other types than float get it converted,
-        integers cut toward 0.
+    Min (FLOAT): Lower limit; wins where it is above Max. Other types than float get it converted, integers
+        cut toward 0.
     Max (FLOAT): Upper limit, converted as Min is.
     """
 

@@ -29,7 +29,7 @@ class ElementWiseClip1(Description):
     OutputTensor (output tensor): The limited elements.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     MinMaxDataType (TENSOR_DATA_TYPE): The type of Min and Max.
-    Min (SCALAR_UNION): Lower limit; holds even where it is above Max.
+    Min (SCALAR_UNION): Lower limit; wins where it is above Max.
     Max (SCALAR_UNION): Upper limit.
     """
 

@@ -28,7 +28,7 @@ class ElementWiseLogicalGreaterThan(Description):
 
     ATensor (input tensor): Left values.
     BTensor (input tensor): Right values.
-    OutputTensor (output tensor): 1 where the comparison holds and 0 elsewhere, one element for each pair.
+    OutputTensor (output tensor): 1 where the comparison is true and 0 elsewhere, one element for each pair.
     """
 
     OPERATOR = "ELEMENT_WISE_LOGICAL_GREATER_THAN"

@@ -188,7 +188,7 @@ class Gather(Description):
                 report(
                     violations, "DML-GATHER-indices-leading-ones", f"IndicesTensor.Sizes[{d}]",
                     "IndicesTensor.Sizes[{}] is {found}; it must equal 1 (dimensions before the last "
-                    "IndexDimensions hold no index)",
+                    "IndexDimensions contain no indices)",
                     d, found=indices_tensor.Sizes[d], expected=1,
                 )
                 break

@@ -296,8 +296,7 @@ class MaxPooling2(Description):
                 report(
                     violations, "DML-MAX_POOLING2-first-window", f"StartPadding[{i}]",
                     "StartPadding[{}] is {found}; it should be less than (WindowSize[{}] ({}) - 1) x "
-                    "Dilations[{}] ({}) + 1, {expected} (a first window that lies in the padding has no "
-                    "elements)",
+                    "Dilations[{}] ({}) + 1, {expected} (a first window in the padding has no elements)",
                     i, i, window_size[i], i, entry(dilations, i), found=entry(start_padding, i),
                     expected=entry(window_extents, i),
                 )

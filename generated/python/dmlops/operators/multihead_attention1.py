@@ -63,8 +63,8 @@ class MultiheadAttention1(Description):
     KeyValueHeadCount (UINT): Number of heads of keys and values; each serves the same number of query heads.
     MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor contains.
 
-    A BOOLEAN mask holds 0 where a key is masked and 1 elsewhere. In the other masks, lengths, starts
-    and ends are not negative and at most the sequence length that they refer to; an end is the first
+    A BOOLEAN mask is 0 where a key is masked and 1 elsewhere. In the other masks, lengths, starts and
+    ends are not negative and at most the sequence length that they refer to; an end is the first
     excluded index.
 
     A length is not negative and leaves room in the present tensors for the keys of this call.
@@ -451,49 +451,49 @@ class MultiheadAttention1(Description):
         if stacked_query_key_tensor is not ABSENT and query_tensor is not ABSENT:
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "QueryTensor",
-                "QueryTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)",
+                "QueryTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)",
             )
         if stacked_query_key_tensor is not ABSENT and key_tensor is not ABSENT:
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "KeyTensor",
-                "KeyTensor is given; it must be absent (StackedQueryKeyTensor holds queries and keys)",
+                "KeyTensor is given; it must be absent (StackedQueryKeyTensor contains queries and keys)",
             )
         if stacked_query_key_tensor is not ABSENT and stacked_key_value_tensor is not ABSENT:
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "StackedKeyValueTensor",
-                "StackedKeyValueTensor is given; it must be absent (StackedQueryKeyTensor holds queries and "
-                "keys)",
+                "StackedKeyValueTensor is given; it must be absent (StackedQueryKeyTensor contains queries "
+                "and keys)",
             )
         if stacked_query_key_tensor is not ABSENT and stacked_query_key_value_tensor is not ABSENT:
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-alone", "StackedQueryKeyValueTensor",
-                "StackedQueryKeyValueTensor is given; it must be absent (StackedQueryKeyTensor holds "
+                "StackedQueryKeyValueTensor is given; it must be absent (StackedQueryKeyTensor contains "
                 "queries and keys)",
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone
         if stacked_key_value_tensor is not ABSENT and key_tensor is not ABSENT:
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", "KeyTensor",
-                "KeyTensor is given; it must be absent (StackedKeyValueTensor holds keys and values)",
+                "KeyTensor is given; it must be absent (StackedKeyValueTensor contains keys and values)",
             )
         if stacked_key_value_tensor is not ABSENT and stacked_query_key_value_tensor is not ABSENT:
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-stacked-key-value-alone", "StackedQueryKeyValueTensor",
-                "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor holds keys "
-                "and values)",
+                "StackedQueryKeyValueTensor is given; it must be absent (StackedKeyValueTensor contains "
+                "keys and values)",
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone
         if stacked_query_key_value_tensor is not ABSENT and query_tensor is not ABSENT:
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", "QueryTensor",
-                "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys "
+                "QueryTensor is given; it must be absent (StackedQueryKeyValueTensor contains queries, keys "
                 "and values)",
             )
         if stacked_query_key_value_tensor is not ABSENT and key_tensor is not ABSENT:
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-stacked-query-key-value-alone", "KeyTensor",
-                "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor holds queries, keys and "
-                "values)",
+                "KeyTensor is given; it must be absent (StackedQueryKeyValueTensor contains queries, keys "
+                "and values)",
             )
         # DML-MULTIHEAD_ATTENTION1-past-together
         if (past_key_tensor is not ABSENT) != (past_value_tensor is not ABSENT):

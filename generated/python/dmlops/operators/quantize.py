@@ -33,7 +33,7 @@ class Quantize(Description):
     elements.
 
     InputTensor (input tensor): The values to quantize.
-    QuantizationType (QUANTIZATION_TYPE): Whether there is a scale alone, or a zero point too.
+    QuantizationType (QUANTIZATION_TYPE): Whether there is only a scale, or also a zero point.
     QuantizationTensorCount (UINT): 1 for a scale, 2 for a scale and a zero point.
     QuantizationTensors (input tensors): The scales, then the zero points, one for each block of the input.
     OutputTensor (output tensor): The quantized values, clamped to the range of their type.

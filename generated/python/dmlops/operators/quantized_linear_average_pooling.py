@@ -454,8 +454,7 @@ class QuantizedLinearAveragePooling(Description):
                 report(
                     violations, "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-first-window", f"StartPadding[{i}]",
                     "StartPadding[{}] is {found}; it should be less than (WindowSize[{}] ({}) - 1) x "
-                    "Dilations[{}] ({}) + 1, {expected} (a first window that lies in the padding has no "
-                    "elements){}",
+                    "Dilations[{}] ({}) + 1, {expected} (a first window in the padding has no elements){}",
                     i, i, window_size[i], i, entry(dilations, i), hint, found=entry(start_padding, i),
                     expected=entry(window_extents, i),
                 )

@@ -371,7 +371,7 @@ class QuantizedLinearConvolution(Description):
                     f"InputTensor.Sizes[{d + 2}]",
                     "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}) is {found}; "
                     "it must be at least (FilterTensor.Sizes[{}] ({}) - 1) x Dilations[{}] ({}) + 1, "
-                    "{expected} (the filter lies within the padded input)",
+                    "{expected} (the filter must fit in the padded input)",
                     d + 2, entry(input_tensor.Sizes, d + 2), d, entry(start_padding, d), d,
                     entry(end_padding, d), d + 2, entry(filter_tensor.Sizes, d + 2), d, entry(dilations, d),
                     found=entry(padded_sizes, d), expected=entry(dilated_filter_sizes, d),

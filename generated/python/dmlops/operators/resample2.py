@@ -29,7 +29,7 @@ class Resample2(Description):
     """Resizes the input along any of its dimensions, with pixel offsets and rounding of the caller's choice.
 
     InputTensor (input tensor): The elements to resample.
-    OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
+    OutputTensor (output tensor): The result, of any sizes; elements past the scaled input repeat its edge.
     InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
         each dimension.
     RoundingDirection (AXIS_DIRECTION): How NEAREST_NEIGHBOR rounds a coordinate between two elements:

@@ -30,7 +30,7 @@ class Resample3(Description):
     choice.
 
     InputTensor (input tensor): The elements to resample.
-    OutputTensor (output tensor): The result, of any sizes; what lies past the scaled input repeats its edge.
+    OutputTensor (output tensor): The result, of any sizes; elements past the scaled input repeat its edge.
     InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the two nearest along
         each dimension.
     RoundingDirection (AXIS_DIRECTION): How NEAREST_NEIGHBOR rounds a coordinate between two elements:

@@ -44,7 +44,7 @@ class RoiAlign1(Description):
     OutOfBoundsInputValue (FLOAT): What a sample outside of the input reads.
     MinimumSamplesPerOutput (UINT): The fewest samples of an output element, along x and along y.
     MaximumSamplesPerOutput (UINT): The most samples of an output element, along x and along y.
-    AlignRegionsToCorners (BOOL): Whether the outermost samples lie on the corners of the region, instead of
+    AlignRegionsToCorners (BOOL): Whether the outermost samples are on the corners of the region, instead of
         evenly within.
 
     A value is the number of a batch, below InputTensor's first size. What any other value does is not

@@ -138,7 +138,7 @@ class Slice(Description):
                 report(
                     violations, "DML-SLICE-slice-bounds", f"Offsets[{i}]",
                     "Offsets[{}] ({}) + (Sizes[{}] ({}) - 1) x Strides[{}] ({}) is {found}; it must be less "
-                    "than InputTensor.Sizes[{}], {expected} (the last element lies within the input)",
+                    "than InputTensor.Sizes[{}], {expected} (the last element must be in the input)",
                     i, entry(offsets, i), i, entry(sizes, i), i, entry(strides, i), i, found=number1,
                     expected=input_tensor.Sizes[i],
                 )

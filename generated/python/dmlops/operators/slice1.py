@@ -165,7 +165,7 @@ class Slice1(Description):
                 report(
                     violations, "DML-SLICE1-window-bounds", f"InputWindowOffsets[{i}]",
                     "InputWindowOffsets[{}] ({}) + InputWindowSizes[{}] ({}) is {found}; it must be at most "
-                    "InputTensor.Sizes[{}], {expected} (the window lies within the input)",
+                    "InputTensor.Sizes[{}], {expected} (the window must fit in the input)",
                     i, entry(input_window_offsets, i), i, entry(input_window_sizes, i), i, found=number1,
                     expected=input_tensor.Sizes[i],
                 )
@@ -179,7 +179,7 @@ class Slice1(Description):
                 number1 = 1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i)))
                 report(
                     violations, "DML-SLICE1-output-sizes", f"OutputTensor.Sizes[{i}]",
-                    "OutputTensor.Sizes[{}] is {found}; it must be at most {expected} (the window holds no "
+                    "OutputTensor.Sizes[{}] is {found}; it must be at most {expected} (the window has no "
                     "more elements at this stride)",
                     i, found=output_tensor.Sizes[i], expected=number1,
                 )
@@ -199,8 +199,8 @@ class Slice1(Description):
                 number1 = 1 + quotient(entry(input_window_sizes, i) - 1, abs(entry(input_window_strides, i)))
                 report(
                     violations, "DML-SLICE1-whole-window", f"OutputTensor.Sizes[{i}]",
-                    "OutputTensor.Sizes[{}] is {found}; it should be {expected} (the window holds as many "
-                    "elements at this stride)",
+                    "OutputTensor.Sizes[{}] is {found}; it should be {expected} (the window has exactly "
+                    "that many elements at this stride)",
                     i, found=output_tensor.Sizes[i], expected=number1,
                 )
                 break

@@ -179,7 +179,7 @@ class SliceGrad(Description):
                 report(
                     violations, "DML-SLICE_GRAD-window-bounds", f"InputWindowOffsets[{i}]",
                     "InputWindowOffsets[{}] ({}) + InputWindowSizes[{}] ({}) is {found}; it must be at most "
-                    "OutputGradientTensor.Sizes[{}], {expected} (the window lies within the tensor that was "
+                    "OutputGradientTensor.Sizes[{}], {expected} (the window must fit in the tensor that was "
                     "sliced)",
                     i, entry(input_window_offsets, i), i, entry(input_window_sizes, i), i, found=number1,
                     expected=output_gradient_tensor.Sizes[i],
@@ -196,7 +196,7 @@ class SliceGrad(Description):
                 report(
                     violations, "DML-SLICE_GRAD-input-gradient-sizes", f"InputGradientTensor.Sizes[{i}]",
                     "InputGradientTensor.Sizes[{}] is {found}; it must be at most {expected} (the window "
-                    "holds no more elements at this stride)",
+                    "has no more elements at this stride)",
                     i, found=input_gradient_tensor.Sizes[i], expected=number1,
                 )
                 break

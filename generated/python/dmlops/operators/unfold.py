@@ -142,7 +142,7 @@ class Unfold(Description):
                     violations, "DML-UNFOLD-window-fits", f"Dilations[{d}]",
                     "Dilations[{}] ({}) x (WindowSizes[{}] ({}) - 1) + 1 is {found}; it must be at most "
                     "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {expected} "
-                    "(at least one window lies within the padded image)",
+                    "(at least one window must fit in the padded image)",
                     d, entry(dilations, d), d, window_sizes[d], d + 2, entry(input_tensor.Sizes, d + 2), d,
                     entry(start_padding, d), d, entry(end_padding, d), found=entry(window_extents, d),
                     expected=entry(padded_sizes, d),
