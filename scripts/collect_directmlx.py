@@ -4,7 +4,8 @@
 
 Columns: a function in the namespace dml, or the Build of a builder class; the operators whose descriptions
 it fills, separated by commas; a parameter that has a default, if the line is about one; the default: a
-number, true, false or the name of an enumerator. Defaults that are empty are left out.
+number, true, false or the name of an enumerator; of an empty array, what its body has in its place, one
+number for all entries. Other defaults that are empty are left out.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ _BUILDER = re.compile(r"^    class (\w+)Builder\s*\{\n(.*?)\n    \};", re.M | re
 _OPERATOR = re.compile(r"\b(?:DML_OPERATOR_|DMLX_ACTIVATION_IMPL\w*\()(?!DESC\b|TYPE\b)([A-Z]\w*)")
 _PARAMETER = re.compile(r"(\w+) = (-?[\d.]+f?|DML_\w+|true|false)\s*(?:,|$)", re.M)
 _FIELD = re.compile(r"^\s+[\w:<>]+ m_(\w+) = (-?[\d.]+f?|DML_\w+|true|false);", re.M)
+_IF_EMPTY = re.compile(r"\b(\w+)\.empty\(\) \? (?:Span<[\w ]+>\{ )?(\w+)")
+_ARRAY = re.compile(r"\b(\w+)\[\d\] = \{ (\d+)(?:, \2)* \};")
+_ASSIGNED = re.compile(r"\b(\w+)\.empty\(\)\)\s*\{\s*\w+\.assign\(\w+, (-?[\d.]+f?)\);")
 _CONDITION = re.compile(r"^#.*\n", re.M)
 
 
@@ -38,7 +42,10 @@ def main() -> None:
         operators = ",".join(dict.fromkeys(_OPERATOR.findall(body)))
         if operators:
             print(name, operators, sep="\t")
-            for parameter, default in (*_PARAMETER.findall(parameters), *_FIELD.findall(parameters)):
+            arrays = dict(_ARRAY.findall(body))
+            empty = [(one, arrays[given]) for one, given in _IF_EMPTY.findall(body) if given in arrays]
+            stated = _PARAMETER.findall(parameters) + _FIELD.findall(parameters)
+            for parameter, default in (*stated, *empty, *_ASSIGNED.findall(body)):
                 print(name, operators, parameter, default.removesuffix("f"), sep="\t")
 
 

@@ -152,7 +152,11 @@ KINDS = [
     Kind("rule", SHARED, r"(?<=require: )\w.*? (?:<|<=|>=)(?= )", _last(ARITHMETIC), DESCRIBED),
     Kind("rule deleted", SHARED, r"^  - \{.*same: .*\}\n", _to(""), DESCRIBED),
     Kind(
-        "inference", SHARED, r"^ +(?:infer: |\w+: |\[).*\bSizes\b.* [+*](?= )", _last(ARITHMETIC), DESCRIBED
+        "inference",
+        SHARED,
+        r"^ +(?:infer: |(?!message)\w+: |\[).*\bSizes\b.* [+*](?= )",
+        _last(ARITHMETIC),
+        DESCRIBED,
     ),
     Kind(
         "definition",

@@ -58,7 +58,11 @@ def test_signatures_are_those_of_onnx(operation: counterparts.Operation) -> None
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=[one.name for one in OPERATIONS])
 def test_signatures_hold_at_every_version_that_they_cover(operation: counterparts.Operation) -> None:
-    """An attribute of an older schema is one of the signature, with the same default."""
+    """An attribute of an older schema is one of the signature, with the same default.
+
+    They cover all versions from the operator's first one on, or from 7 on.
+    """
+    assert operation.signatures[-1].first <= max(7, min(CHANGED[operation.name]))
     for signature in operation.signatures:
         first = max(signature.first, min(CHANGED[operation.name]))
         later = {one for one in CHANGED[operation.name] if first < one <= (signature.last or NEWEST)}
@@ -295,6 +299,24 @@ def test_a_cell_of_webnn_is_a_network_of_one_step() -> None:
 
 
 # Forms, levels, and what is not known.
+
+
+@pytest.mark.parametrize("name", ["Affine", "Elu", "HardSigmoid", "LeakyRelu", "ThresholdedRelu"])
+def test_recurrent_activations_have_the_defaults_of_the_operators_of_their_names(name: str) -> None:
+    """As the schema of RNN says; Affine was an operator until ONNX 1.4, with these."""
+    one = counterparts.operation("onnx", "RNN")
+    assert one
+    signature = one.signatures[0]
+    sizes = {"X": (3, 1, 2), "W": (1, 4, 2), "R": (1, 4, 4), "Y": (3, 1, 1, 4)}
+    values = {
+        **dict.fromkeys(formal.rstrip("?*") for formal in signature.inputs + signature.outputs),
+        **{tensor: View(Tensor(tensor, "FLOAT32", shape)) for tensor, shape in sizes.items()},
+    }
+    plan, _ = best(signature, {**signature.attributes, "activations": [name], **values})
+    (activation,) = plan.work[-1].desc.ActivationDescs
+    theirs = {"alpha": 1.0, "beta": 0.0} if name == "Affine" else defaults_of(onnx.defs.get_schema(name))
+    ours = {member.name.lower(): getattr(activation, member.name) for member in activation.MEMBERS[2:]}
+    assert ours == theirs
 
 
 def softmax_of(

@@ -1,13 +1,29 @@
-"""Double entry: which function of DirectMLX.h makes an operator, and its defaults, against the registry."""
+"""Double entry: which function of DirectMLX.h makes an operator, and its defaults, against the registry.
+
+Where its functions have none, defaults are those of ONNX's pooling.
+"""
 
 from __future__ import annotations
 
+import onnx.defs
 import pytest
+from onnx import TensorProto, helper
+from onnx.shape_inference import infer_node_outputs
 
 from dmlgen.registry import Operator, Registry
+from dmlops import TensorDesc, make
 from facts_data import rows
 
 Functions = dict[tuple[str, str], dict[str, str]]  # by operator and function: parameters with their defaults
+POOLING = {
+    "AVERAGE_POOLING": "AveragePool",
+    "AVERAGE_POOLING1": "AveragePool",
+    "LP_POOLING": "LpPool",
+    "LP_POOLING1": "LpPool",
+    "MAX_POOLING": "MaxPool",
+    "MAX_POOLING1": "MaxPool",
+    "QUANTIZED_LINEAR_AVERAGE_POOLING": "AveragePool",
+}
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +43,7 @@ def test_functions_make_the_operators_of_which_the_registry_says_so(
 
 
 def test_defaults_are_those_of_the_functions(registry: Registry, functions: Functions) -> None:
-    compared = 0
+    compared = set()
     for (name, _), defaults in functions.items():
         operator = registry.operator[name]
         for parameter, default in defaults.items():
@@ -35,8 +51,33 @@ def test_defaults_are_those_of_the_functions(registry: Registry, functions: Func
             of_input, has_default = "DML_TENSOR_DATA_TYPE_UNKNOWN", default not in ("true", "false")
             if member in operator.member and default != of_input and has_default:  # BOOL has none in specs
                 assert _shown(registry, operator, member) == _number(default), (name, parameter)
-                compared += 1
-    assert compared > 30
+                compared.add((name, member))
+    ours = {(one.name, member) for one in registry.operators for member in one.defaults}
+    assert {name for name, _ in ours - compared} == POOLING.keys()
+
+
+@pytest.mark.parametrize("name", POOLING)
+def test_pooling_has_the_defaults_of_onnx(registry: Registry, name: str) -> None:
+    """A window alone gives the sizes that ONNX infers: any other stride, padding or dilation gives others."""
+    schema, sizes, window = onnx.defs.get_schema(POOLING[name]), (1, 1, 9, 8), [3, 2]
+    node = helper.make_node(POOLING[name], ["x"], ["y"], kernel_shape=window)
+    x = helper.make_tensor_type_proto(TensorProto.FLOAT, sizes)
+    imports = [helper.make_opsetid("", schema.since_version)]
+    theirs = infer_node_outputs(schema, node, {"x": x}, opset_imports=imports)["y"].tensor_type
+    type_ = "UINT8" if name.startswith("QUANTIZED") else "FLOAT32"
+    members = {
+        "InputTensor": TensorDesc(type_, sizes),
+        "InputScaleTensor": (1, 1, 1, 1),
+        "OutputScaleTensor": (1, 1, 1, 1),
+        "OutputTensor": type_,
+        "WindowSize": window,
+        "IncludePadding": False,
+    }
+    known = registry.operator[name].member
+    desc = getattr(make, name.lower())(**{one: value for one, value in members.items() if one in known})
+    assert list(desc.OutputTensor.Sizes) == [one.dim_value for one in theirs.shape.dim]
+    if "P" in known:
+        assert registry.operator[name].defaults["P"] == schema.attributes["p"].default_value.i
 
 
 def _member(operator: Operator, parameter: str) -> str:

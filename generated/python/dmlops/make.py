@@ -735,7 +735,7 @@ OutputTensor: Output | None = None,
     ScaleTensor (input tensor): The scale of each element; strides of 0 share one among many.
     ZeroPointTensor (input tensor, optional): The zero point of each element; 0 if absent, which it may be
         from 6.2 on.
-    OutputTensor (output tensor): The values that the input represents. "FLOAT32" unless given.
+    OutputTensor (output tensor): The values that the input represents.
     """
     description: ElementWiseDequantizeLinear = _made(
         "ELEMENT_WISE_DEQUANTIZE_LINEAR", InputTensor=InputTensor, ScaleTensor=ScaleTensor,
@@ -3260,8 +3260,8 @@ InputTensor: Tensor, *, Axes: Iterable[SupportsIndex], OutputTensor: Output | No
 def resample2(
 InputTensor: Tensor, *, InterpolationMode: _enums.InterpolationMode | str,
 RoundingDirection: _enums.AxisDirection | str = "INCREASING", Scales: Iterable[SupportsFloat],
-InputPixelOffsets: Iterable[SupportsFloat], OutputPixelOffsets: Iterable[SupportsFloat],
-OutputTensor: Output | None = None,
+InputPixelOffsets: Iterable[SupportsFloat] | None = None,
+OutputPixelOffsets: Iterable[SupportsFloat] | None = None, OutputTensor: Output | None = None,
 ) -> Resample2:
     """Resizes the input along any of its dimensions, with pixel offsets and rounding of the caller's choice.
 
@@ -3273,9 +3273,9 @@ OutputTensor: Output | None = None,
         INCREASING up, DECREASING down.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
     InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the center of a
-        pixel.
+        pixel. 0.5 unless given.
     OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the center of a
-        pixel.
+        pixel. -0.5 unless given.
     """
     description: Resample2 = _made(
         "RESAMPLE2", InputTensor=InputTensor, OutputTensor=OutputTensor, InterpolationMode=InterpolationMode,
@@ -3651,7 +3651,8 @@ QuantizationType: _enums.QuantizationType | str, OutputTensor: Output | None = N
 def resample3(
 InputTensor: Tensor, *, InterpolationMode: _enums.InterpolationMode | str,
 RoundingDirection: _enums.AxisDirection | str = "INCREASING", Scales: Iterable[SupportsFloat],
-InputPixelOffsets: Iterable[SupportsFloat], OutputPixelOffsets: Iterable[SupportsFloat], Antialiased: bool,
+InputPixelOffsets: Iterable[SupportsFloat] | None = None,
+OutputPixelOffsets: Iterable[SupportsFloat] | None = None, Antialiased: bool,
 OutputTensor: Output | None = None,
 ) -> Resample3:
     """Resizes the input along any of its dimensions, with offsets, rounding and antialiasing of the caller's
@@ -3665,9 +3666,9 @@ OutputTensor: Output | None = None,
         INCREASING up, DECREASING down.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
     InputPixelOffsets (FLOAT array): Added to an input coordinate before scaling; 0.5 for the center of a
-        pixel.
+        pixel. 0.5 unless given.
     OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the center of a
-        pixel.
+        pixel. -0.5 unless given.
     Antialiased (BOOL): Whether LINEAR takes in more input elements where it scales down, so that none is
         passed over.
     """

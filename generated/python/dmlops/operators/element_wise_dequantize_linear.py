@@ -47,7 +47,7 @@ class ElementWiseDequantizeLinear(Description):
         Member("InputTensor", "tensor", role="input", pointer=True),
         Member("ScaleTensor", "tensor", role="input", pointer=True),
         Member("ZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True, default="FLOAT32"),
+        Member("OutputTensor", "tensor", role="output", pointer=True),
     )
     RULES = (
         Rule(

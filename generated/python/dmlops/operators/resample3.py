@@ -55,8 +55,8 @@ class Resample3(Description):
         Member("RoundingDirection", "AXIS_DIRECTION", default="INCREASING"),
         Member("DimensionCount", "UINT"),
         Member("Scales", "FLOAT", count="DimensionCount", pointer=True),
-        Member("InputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
-        Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True),
+        Member("InputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=0.5),
+        Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=-0.5),
         Member("Antialiased", "BOOL"),
     )
     RULES = (
