@@ -457,7 +457,12 @@ def test_resampling_of_any_type(type_: Any) -> None:
         Scales=scales,
     )
     (expected,) = onnx("Resize", x.astype(np.float64), None, None, sizes, mode="linear")
-    assert np.abs(found.astype(np.float64) - expected).max() <= (0.51 if type_ != np.float16 else 2e-3)
+    found = found.astype(np.float64)
+    if type_ == np.float16:
+        assert np.abs(found - expected).max() <= 2e-3
+    else:  # cut off toward 0
+        assert np.abs(found - expected).max() < 1
+        assert (np.abs(found) <= np.abs(expected) + 1e-4).all()
 
 
 @pytest.mark.parametrize("scale", [0.5, 0.75, 1.0, 1.5, 3.0])

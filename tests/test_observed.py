@@ -119,6 +119,31 @@ def test_elements_are_quantized_with_the_reciprocal_of_the_scale(
     assert found["OutputTensor"] == expected
 
 
+@pytest.mark.parametrize(
+    ("type_", "x", "expected"),
+    [
+        ("UINT8", [[1, 2, 3, 4], [5, 6, 7, 8]], [2, 4]),
+        ("INT8", [[1, -2, 3, -4], [-5, 6, -7, 8]], [0, 0]),
+    ],
+)
+def test_fractions_of_resampled_bytes_are_cut_off(
+    type_: str, x: list[list[int]], expected: list[int]
+) -> None:
+    """microsoft/onnxruntime, resize_op_test.cc: NHWC images at a scale of 0.6; the results before are 8/3 and
+    13/3, and -4/9 and -1/3."""
+    members = {
+        "InputTensor": (type_, [1, 2, 4, 1]),
+        "OutputTensor": (type_, [1, 1, 2, 1]),
+        "InterpolationMode": "LINEAR",
+        "Scales": [1, 0.6, 0.6, 1],
+        "InputPixelOffsets": [0.5] * 4,
+        "OutputPixelOffsets": [-0.5] * 4,
+    }
+    image = np.array(x, type_.lower()).reshape(1, 2, 4, 1)
+    found = computed("RESAMPLE1", members, InputTensor=image)
+    assert np.ravel(found["OutputTensor"]).tolist() == expected
+
+
 def test_dynamic_quantization_takes_the_reciprocal_too() -> None:
     """microsoft/onnxruntime, dynamic_quantize_linear_test.cc: 25 where its test expects 26."""
     members = {
@@ -131,6 +156,82 @@ def test_dynamic_quantization_takes_the_reciprocal_too() -> None:
     found = computed("DYNAMIC_QUANTIZE_LINEAR", members, InputTensor=x)
     assert found["OutputTensor"] == [153, 255, 0, 25, 221, 179]
     assert found["OutputZeroPointTensor"] == [153]
+
+
+@pytest.mark.parametrize(
+    ("x", "zero", "expected"),
+    [
+        (
+            [1, 2.1, 1.3, 2.5, 3.34, 4.0, 1.5, 2.6, 3.9, 4.0, 3.0, 2.345],
+            0,
+            [64, 134, 83, 159, 213, 255, 96, 166, 249, 255, 191, 149],
+        ),
+        ([-1.0, -2.1, -1.3, -2.5, -3.34, -4.0], 255, [191, 121, 172, 96, 42, 0]),
+    ],
+)
+def test_the_range_of_dynamic_quantization_has_a_zero(x: list[float], zero: int, expected: list[int]) -> None:
+    """microsoft/onnxruntime, dynamic_quantize_linear_test.cc: two ranges that begin or end at 0 instead."""
+    members = {
+        "InputTensor": ("FLOAT32", [len(x)]),
+        "OutputTensor": ("UINT8", [len(x)]),
+        "OutputScaleTensor": ("FLOAT32", [1]),
+        "OutputZeroPointTensor": ("UINT8", [1]),
+    }
+    found = computed("DYNAMIC_QUANTIZE_LINEAR", members, InputTensor=np.array(x, np.float32))
+    assert found["OutputTensor"] == expected
+    assert found["OutputZeroPointTensor"] == [zero]
+    assert found["OutputScaleTensor"] == pytest.approx([0.01568628])
+
+
+@pytest.mark.parametrize("last", [{}, {"Axes": [3]}], ids=["first version", "with axes"])
+@pytest.mark.parametrize("start", [0, 10000])
+def test_large_exponentials_of_softmax_do_not_overflow(start: int, last: dict[str, Any]) -> None:
+    """microsoft/onnxruntime, softmax_test.cc and logsoftmax_test.cc."""
+    shape = [1, 1, 1, 4]
+    members = {"InputTensor": ("FLOAT32", shape), "OutputTensor": ("FLOAT32", shape), **last}
+    x = np.arange(start, start + 4, dtype=np.float32).reshape(shape)
+    expected = np.array([0.0320586, 0.08714432, 0.23688284, 0.64391428])
+    version = len(last) or ""
+    found = computed(f"ACTIVATION_SOFTMAX{version}", members, InputTensor=x)
+    np.testing.assert_allclose(np.ravel(found["OutputTensor"]), expected, rtol=1e-5)
+    found = computed(f"ACTIVATION_LOG_SOFTMAX{version}", members, InputTensor=x)
+    np.testing.assert_allclose(np.ravel(found["OutputTensor"]), np.log(expected), rtol=1e-5, atol=5e-4)
+
+
+MOST = float(np.finfo(np.float32).max)
+
+
+@pytest.mark.parametrize(
+    ("operator", "members", "expected"),
+    [
+        ("SOFTPLUS", {"Steepness": 1}, {1000: 1000, -1000: 0, MOST: MOST, -MOST: 0, math.inf: math.inf}),
+        ("TANH", {}, {1000: 1, -1000: -1, MOST: 1, -MOST: -1, math.inf: 1}),
+    ],
+)
+def test_activations_of_large_numbers(
+    operator: str, members: dict[str, Any], expected: dict[float, float]
+) -> None:
+    """microsoft/onnxruntime, activation_op_test.cc."""
+    shape = [len(expected)]
+    tensors = {"InputTensor": ("FLOAT32", shape), "OutputTensor": ("FLOAT32", shape)}
+    x = np.array(list(expected), np.float32)
+    found = computed(f"ACTIVATION_{operator}", {**tensors, **members}, InputTensor=x)
+    assert found["OutputTensor"] == list(expected.values())
+
+
+def test_a_variance_is_that_of_all_elements() -> None:
+    """microsoft/onnxruntime, layer_norm_op_test.cc: two rows of three."""
+    shape = [1, 1, 2, 3]
+    members = {
+        "InputTensor": ("FLOAT32", shape),
+        "OutputTensor": ("FLOAT32", shape),
+        "Axes": [3],
+        "NormalizeVariance": True,
+        "Epsilon": 1e-5,
+    }
+    x = np.arange(1, 7, dtype=np.float32).reshape(shape)
+    found = computed("MEAN_VARIANCE_NORMALIZATION1", members, InputTensor=x)
+    np.testing.assert_allclose(np.ravel(found["OutputTensor"]), [-1.2247, 0, 1.2247] * 2, atol=1e-4)
 
 
 @pytest.mark.parametrize(("x", "expected"), [(100, math.inf), (-110, -math.inf), (3, 3)])

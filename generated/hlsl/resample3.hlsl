@@ -45,9 +45,6 @@
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   X_LOWEST   least value of OutputTensor's data type
-//   X_HIGHEST  its greatest value
-//   X_FLOATS   1 if the elements are floats, else 0
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_BITS  bits of that type: 64 or 32
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
@@ -368,6 +365,12 @@ bool Less(int a, int b) { return a < b; }
 bool Less(uint a, uint b) { return a < b; }
 bool Less(int64_t a, int64_t b) { return a < b; }
 
+// Wraps an integer to this many bits, as storing it does. Floats are unchanged.
+float LowBits(float x, uint bits) { return x; }
+int LowBits(int x, uint bits) { return x << (32 - bits) >> (32 - bits); }
+uint LowBits(uint x, uint bits) { return x << (32 - bits) >> (32 - bits); }
+int64_t LowBits(int64_t x, uint bits) { return x; }
+
 // The larger of two integers
 int Max(int a, int b) { return max(a, b); }
 uint Max(uint a, uint b) { return max(a, b); }
@@ -377,21 +380,6 @@ int64_t Max(int64_t a, int64_t b) { return max(a, b); }
 int Min(int a, int b) { return min(a, b); }
 uint Min(uint a, uint b) { return min(a, b); }
 int64_t Min(int64_t a, int64_t b) { return min(a, b); }
-
-// The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
-// a fraction.
-float RoundEven(float x)
-{
-    return round(x);
-}
-
-// Rounds to the nearest integer, ties to even, and clamps to [lowest, highest]; 0 for NaN
-float Quantize(float x, int lowest, int highest)
-{
-    return IsNan(x) ? 0 : min(max(RoundEven(x), (float)lowest), (float)highest);
-}
-
-int Quantize(int x, int lowest, int highest) { return clamp(x, lowest, highest); }
 
 // The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
 float Ceil(float x)
@@ -570,17 +558,6 @@ uint OffsetInOutput(List at)
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
     StoreOutput(OffsetInOutput(at), entry);
-}
-
-OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
-{
-#if OUTPUT_FLOATS
-    return (OUTPUT_VALUE)x;
-#elif OUTPUT_BITS > 16
-    return Convert(RoundEven(x), (OUTPUT_VALUE)0);
-#else
-    return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST);
-#endif
 }
 
 REAL_VALUE ReadKeptPlace(List at)
@@ -797,9 +774,9 @@ INPUT_VALUE Chosen2(List at)
     {
         if (antialiased != 0)
         {
-            return (INPUT_VALUE)QuantizeOutput(Divide(Blended(at), Whole(at)));
+            return LowBits(Convert(Divide(Blended(at), Whole(at)), (OUTPUT_VALUE)0), OUTPUT_BITS);
         }
-        return (INPUT_VALUE)QuantizeOutput(Blended(at));
+        return LowBits(Convert(Blended(at), (OUTPUT_VALUE)0), OUTPUT_BITS);
     }
     return Chosen3(at);
 }
@@ -1139,7 +1116,7 @@ OUTPUT_VALUE Made(float totals[TOTALS])
 {
     const float total0 = totals[0];
     const float total1 = totals[1];
-    return (INPUT_VALUE)QuantizeOutput(Divide(total0, total1));
+    return Convert(Divide(total0, total1), (OUTPUT_VALUE)0);
 }
 #endif
 #if PASS == 3
@@ -1250,7 +1227,7 @@ void Total(float sums[TERMS], float weights, out float totals[TOTALS])
 OUTPUT_VALUE Made(float totals[TOTALS])
 {
     const float total0 = totals[0];
-    return (INPUT_VALUE)QuantizeOutput(total0);
+    return Convert(total0, (OUTPUT_VALUE)0);
 }
 #endif
 #if PASS == 4

@@ -15383,7 +15383,7 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
     dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_double = dmlops_is_double(desc->OutputTensor);
     op.tensors.count = 2;
     wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample_shader);
@@ -16061,7 +16061,7 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_double = dmlops_is_double(desc->OutputTensor);
     op.tensors.count = 2;
     wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample1_shader);
@@ -18108,7 +18108,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_double = dmlops_is_double(desc->OutputTensor);
     op.tensors.count = 2;
     wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample2_shader);
@@ -21815,7 +21815,7 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
     dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_double = dmlops_is_double(desc->OutputTensor);
     op.tensors.count = 2;
     wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample3_shader);

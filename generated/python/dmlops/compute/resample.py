@@ -111,7 +111,7 @@ def define(e: Evaluation) -> None:
         ),
     }
     e.outputs = {
-        "OutputTensor": lambda at: e.quantized(blended(at), "OutputTensor")
+        "OutputTensor": lambda at: e.converted(blended(at), "OutputTensor")
         if desc.InterpolationMode == enums.InterpolationMode.LINEAR
         else chosen(at),
     }

@@ -138,9 +138,9 @@ def define(e: Evaluation) -> None:
     }
     e.outputs = {
         "OutputTensor": lambda at: (
-            e.quantized(e.as_single(blended(at)) / whole2(at), "OutputTensor")
+            e.converted(e.as_single(blended(at)) / whole2(at), "OutputTensor")
             if desc.Antialiased
-            else e.quantized(blended(at), "OutputTensor")
+            else e.converted(blended(at), "OutputTensor")
         )
         if desc.InterpolationMode == enums.InterpolationMode.LINEAR
         else chosen(at),

@@ -65,7 +65,7 @@ SHADER = DefinitionShader(
 )
 
 TENSOR0 = absent("RESAMPLE1", "InputTensor", "INPUT")
-TENSOR1 = absent("RESAMPLE1", "OutputTensor", "OUTPUT", is_limited=True)
+TENSOR1 = absent("RESAMPLE1", "OutputTensor", "OUTPUT")
 
 
 def inputs(desc: Any, index: int) -> Definition:

@@ -66,7 +66,7 @@ SHADER = DefinitionShader(
 )
 
 TENSOR0 = absent("RESAMPLE2", "InputTensor", "INPUT")
-TENSOR1 = absent("RESAMPLE2", "OutputTensor", "OUTPUT", is_limited=True)
+TENSOR1 = absent("RESAMPLE2", "OutputTensor", "OUTPUT")
 
 
 def inputs(desc: Any, index: int) -> Definition:

@@ -67,7 +67,7 @@ SHADER = DefinitionShader(
 )
 
 TENSOR0 = absent("RESAMPLE3", "InputTensor", "INPUT")
-TENSOR1 = absent("RESAMPLE3", "OutputTensor", "OUTPUT", is_limited=True)
+TENSOR1 = absent("RESAMPLE3", "OutputTensor", "OUTPUT")
 
 
 def inputs(desc: Any, index: int) -> Definition:
