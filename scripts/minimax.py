@@ -76,7 +76,7 @@ def rest(f: Function) -> Function:
 
 
 def odd_rest(f: Function) -> Function:
-    """The same in z = x^2, for odd f: (f(x) / x - 1) / z."""
+    """The rest in z = x^2, for odd f: (f(x) / x - 1) / z."""
     return lambda z: rest(f)(mp.sqrt(z)) / mp.sqrt(z)
 
 

@@ -41,7 +41,7 @@ def tensor(sizes: Sequence[int], data_type: str, strides: Sequence[int] | None =
 
 
 def channels_last(sizes: Sequence[int], data_type: str) -> dict[str, Any]:
-    """The same with the channels of a pixel adjacent: NHWC."""
+    """A tensor with the channels of a pixel adjacent: NHWC."""
     _, channels, height, width = sizes
     return tensor(sizes, data_type, (channels * height * width, 1, channels * width, channels))
 

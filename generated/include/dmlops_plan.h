@@ -5111,7 +5111,7 @@ DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dm
     }
 }
 
-/* The same for a tensor whose elements are only moved, up to 128 bits each. */
+/* The macros of the type of a tensor whose elements are only moved, up to 128 bits each. */
 DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     dmlops_plan_define_type(planning, tensor->macro, tensor->bits, 0, 0);
 }
@@ -5969,8 +5969,8 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The same without the rows that attention reads elsewhere; the tensors that are `copied`, as bits, are followed by
-   copies as float16. */
+/* The place of each intermediate tensor, without rows that attention reads elsewhere; the tensors that are `copied`, as
+   bits, are followed by copies as float16. */
 DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result) {
@@ -6538,7 +6538,7 @@ DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dm
     return;
 }
 
-/* The same for windows, which need more groups, and enough arithmetic to hide the latency of their loads. Devices
+/* The tile for windows, which need more groups, and enough arithmetic to hide the latency of their loads. Devices
    without units take these tiles for plain matrices, too. */
 DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
     is_cooperative, dmlops_plan_Tile* result) {
@@ -7433,7 +7433,7 @@ DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The same for tiles that hold several taps, each with `depth` channels: those that shared memory has room for. */
+/* The tiles that contain several taps, each with `depth` channels: those that shared memory has room for. */
 DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
     dmlops_plan_Tile_12* result) {
     dmlops_plan_Tile_12 tiles;
@@ -7702,8 +7702,8 @@ DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops
     return dmlops_plan_leading(planning, &made_1, dmlops_plan_present(planning, tensors));
 }
 
-/* The same for some passes, if the tensors in `there` are present. Goes backwards, since passes read what earlier ones
-   write; only recurrences are circular. Ends because bits are only ever added. */
+/* The intermediate tensors that lead to some passes, if the tensors in `there` are present. Goes backwards, since
+   passes read what earlier ones write; only recurrences are circular. Ends because bits are only ever added. */
 DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there) {
     int64_t wanted = 0;
     int64_t before = -1;

@@ -105,7 +105,7 @@ def _verdicts(registry: Registry, subject: Subject, page: Page) -> Iterator[Verd
 
 
 def _about(subject: Struct | Enum, verdicts: Iterator[Verdict]) -> Iterator[Verdict]:
-    """The same with the subject's name in every statement, because errata of all subjects are in one list."""
+    """Verdicts with the subject's name in every statement, because errata of all subjects are in one list."""
     return (replace(one, says=f"{subject.c_name}, {one.says}") for one in verdicts)
 
 

@@ -52,7 +52,7 @@ class Same:
     tensors: tuple[str, ...]
 
     def with_input(self, inputs: Sequence[Member]) -> Same:
-        """The same with the only input by its name, if the page says "the input tensor"."""
+        """The constraint with the only input by its name, if the page says "the input tensor"."""
         if len(inputs) != 1:
             return self
         names = (inputs[0].name if name == "input" else name for name in self.tensors)

@@ -88,7 +88,7 @@ def snake(name: str) -> str:
 
 
 def python_variable(name: str) -> str:
-    """The same, with an underscore if a module reserves the name."""
+    """A Python variable for a name of the ABI, with an underscore if a module reserves it."""
     return f"{snake(name)}_" if snake(name) in PYTHON_NAMES else snake(name)
 
 

@@ -79,7 +79,7 @@ class Sequence:
     items: tuple[Node, ...]
 
     def plain(self) -> list[Any]:
-        """The same as lists, dicts and scalars, without positions."""
+        """The content as lists, dicts and scalars, without positions."""
         return [item.plain() for item in self.items]
 
 
@@ -117,7 +117,7 @@ class Mapping:
         return ((entry.name, entry.value) for entry in self.entries)
 
     def plain(self) -> dict[str, Any]:
-        """The same as lists, dicts and scalars, without positions."""
+        """The content as lists, dicts and scalars, without positions."""
         return {entry.name: entry.value.plain() for entry in self.entries}
 
 

@@ -37,7 +37,7 @@ def judged(entry: Entry, at: FeatureLevel) -> dict[str, Any]:
 
 
 def explained(entry: Entry, at: FeatureLevel) -> dict[str, Any]:
-    """The same, with the DirectML version and Windows release to use, and the closest valid description."""
+    """A judgment with the DirectML version and Windows release to use, and the closest valid description."""
     answer = judged(entry, at)
     needed = answer["min_feature_level"]
     found = None if entry.error is not None else _closest(entry, at)

@@ -20,7 +20,7 @@ def inferred_if_given(
     Sizes: tuple[int, ...] | None = None,
     defaults: tuple[str, ...] = (),
 ) -> TensorDesc | None:
-    """The same for an optional output, which stays absent if it is."""
+    """An optional output with what is inferred; absent if it is not given."""
     return None if tensor is None else inferred(name, tensor, DataType, Sizes, defaults)
 
 

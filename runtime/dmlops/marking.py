@@ -23,7 +23,7 @@ def printed(desc: Description) -> str:
 
 
 def marked(desc: Description, violations: Sequence[Violation], style: Style = PLAIN) -> Iterator[str]:
-    """The same, with carets below what is wrong and the numbers of the violations, counted from 1.
+    """A description as JSON, with carets below what is wrong and the numbers of violations, from 1.
 
     Of a list, the entries that differ from those expected are marked. A violation about something that is
     absent has no mark.

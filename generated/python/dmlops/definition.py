@@ -290,7 +290,7 @@ class Evaluation:
         return _read(self._rows[tensor], at)
 
     def activated_by(self, value: Any, activations: Any, number: Any) -> Any:
-        """The same for one of several activations."""
+        """The result of one of several activations on floats."""
         result: Any = value
         for one in np.unique(number):
             result = np.where(number == one, self.activated(value, activations[int(one)]), result)

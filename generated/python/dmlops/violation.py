@@ -38,7 +38,7 @@ class Violation:
         )
 
     def between(self, before: str, after: str) -> Violation:
-        """The same with a text before the message and one after it."""
+        """The violation with a text before its message and one after it."""
         return replace(self, template=f"{{}}{self.template}{{}}", values=(before, *self.values, after))
 
     def to_json(self) -> dict[str, Any]:

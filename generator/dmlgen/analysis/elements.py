@@ -59,7 +59,7 @@ class InElements:
         return stored
 
     def of(self, node: ir.Expr, rounded: bool = False) -> ir.Expr:
-        """The same in terms of elements. `rounded`: it becomes an integer, so quotients in it must be
+        """An expression in terms of elements. `rounded`: it becomes an integer, so quotients in it must be
         exact."""
         match node:
             case ir.Load(tensor=tensor, coordinate=coordinate):
@@ -111,7 +111,7 @@ class InElements:
         return replace(node, **changes) if changes else node
 
     def _plain(self, node: ir.Expr) -> ir.Expr:
-        """The same rewritten, provided it is not an element itself: elements have fewer bits than
+        """The node rewritten, provided it is not an element itself: elements have fewer bits than
         integers."""
         found = self.of(node)
         if found.type.kind == "element":

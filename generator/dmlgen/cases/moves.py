@@ -336,7 +336,7 @@ class Proposer:
         return [propose]
 
     def _assign_to_call(self, target: ir.Call, values: Values) -> list[Proposal]:
-        """The same if the target is the result of a function."""
+        """Proposes moves if the target is the result of a function."""
         match target:
             case ir.Call(function="max" | "min", arguments=arguments):
                 return [proposal for argument in arguments for proposal in self._assign(argument, values)]

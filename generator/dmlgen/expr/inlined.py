@@ -34,7 +34,7 @@ def _folded(node: ir.Expr) -> ir.Expr:
 
 
 def _inlined(node: ir.Expr, depth: int) -> ir.Expr:
-    """The same, without dropping anything.
+    """An expression with calls replaced by bodies, without dropping anything.
 
     A loop variable gets a name that none of the `depth` enclosing loops uses, so that arguments keep their
     meaning. Loops inside it are renamed first, because they may shadow its old name.

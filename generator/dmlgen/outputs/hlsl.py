@@ -266,7 +266,7 @@ class FormShader:
         return self.library.closure({*names, *self.called}, _value_types(self.tensors))
 
     def choice(self, *names: str) -> Choice:
-        """The same, with those that suffice where all tensors are float16."""
+        """The texts of these functions, with those that suffice where all tensors are float16."""
         values = _value_types(self.tensors)
         return self.library.choice(self.float16, {*names, *self.called}, values, values)
 

@@ -67,7 +67,7 @@ class Choice:
 
     @property
     def is_precise_in_float16(self) -> bool:
-        """The same for float16."""
+        """Whether a function of float16 depends on such an order."""
         return any("precise " in text for text in (*self.always, *self.float16))
 
 
@@ -112,8 +112,8 @@ class Functions:
         types: Collection[str],
         types_of_float16: Collection[str] = ("float",),
     ) -> Choice:
-        """The same, with what `float16` has for floats that are stored as float16, and for elements of other
-        types that occur with these."""
+        """The texts of functions, with what `float16` has for floats that are stored as float16, and for
+        elements of other types that occur with these."""
         exact, short = self._needed(names, types), float16._needed(names, types_of_float16)
         if not any(one.file.startswith(FLOAT16) for one in short):
             return Choice(tuple(_texts(exact)))

@@ -152,7 +152,7 @@ def _pieces(code: str) -> list[str]:
 
 
 def _flat(code: str) -> str:
-    """The same with characters of strings, parameters and bracket contents replaced by underscores."""
+    """Code with the characters of strings, parameters and bracket contents replaced by underscores."""
     flat = _STRING.sub(lambda found: "_" * len(found[0]), code)
     flat = _PARAMETERS.sub(lambda found: "_" * len(found[0]), flat)
     depth = 0

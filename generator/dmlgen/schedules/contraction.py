@@ -318,7 +318,7 @@ class _Reader:
     def _windowed(
         self, left: _Element, right: _Element, found: SimpleNamespace
     ) -> tuple[Factor, Factor, ir.Expr, Window]:
-        """The same with a window on the right factor: taps outside of it contribute nothing, nor do those
+        """The factors with a window on the right one: taps outside of it contribute nothing, nor do those
         that leave a remainder."""
         own = fit("[first, second] + taps", left.place)
         beside = fit("[batch, channel] + place", right.place, place=found.place)

@@ -24,7 +24,7 @@ def recognize(defines: OutputDefinitions, described: Described) -> Schedule | No
 def of_elements(
     defines: OutputDefinitions, members: Mapping[str, Member], classes: Mapping[str, str]
 ) -> Schedule | None:
-    """The same; `classes` maps tensors to representatives of those with the same data type."""
+    """An expression over elements; `classes` maps tensors to representatives of their data types."""
     if defines.tensors or len(defines.outputs) != 1:
         return None
     [(output, value)] = defines.outputs.items()

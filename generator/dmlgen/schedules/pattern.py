@@ -34,7 +34,7 @@ def match(pattern: str, node: ir.Expr | None, **known: Any) -> SimpleNamespace |
 
 
 def fit(pattern: str, node: ir.Expr | None, **known: Any) -> SimpleNamespace:
-    """The same, but raises Unfit if the pattern does not match."""
+    """The expressions that names stand for; raises Unfit if the pattern does not match."""
     found = match(pattern, node, **known)
     if found is None:
         raise Unfit

@@ -177,7 +177,7 @@ def _view(node: ir.Expr) -> View:
 
 
 def _spelt_out(node: ir.Expr, rank: int) -> ir.Expr:
-    """The same with the `rank` entries of `at` spelled out, where all of it is aligned."""
+    """A coordinate with the `rank` entries of `at` spelled out, where all of it is aligned."""
     entries = ir.ListOf(tuple(map(ir.at, range(rank))))
     whole = (part for part in ir.walk(node) if isinstance(part, ir.Call) and part.function == "align")
     return ir.substitute(

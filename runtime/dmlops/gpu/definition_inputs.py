@@ -76,7 +76,7 @@ def tensor_of(absent: Tensor, desc: TensorDesc | None) -> Tensor:
 
 @cache
 def _typed(absent: Tensor, data_type: TensorDataType) -> tuple[Any, ...]:
-    """The same for a tensor of a type, without sizes and strides."""
+    """A tensor of a type as planners take it, without sizes and strides."""
     kind = data_type.kind
     type_ = data_type.bits, kind == "float", kind == "signed"
     return (absent.macro, absent.buffer, True, *type_, *absent[6:-2])

@@ -109,7 +109,7 @@ def _json_text(case: Case) -> str:
 
 
 def _python_text(registry: Registry, operator: Operator, case: Case) -> str:
-    """The same in Python, with what can be done with it."""
+    """The description in Python, with what can be done with it."""
     lines = [f"desc = dmlops.{pascal(operator.name)}("]
     counts = {member.count for member in operator.members}
     for member in operator.members:
@@ -141,7 +141,7 @@ def _python(registry: Registry, member: Member, value: Any) -> str:
 
 
 def _cpp_text(registry: Registry, operator: Operator, case: Case) -> str:
-    """The same in C++17 with dmlops.h."""
+    """The description in C++17 with dmlops.h."""
     before: list[str] = []
     assignments = _Cpp(registry, before).members(operator, case["desc"], "desc", "")
     level = registry.level[case["feature_level"]].constant

@@ -92,8 +92,8 @@ class ShaderPrinter(LoopPrinter):
         return f"({self.tensors[name].macro}_VALUE){value}"
 
     def made(self, name: str, node: ir.Expr) -> str:
-        """The same for a function of a fold, for many elements at once: truth values of the description, and
-        what bounds lists, become macros, so that shaders contain no code for what never holds."""
+        """A function of a fold, for many elements at once: truth values of the description, and
+        bounds of lists, become macros, so that shaders contain no code for what never holds."""
         for bound in dict.fromkeys(bounds_of_lists([node])):
             self.constants.add_bound(bound)
         for part in ir.walk(node):

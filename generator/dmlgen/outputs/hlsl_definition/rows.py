@@ -109,7 +109,7 @@ class RowsPass(FormPass):
         return tuple(name for stage in self.stages for name in self.sums_of(stage))
 
     def sums_of(self, stage: Stage) -> Sequence[str]:
-        """The same for one stage."""
+        """The names of all that one stage keeps of a part of a row."""
         return [*(name for name, _ in stage.sums), *(("center", "differences") if stage.around else ())]
 
     @property

@@ -121,7 +121,7 @@ def byte_tile_for(found: Matrices, is_cooperative: bool) -> Tile:
 
 
 def byte_window_tile_for(found: Matrices, is_cooperative: bool) -> Tile:
-    """The same for windows, which need more groups, and enough arithmetic to hide the latency of their loads.
+    """The tile for windows, which need more groups, and enough arithmetic to hide the latency of their loads.
     Devices without units take these tiles for plain matrices, too."""
     is_windowed = found.column_axis == NONE
     enough = 2 * BYTES_GROUPS if is_windowed else BYTES_GROUPS

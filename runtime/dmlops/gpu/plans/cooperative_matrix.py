@@ -160,7 +160,7 @@ def candidates(found: Matrices, channels: int, is_gathered: bool) -> Cooperative
 
 
 def row_candidates(channels: int, row: Row) -> CooperativeTiles:
-    """The same for tiles that hold several taps, each with `depth` channels: those that shared memory has
+    """The tiles that contain several taps, each with `depth` channels: those that shared memory has
     room for."""
     tiles: CooperativeTiles = []
     if row.taps == 1:

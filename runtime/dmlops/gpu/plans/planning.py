@@ -78,7 +78,7 @@ class Planning:
         self._defines[name] = value
 
     def define_text(self, name: str, value: str) -> None:
-        """The same for a text."""
+        """Defines a macro of the next dispatch as a text."""
         self._defines[name] = value
 
     def read(self, buffer: Buffer) -> None:

@@ -53,7 +53,7 @@ def define_tensor(out: Planning, tensor: Tensor) -> None:
 
 
 def define_moved(out: Planning, tensor: Tensor) -> None:
-    """The same for a tensor whose elements are only moved, up to 128 bits each."""
+    """The macros of the type of a tensor whose elements are only moved, up to 128 bits each."""
     define_type(out, tensor.macro, tensor.bits, False, False)
 
 

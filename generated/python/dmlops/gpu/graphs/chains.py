@@ -47,7 +47,7 @@ class _Input(NamedTuple):
     strides: tuple[int, ...]
 
     def seen(self) -> _Input:
-        """The same, whichever operator reads it as which of its tensors."""
+        """The input, whichever operator reads it as which of its tensors."""
         plain = self.tensor._replace(macro="", buffer=Buffer(0, 0), sizes=(), strides=(), is_limited=False)
         return self._replace(tensor=plain)
 

@@ -53,8 +53,8 @@ def fixed(net: Net, works: Mapping[int, Work], compiled: Compile) -> dict[int, F
 def of_operator(
     work: Work, named: list[tuple[frozenset[str], frozenset[str]]], constants: frozenset[str]
 ) -> Fixed:
-    """The same for one operator, given what each dispatch reads and writes. A dispatch that is no longer
-    among them can only exclude others, so that this ends."""
+    """The dispatches of one operator that run once, given what each dispatch reads and writes. One that is
+    no longer among them can only exclude others, so that this ends."""
     own = work.scratch.keys() - set(work.zero_initialize)
     kept = frozenset(range(len(named)))
     while True:

@@ -39,8 +39,9 @@ def needed(tensors: Tensors, shader: DefinitionShader) -> int:
 
 
 def leading(passes: Passes, there: int) -> int:
-    """The same for some passes, if the tensors in `there` are present. Goes backwards, since passes read what
-    earlier ones write; only recurrences are circular. Ends because bits are only ever added."""
+    """The intermediate tensors that lead to some passes, if the tensors in `there` are present. Goes
+    backwards, since passes read what earlier ones write; only recurrences are circular. Ends because
+    bits are only ever added."""
     wanted, before = 0, -1
     is_circular = True
     while is_circular and before != wanted:

@@ -29,8 +29,8 @@ def space_of(op: Definition, shader: DefinitionShader, wanted: int) -> Space:
 def space_without(
     op: Definition, shader: DefinitionShader, wanted: int, sources: Sources, copied: int
 ) -> Space:
-    """The same without the rows that attention reads elsewhere; the tensors that are `copied`, as bits, are
-    followed by copies as float16."""
+    """The place of each intermediate tensor, without rows that attention reads elsewhere; the tensors
+    that are `copied`, as bits, are followed by copies as float16."""
     firsts: Words = []
     words = 0
     if shader.totals.number != NONE:
