@@ -308,9 +308,10 @@ def _broadcasts(problem: Problem) -> Iterator[Edit]:
     if not problem.is_about_shapes:
         return
     for path, tensor, member in problem.read:
-        repeated = _repeated(problem, path, tensor) if member.optional else None
+        repeated = None if path == problem.tensors[0][0] else _repeated(problem, path, tensor)
         if repeated is not None:
-            yield Edit(COSTS["broadcast"], problem.at, {path: repeated})
+            cost = COSTS["broadcast"] + (0 if member.optional else 4.0)  # rather a group count of filters
+            yield Edit(cost, problem.at, {path: repeated})
     inputs = [one for one in problem.tensors if one[2].role == "input"]
     targets: list[Shape] = [tensor.Sizes for _, tensor, _ in problem.read]
     if _is_shape(problem.violation.expected):
@@ -545,6 +546,7 @@ def _layouts(problem: Problem) -> Iterator[Edit]:
             (0.2, [(one, _channels_first) for one in data if one != filters] + [(filters, _filters_first)])
         )
         groups.append((1.5, [(filters, _transposed)]))
+        groups.append((2.0, [(filters, _outputs_first)]))
     for extra, orders in groups:
         values: dict[Path, Any] = {}
         for (path, tensor, _), order in orders:
@@ -554,12 +556,18 @@ def _layouts(problem: Problem) -> Iterator[Edit]:
                 values[path] = resized(tensor, sizes, tuple(tensor.element_strides[d] for d in permuted))
         if values:
             cost = COSTS["layout"] + extra + 0.1 * (len(values) - 1)
+            cost += 2.0 * any(len(one.Sizes) == 3 for one in values.values())  # rather sequences than rows
             yield Edit(cost, (*min(values), "Sizes"), values)
 
 
 def _channels_first(rank: int) -> Shape | None:
     """NCHW from NHWC."""
     return (0, rank - 1, *range(1, rank - 1)) if rank in (3, 4, 5) else None
+
+
+def _outputs_first(rank: int) -> Shape | None:
+    """OIHW from IOHW, and the other way round."""
+    return (1, 0, *range(2, rank)) if rank in (3, 4, 5) else None
 
 
 def _filters_first(rank: int) -> Shape | None:
@@ -629,14 +637,18 @@ def _choices(problem: Problem) -> Iterator[Edit]:
                     yield Edit(cost, place.path, {place.path: one})
         elif place.member.type == "BOOL":
             yield Edit(COSTS["choice"], place.path, {place.path: type(place.value)(not place.value)})
-        elif place.member.type == "TENSOR_DATA_TYPE":
-            for type_ in TensorDataType:
-                if type_ not in (place.value, TensorDataType.UNKNOWN):
-                    yield Edit(COSTS["choice"], place.path, {place.path: type_})
 
 
 def _types(problem: Problem) -> Iterator[Edit]:
-    """Other data types: for the tensor that is named, for all of the same type, for the first tensor."""
+    """Other data types: for the tensor that is named, for all of the same type, for the first tensor; for
+    attributes, rather the one that is expected."""
+    for place in _attributes(problem):
+        if place.member.type == "TENSOR_DATA_TYPE":
+            for one in TensorDataType:
+                if one not in (place.value, TensorDataType.UNKNOWN):
+                    is_expected = one.name == problem.violation.expected
+                    cost = COSTS["optional type" if is_expected else "choice"]
+                    yield Edit(cost, place.path, {place.path: one})
     if not problem.is_about_types:
         return
     read = [one for one in problem.read if type(one[1].DataType) is TensorDataType]
