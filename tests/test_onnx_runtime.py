@@ -362,6 +362,21 @@ def test_quantized_activations(operator: str, attributes: dict[str, Any]) -> Non
     agrees(*node(operator, inputs, known=("s", "p", "t", "q"), **attributes), tolerance=1)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "attributes"),
+    [
+        ((1, 2, 9), {"kernel_shape": [3], "strides": [2], "pads": [1, 0]}),
+        ((1, 2, 7, 8), {"kernel_shape": [3, 2], "strides": [2, 3], "ceil_mode": 1}),
+        ((1, 2, 7, 8), {"kernel_shape": [3, 2], "pads": [1, 0, 2, 1], "count_include_pad": 1}),
+        ((1, 2, 7, 8), {"kernel_shape": [3, 2], "strides": [2, 2], "auto_pad": "SAME_LOWER"}),
+    ],
+)
+def test_averages_of_quantized_windows(sizes: tuple[int, ...], attributes: dict[str, Any]) -> None:
+    inputs = {"x": integers(0, 255, *sizes), "s": scalar(0.03, np.float32), "p": scalar(100, np.uint8)}
+    inputs |= {"t": scalar(0.02, np.float32), "q": scalar(90, np.uint8)}
+    agrees(*node("QLinearAveragePool", inputs, known=("s", "p", "t", "q"), **attributes), tolerance=1)
+
+
 def test_quantized_multiplication() -> None:
     inputs = {"a": integers(0, 255, 3, 4), "s": scalar(0.03, np.float32), "p": scalar(100, np.uint8)}
     inputs |= {"b": integers(0, 255, 4), "t": scalar(0.02, np.float32), "q": scalar(90, np.uint8)}
