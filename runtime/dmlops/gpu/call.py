@@ -80,7 +80,7 @@ class Call:
 
     def run(self, contents: Mapping[str, Bytes]) -> dict[str, bytearray]:
         """Runs on the contents of the inputs, and returns those of the outputs, both by name."""
-        upload, download = self._upload.mapped, self._download.mapped
+        upload, download = self._upload.mapped, memoryview(self._download.mapped)
         for name, (at, size) in self._inputs.items():
             upload[at : at + size] = contents[name]
         for at, data in self._constants:

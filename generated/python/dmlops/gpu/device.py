@@ -197,7 +197,7 @@ class Device:
         with self.lock:
             staging = self.staging("download", length)
             self.submit(lambda commands: copy(commands, buffer, staging, length, offset))
-            return bytearray(staging.mapped[:length])
+            return bytearray(memoryview(staging.mapped)[:length])
 
     def submit(self, record: Callable[[Any], None]) -> None:
         """Runs the commands that `record` records, and waits until the host can see their results."""

@@ -34,8 +34,8 @@ def tensor_bytes(name: str, tensor: TensorDesc, array: np.ndarray) -> memoryview
     return buffer.data
 
 
-def array_of(tensor: TensorDesc, buffer: bytearray) -> np.ndarray:
-    """The logical array in the buffer of an output tensor."""
+def array_of(tensor: TensorDesc, buffer: bytearray | memoryview) -> np.ndarray:
+    """A copy of the logical array in the buffer of an output tensor."""
     return np.array(_elements(_unpacked(np.frombuffer(buffer, np.uint8), tensor), tensor))
 
 

@@ -123,7 +123,7 @@ class Compiled:
         self.close()
 
     def _result(self, tensor: Any, place: int, size: int) -> np.ndarray:
-        return array_of(tensor, bytearray(self._download.mapped[place : place + size]))
+        return array_of(tensor, memoryview(self._download.mapped)[place : place + size])
 
     def _place(self, end: End, uploads: bool) -> int:
         """The offset of an input or output in the memory that the host sees."""
@@ -256,7 +256,7 @@ def content(end: End, arrays: Mapping[str, Any]) -> memoryview | bytes:
         raise ValueError(f"{end.name} must be a NumPy array; it is {shown(array)}")
     tensor = end.tensor
     if tensor is not None and array.dtype == tensor.DataType.numpy:
-        if array.shape == tensor.Sizes:
+        if array.shape == tensor.Sizes and tensor.Strides is not None:
             return tensor_bytes(end.name, tensor, array)
         if tensor.DataType.bits < 8 and array.size == int(np.prod(tensor.Sizes)):
             return tensor_bytes(end.name, tensor, array.reshape(tensor.Sizes))
