@@ -268,12 +268,15 @@ def test_nothing_is_cut_off(site: Path, browser: webdriver.Chrome, width: int) -
         *("levels/index.html", "counterparts.html", "types.html", "language.html", "graphs.html"),
     ):
         browser.get(address(site, page))
-        cut = browser.execute_script(
+        cut = browser.execute_async_script(
             """
-            const boxes = [...document.querySelectorAll(".scroll")];
-            return boxes.filter((box) => box.scrollWidth > box.clientWidth && box.checkVisibility())
+            const [done] = arguments;
+            const cut = () => [...document.querySelectorAll(".scroll")]
+                .filter((box) => box.scrollWidth > box.clientWidth && box.checkVisibility())
                 .filter((box) => !box.querySelector(innerWidth < 800 ? ".support, svg" : ".support"))
                 .map((box) => box.getAttribute("aria-label") || box.getAttribute("aria-labelledby"));
+            // The page observes sizes once per frame.
+            requestAnimationFrame(() => requestAnimationFrame(() => done(cut())));
             """
         )
         assert cut == [], page
