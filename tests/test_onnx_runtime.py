@@ -377,6 +377,13 @@ def test_averages_of_quantized_windows(sizes: tuple[int, ...], attributes: dict[
     agrees(*node("QLinearAveragePool", inputs, known=("s", "p", "t", "q"), **attributes), tolerance=1)
 
 
+@pytest.mark.parametrize("bias", [False, True])
+def test_normalization_of_a_sum(bias: bool) -> None:
+    inputs = {"x": random(2, 3, 8), "skip": random(2, 3, 8), "gamma": random(8), "beta": random(8)}
+    inputs |= {"bias": random(8)} if bias else {}
+    agrees(*node("SkipLayerNormalization", inputs, epsilon=1e-5))
+
+
 def test_quantized_multiplication() -> None:
     inputs = {"a": integers(0, 255, 3, 4), "s": scalar(0.03, np.float32), "p": scalar(100, np.uint8)}
     inputs |= {"b": integers(0, 255, 4), "t": scalar(0.02, np.float32), "q": scalar(90, np.uint8)}
