@@ -48,7 +48,7 @@ def write_headers(registry: Registry, folder: Path) -> Path:
 def build(header: Path, source: str, program: Path, name: str, *options: str) -> Path:
     """Compile and link a file of tests/c against the header; its warnings are errors.
 
-    The header takes a compiler half a minute, and many tests want the same program: each is kept
+    With sanitizers the header takes a compiler seconds, and many tests want the same program: each is kept
     under the hash of what it is made of.
     """
     language = ("-x", "c++", "-std=c++17") if name.endswith("++") else ("-std=c11",)
