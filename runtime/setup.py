@@ -1,4 +1,4 @@
-"""The build steps that pyproject.toml cannot express: wheel and sdist include data that lies one folder up in
+"""The build steps that pyproject.toml cannot express: wheel and sdist include data that is one folder up in
 a checkout."""
 
 import shutil

@@ -3691,7 +3691,7 @@ DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const
     return dmlops_min(count, INT64_C(4294967296));
 }
 
-/* How often the body of nested loops runs, saturating at COUNT_LIMIT. */
+/* The number of iterations of nested loops, saturating at COUNT_LIMIT. */
 DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops) {
     (void)planning;
     int64_t count = 1;
@@ -3711,7 +3711,7 @@ DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan
     }
 }
 
-/* Refuses a tensor that spans more elements, gaps included, than shaders count. */
+/* Rejects a tensor that spans more elements, gaps included, than shaders count. */
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     int64_t span = 1;
     int64_t longest = 1;
@@ -3739,7 +3739,7 @@ DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_
     return dmlops_plan_int_16_equal(&outer->strides, &made_1);
 }
 
-/* The same loops in the same order, merged as far as possible: none if there is only one coordinate. */
+/* The loops in unchanged order, merged as far as possible: none if there is only one coordinate. */
 DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Loop_16* result) {
     result->count = 0;
@@ -3761,8 +3761,8 @@ DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const 
     return;
 }
 
-/* Dimensions in the order in which a tensor lies in memory: sorted by stride, greatest first, after those of size 1,
-   whose strides mean nothing. */
+/* Dimensions in the memory order of a tensor: sorted by stride, greatest first, after those of size 1, whose strides
+   mean nothing. */
 DMLOPS_CALLED void dmlops_plan_outermost_first(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
     dmlops_plan_int_8* strides, dmlops_plan_int_8* result) {
     result->count = 0;
@@ -3795,7 +3795,7 @@ DMLOPS_CALLED int64_t dmlops_plan_in_digits(dmlops_planning* planning, const dml
     return number;
 }
 
-/* The same loops, merged as far as possible, sorted by the last tensor's stride, greatest outermost. */
+/* The loops, merged as far as possible, sorted by the last tensor's stride, greatest outermost. */
 DMLOPS_CALLED void dmlops_plan_merged(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, dmlops_plan_Loop_16*
     result) {
     dmlops_plan_Loop_16 ordered;
@@ -4003,7 +4003,7 @@ DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan
     return;
 }
 
-/* Whether every entry of an intermediate tensor, from row `begin` on, lies in the view's tensor, and within all limits. */
+/* Whether every entry of an intermediate tensor, from row `begin` on, is in the view's tensor, and within all limits. */
 DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_int_8* sizes, int64_t begin) {
     dmlops_plan_int_16 least;
@@ -4210,7 +4210,7 @@ DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_p
         (dmlops_modulo(sizes->items[dmlops_item(planning, 3, sizes->count)], 4) == 0);
 }
 
-/* The same sizes with another number of rows. */
+/* The sizes with another number of rows. */
 DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t rows,
     dmlops_plan_int_8* result) {
     result->count = 0;
@@ -4635,9 +4635,9 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const d
         dmlops_multiply(dmlops_divide(tile->waves, tile->slices), 16)));
 }
 
-/* Which heads share a group, and how the keys are split: all `shared` heads do unless each has many queries, and there
-   are as many parts as occupy a GPU, or one if combining them would take longer than they save. A multiprocessor has
-   room for two groups, or for one with wide rows. */
+/* The heads that share a group, and the split of the keys: all `shared` heads do unless each has many queries, and
+   there are as many parts as occupy a GPU, or one if combining them would take longer than they save. A
+   multiprocessor has room for two groups, or for one with wide rows. */
 DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
@@ -4750,7 +4750,8 @@ DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t r
         dmlops_plan_ceil_div(planning, columns, tile_columns)), others);
 }
 
-/* How many of a tile's rows belong to one sum: a multiple of 4, since neighbors are stored as float16, in whole words. */
+/* The number of a tile's rows that belong to one sum: a multiple of 4, since neighbors are stored as float16, in whole
+   words. */
 DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums) {
     (void)planning;
     return dmlops_multiply(dmlops_divide(dmlops_divide(tile_rows, sums), 4), 4);
@@ -4942,7 +4943,7 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* Many threads on some rows and up to 4 columns; a single group computes these blocks one after another. */
+/* Many threads on some rows and up to 4 columns; a single group computes these blocks in sequence. */
 DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlops_plan_Tensor* weights, int64_t rows,
     int64_t columns, int64_t others, dmlops_plan_SumsTile* result) {
     int64_t in_group = 4;
@@ -5079,7 +5080,7 @@ DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int6
     return (bits == 128) ? "uint4" : ((bits == 64) ? "uint64_t" : "uint");
 }
 
-/* Refuses a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan. */
+/* Rejects a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan. */
 DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float) {
     if ((bits == 16) && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_16_BIT)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_16_BIT, -1, bits);
@@ -5282,8 +5283,8 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
     return;
 }
 
-/* Defines the macros and binds the resources of tensors; returns what depends on the description alone. The
-   intermediate tensors that are `wanted`, as bits, start at the words `firsts` of scratch. */
+/* Defines the macros and binds the resources of tensors; returns what depends only on the description. The intermediate
+   tensors that are `wanted`, as bits, start at the words `firsts` of scratch. */
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts,
     dmlops_plan_CommonConstants* result) {
@@ -5433,7 +5434,7 @@ DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const
     return (factors->left.items[dmlops_item(planning, 0, factors->left.count)] == output->sizes.count) ? 1 : 0;
 }
 
-/* Whether the taps come in the order in which they lie on the right factor. */
+/* Whether the taps are in the order of their positions on the right factor. */
 DMLOPS_CALLED int dmlops_plan_is_upright(dmlops_planning* planning, const dmlops_plan_Window* window) {
     int made_1 = 1;
     for (int64_t each_2 = 0; each_2 < window->right_first.count; ++each_2) {
@@ -5444,7 +5445,7 @@ DMLOPS_CALLED int dmlops_plan_is_upright(dmlops_planning* planning, const dmlops
     return made_1;
 }
 
-/* The same window with its taps in the order in which they lie on the right factor. */
+/* The window with its taps in the order of their positions on the right factor. */
 DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
     result) {
     dmlops_plan_int_8 left_first;
@@ -5530,8 +5531,8 @@ DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlo
     return found;
 }
 
-/* How a factor is read whose rows or columns run along `axis`. Its stride along a dimension of the output is the sum of
-   its own strides over all dimensions indexed by that coordinate. */
+/* The addressing of a factor whose rows or columns run along `axis`. Its stride along a dimension of the output is the
+   sum of its own strides over all dimensions indexed by that coordinate. */
 DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result) {
     dmlops_plan_int_8 made_1;
@@ -5583,8 +5584,8 @@ DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const d
     return vector;
 }
 
-/* How many of the output's last dimensions form one, since their elements are evenly spaced, as far apart as those of
-   the last. That of rows does not matter. */
+/* The number of the output's last dimensions that form one, since their elements are evenly spaced, as far apart as
+   those of the last. That of rows does not matter. */
 DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis) {
     int64_t run = output->strides.items[dmlops_item(planning, dmlops_subtract(output->strides.count, 1),
@@ -5603,7 +5604,7 @@ DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const d
     return count;
 }
 
-/* How many elements are contiguous in the output, as loops over its last dimensions visit them. */
+/* The number of contiguous elements in the output, as loops over its last dimensions visit them. */
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis) {
     int64_t run = 1;
@@ -5847,7 +5848,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* Whether any tap lies outside of the tensor. */
+/* Whether any tap is outside of the tensor. */
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
     int found = 0;
@@ -5870,8 +5871,8 @@ DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlop
     return found;
 }
 
-/* How many adjacent columns form a vector in the right factor, wherever they start: more than 1 only if each element
-   meets a single tap, and these are contiguous along all of the window's dimensions. */
+/* The number of adjacent columns that form a vector in the right factor, wherever they start: more than 1 only if each
+   element meets a single tap, and these are contiguous along all of the window's dimensions. */
 DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
     int64_t run = 1;
@@ -5900,7 +5901,7 @@ DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, cons
     return vector;
 }
 
-/* How many adjacent channels, up to `most`, form a vector in the right factor, wherever they start. */
+/* The number of adjacent channels, up to `most`, of a vector in the right factor, wherever they start. */
 DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
     dmlops_plan_Tensor* tensor, int64_t most) {
     if (tensor->strides.items[dmlops_item(planning, 1, tensor->strides.count)] != 1) {
@@ -5940,7 +5941,7 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
     return first;
 }
 
-/* How many tiles of that size there are. */
+/* The number of tiles of that size. */
 DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
     int64_t columns) {
     return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, rows),
@@ -6011,8 +6012,8 @@ DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* Refuses tensors that shaders cannot address, and an output with more elements than they count; then defines all
-   tensors and everything else that depends on the description alone. */
+/* Rejects tensors that shaders cannot address, and an output with more elements than they count; then defines all
+   tensors and everything else that depends only on the description. */
 DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_CommonConstants* result) {
     dmlops_out_begin(planning);
@@ -6610,7 +6611,7 @@ DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, c
     return;
 }
 
-/* How groups share the work. k is split where there are few tiles. */
+/* The division of work among groups. k is split where there are few tiles. */
 DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* tile, int is_cooperative, dmlops_plan_Split* result) {
     int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
@@ -6629,7 +6630,7 @@ DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* How the factors of a convolution are packed. Few channels are not worth padding to whole vectors. */
+/* The packing of a convolution's factors. Few channels are not worth padding to whole vectors. */
 DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result) {
     const dmlops_plan_Window * window = &op->factors.window;
@@ -6653,7 +6654,7 @@ DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dml
     return;
 }
 
-/* The same matrices with packed factors. */
+/* The matrices with packed factors. */
 DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_BytePacking* layout,
     dmlops_plan_Matrices* result) {
@@ -7102,8 +7103,8 @@ DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops
     return (tensor->bits == 16) && tensor->is_float;
 }
 
-/* How a convolution's right factor is loaded: eight adjacent channels at once, or eight adjacent pixels if each output
-   element meets one tap, which is never outside; else element by element. */
+/* The way to load a convolution's right factor: eight adjacent channels at once, or eight adjacent pixels if each
+   output element meets one tap, which is never outside; else element by element. */
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Side* side, dmlops_plan_Side* result) {
     const dmlops_plan_Window * window = &op->factors.window;
@@ -7163,7 +7164,7 @@ DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* How the right factor is loaded. */
+/* The way to load the right factor. */
 DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Side* result) {
     if (found->column_axis == -1) {
@@ -7215,7 +7216,7 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The same matrices, with padded output rows if tiles hold several taps at once. */
+/* The matrices, with padded output rows if tiles hold several taps at once. */
 DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result) {
     if (row->taps == 1) {
@@ -8413,8 +8414,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
     dmlops_plan_dispatch_box(planning, op, known, &summing, &shape, count, 0, &made_1, 1);
 }
 
-/* A dispatch for `count` elements of a box from number `first` on, after the macros of its own. Elements of an output
-   are numbered in the order in which they lie in memory. */
+/* A dispatch for `count` elements of a box from number `first` on, after its own macros. Elements of an output are
+   numbered in memory order. */
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count,
     int64_t first, const dmlops_plan_Threads* threads, int waits) {
@@ -8487,7 +8488,7 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
     }
 }
 
-/* Refuses tensors with other dimensions than the one visited; single ones may have any. */
+/* Rejects tensors with other dimensions than the one visited; single ones may have any. */
 DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* op) {
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
@@ -8499,7 +8500,7 @@ DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlo
     }
 }
 
-/* By coordinates, in the order in which the tensor visited lies in memory: in vectors if that is the output. */
+/* By coordinates, in the memory order of the tensor visited: in vectors if that is the output. */
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* op) {
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, -1, op->tensors.count)];
     int is_own = op->over == dmlops_subtract(op->tensors.count, 1);
@@ -8878,7 +8879,7 @@ DMLOPS_CALLED void dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The same movement in wider elements, up to 16 bytes, if it copies contiguous runs. */
+/* The movement in wider elements, up to 16 bytes, if it copies contiguous runs. */
 DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
     result) {
     const dmlops_plan_Loop * inner = &moved->loops.items[dmlops_item(planning, -1, moved->loops.count)];
@@ -8944,9 +8945,9 @@ DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* The same movement down strips as wide as a cache line, if indices select the row to read from. Row by row, each
-   element of a row may come from another row of the input, and by the time its neighbors in memory are needed, the
-   cache has evicted them. The rows of a strip fit. */
+/* The movement down strips as wide as a cache line, if indices select the row to read from. Row by row, each element of
+   a row may come from another row of the input, and by the time its neighbors in memory are needed, the cache has
+   evicted them. The rows of a strip fit. */
 DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
     result) {
     int64_t rank = moved->loops.count;
@@ -8996,7 +8997,7 @@ DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* How many of an element's indices are loaded at once, if they are contiguous; else 1. */
+/* The number of an element's indices that are loaded at once, if they are contiguous; else 1. */
 DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
     index_bits) {
     int64_t width = dmlops_gcd(moved->lookups.count, dmlops_divide(128, index_bits));
@@ -9305,7 +9306,7 @@ DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The matrices, transposed if they have too many rows. Threads store rows, whatever is contiguous. */
+/* The matrices, transposed if they have too many rows. Threads store rows, contiguous or not. */
 DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Matrices* found, dmlops_plan_Skinny* result) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
@@ -9679,13 +9680,13 @@ DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* How many threads may share the layers of a block: more than one for sums only. */
+/* The number of threads that may share the layers of a block: more than one for sums only. */
 DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* op, int64_t
     layers) {
     return op->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 16) : 1;
 }
 
-/* How many threads share a block: more if there are few blocks. */
+/* The number of threads that share a block: more if there are few blocks. */
 DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most) {
     int64_t shares = 1;
     while (planning->reason == DMLOPS_REASON_NONE && ((shares < most) && (dmlops_plan_times(planning, blocks, shares) <
@@ -9695,7 +9696,7 @@ DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t b
     return shares;
 }
 
-/* How many adjacent elements along a dimension form aligned vectors. */
+/* The number of adjacent elements along a dimension that form aligned vectors. */
 DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
     place) {
     int64_t vector = ((tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] == 1) &&
@@ -9710,7 +9711,7 @@ DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const
 }
 
 /* The last dimension, unless elements are closer along another one that the window does not move along: the channels of
-   tensors that lie channels last. */
+   channels-last tensors. */
 DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output,
     dmlops_plan_Adjacent* result) {
@@ -9747,7 +9748,7 @@ DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* How many threads share a window, reading adjacent taps: more if there are few windows. */
+/* The number of threads that share a window, reading adjacent taps: more if there are few windows. */
 DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows) {
     int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 4);
     while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 128) && (dmlops_multiply(4, lanes) <= places) &&
@@ -9757,7 +9758,7 @@ DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t pl
     return lanes;
 }
 
-/* How weights are read, in the order of the shader's constants; empty if there are none. */
+/* The addressing of weights, in the order of the shader's constants; empty if there are none. */
 DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Weights* result) {
     if (shader->sliding.weights == -1) {
@@ -10070,7 +10071,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* Plans the products with the window's taps in the order in which they lie on the right factor: a backward convolution
+/* Plans the products with the window's taps in the order of their positions on the right factor: a backward convolution
    with steps of 1 becomes a forward one. */
 DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
@@ -10103,9 +10104,9 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int6
     return (taps == 1) ? 4 : 9;
 }
 
-/* Skinny matrices take a pass of their own; windows with few rows or few products slide over the input; others use
-   tiles: of bytes, of cooperative matrices where these suit, else of ordinary arithmetic; else the definition's own
-   passes where those are as good. */
+/* Skinny matrices have their own pass. Windows with few rows or few products slide over the input. Others use tiles: of
+   bytes, of cooperative matrices where these suit, else of ordinary arithmetic; else the definition's own passes
+   where those are as good. */
 DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Matrices found;
@@ -10168,9 +10169,9 @@ DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dm
     return dmlops_divide(512, neighbors);
 }
 
-/* How threads share sets in parts of `extent` vectors: as many as have something to load, with more in flight for each
-   where a set is long or stays in registers. Few sets are shared by more threads, each with fewer vectors; many, by
-   fewer threads. `lanes` and `unroll` only grow or only shrink, within bounds. */
+/* Divides sets among threads in parts of `extent` vectors: as many as have something to load, with more in flight for
+   each where a set is long or stays in registers. Few sets are shared by more threads, each with fewer vectors;
+   many, by fewer. `lanes` and `unroll` only grow or only shrink, within bounds. */
 DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
     dmlops_plan_Sharing* result) {
     int64_t most = dmlops_plan_most_lanes(planning, sets);
@@ -10326,7 +10327,7 @@ DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The elements of a vector: adjacent in the input, and in the output if it has as many elements. */
+/* The elements of a vector: adjacent in the input, and in the output if it has equally many elements. */
 DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* op, const
     dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across) {
     dmlops_plan_Loop inner;
@@ -10604,7 +10605,7 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const 
     return vector;
 }
 
-/* How rows lie in tensors. Without statistics any loop can be a row, and the innermost is best. */
+/* The layout of rows in tensors. Without statistics any loop can be a row, and the innermost is best. */
 DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Layout* result) {
     dmlops_plan_int_8 between;
@@ -11065,8 +11066,8 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_dispatch_pass(planning, &last, &loops);
 }
 
-/* How many elements are moved as one, up to 128 bits: a run that is contiguous everywhere, for which indices select one
-   place. */
+/* The number of elements that are moved as one, up to 128 bits: a run that is contiguous everywhere, for which indices
+   select one place. */
 DMLOPS_CALLED int64_t dmlops_plan_run_of(dmlops_planning* planning, int64_t bits, const dmlops_plan_Loop_16* outputs,
     const dmlops_plan_Loop_16* updates, const dmlops_plan_Lookup_8* lookups) {
     const dmlops_plan_int_16 * whole = &outputs->items[dmlops_item(planning, -1, outputs->count)].strides;

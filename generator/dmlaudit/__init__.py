@@ -1,8 +1,8 @@
 """Audits the documentation of DirectML against the specs: what agrees, what errata overrule, what is new.
 
-`read` parses a page from a file in any form; `members`, `tables` and `sentences` find its statements;
-`operators`, `structs` and `topics` compare them with the registry; `compare` combines the results for a page
-and `report` prints them. A statement that differs is known if an erratum quotes it, word for word, under
+`read` parses a page from a file in any form. `members`, `tables` and `sentences` find its statements,
+`operators`, `structs` and `topics` compare them with the registry, and `compare` combines the results for a
+page and `report` prints them. A statement that differs is known if an erratum quotes it, word for word, under
 `overrules`.
 """
 

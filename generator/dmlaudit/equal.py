@@ -1,4 +1,4 @@
-"""Which fields of tensors are equal, and which bounds integers have, according to an operator's rules."""
+"""Equal fields of tensors, and bounds of integers, according to an operator's rules."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _is_presence(guard: ir.Expr | None) -> bool:
 
 
 def bounds(operator: Operator, member: str, bound: str) -> Iterator[tuple[str, Rule]]:
-    """How, by the rules, a member or each entry of an array compares with a bound: operators, rules."""
+    """Comparisons of a member, or of each entry of an array, with a bound: operators, and the rules."""
     for rule in operator.rules:
         if rule.until is not None or rule.advice:
             continue

@@ -146,7 +146,7 @@ def _fits(when: ir.Expr | None, case: str) -> bool:
 
 
 def _kind(operator: Operator, member: Member, level: FeatureLevel) -> str:
-    """How a table describes the tensor; one that rules require at the level is not optional there."""
+    """A table's description of the tensor; one that rules require at the level is not optional there."""
     if member.count:
         return f"array of {member.role}s"
     demanded = (

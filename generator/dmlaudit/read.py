@@ -1,7 +1,7 @@
 """Parses pages: two generations of Markdown, machine translations of them, and plain text.
 
 A page is untrusted. Its size and the length of its lines are bounded, and each regular expression takes time
-linear in the line: what it repeats cannot match what follows. What cannot be read is a fault of the page.
+linear in the line: what it repeats cannot match what follows. What cannot be read is an error of the page.
 
 Lines are read one by one rather than with a Markdown library: there is none for plain text, translations need
 their spans taken apart first, and every cell has to know its line.

@@ -15,7 +15,7 @@ from dmlaudit.tables import SupportTable, support_tables
 class Stated:
     """The statements of one page, each with its line.
 
-    `declared` are structs in C, `described` the members with a section of their own; `packages` have versions
+    `declared` are structs in C, `described` the members with their own section; `packages` have versions
     of the redistributable, `builds` what Windows the build is of, and its number. `date` is that of the page.
     """
 

@@ -49,7 +49,7 @@ def level_in(text: str) -> str | None:
 
 
 def support_tables(page: Page) -> Iterator[SupportTable | Fault]:
-    """The page's tables of tensors; a fault for every such table or cell that cannot be read."""
+    """The page's tables of tensors; an error for every such table or cell that cannot be read."""
     for section in page.sections:
         for table in section.blocks:
             if not isinstance(table, Table):
@@ -112,7 +112,7 @@ def _ranks(text: str) -> tuple[int, ...] | None:
 
 
 def counts_of(dimensions: str) -> tuple[int, ...] | None:
-    """How many dimensions a pattern such as { [N], C, H, W } stands for; None for a list of any length."""
+    """Dimension counts that a pattern such as { [N], C, H, W } allows; None for a list of any length."""
     body = dimensions.strip().removeprefix("{").removesuffix("}")
     names = [name.strip() for name in body.split(",")]
     if any(name.endswith("[]") for name in names):

@@ -245,7 +245,7 @@ def _run_cases(options: argparse.Namespace) -> int:
 
 
 def _check_out(options: argparse.Namespace) -> None:
-    """Raises UsageError if the output folder lies in the specs."""
+    """Raises UsageError if the output folder is inside the specs."""
     if options.out.resolve().is_relative_to(options.specs.resolve()):
         raise UsageError(f"{options.out} lies in the specs; choose another output folder")
 

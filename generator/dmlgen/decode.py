@@ -1,4 +1,4 @@
-"""Converts nodes to dataclasses, and reports every fault at its place, in the spec author's words."""
+"""Converts nodes to dataclasses, and reports every error at its position, in the spec author's words."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _TYPES: dict[type, JsonType] = {
 
 
 def decode(type_: type[T], node: Node) -> T:
-    """The node as a dataclass; SpecError with all its faults up to MAX_FINDINGS, in file order."""
+    """The node as a dataclass; SpecError with all its errors up to MAX_FINDINGS, in file order."""
     reader = _Reader()
     try:
         value: T = reader.form(form_of(type_), node)  # type: ignore[arg-type]
@@ -68,7 +68,7 @@ class _EnoughError(Exception):
 
 
 class _Reader:
-    """Reads nodes by their shapes. Its results are only meaningful if it has found no fault."""
+    """Reads nodes by their shapes. Its results are only meaningful if it has found no error."""
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
@@ -192,7 +192,7 @@ class _Reader:
         return self.form(second, node, others=[mark])
 
     def size(self, size: Size, node: Node, number: int, unit: str) -> bool:
-        """Whether there are as many items as required; otherwise reports a fault."""
+        """Whether there are as many items as required; otherwise reports an error."""
         if number < size.least:
             bound = f"at least {size.least}"
         elif size.most is not None and number > size.most:

@@ -26,7 +26,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Finding:
-    """One fault.
+    """One error or warning.
 
     `code` is a stable slug, `message` says what was found and what was expected, `suggestion` is the text to
     write instead.

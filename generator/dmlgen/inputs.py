@@ -1,4 +1,4 @@
-"""Digests of the inputs of outputs, to tell what is still up to date."""
+"""Digests of the inputs of outputs, to determine what is still up to date."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PACKAGE = "python/dmlops/"
 
 
 def spec_files(specs: Path) -> list[Path]:
-    """The files from which a registry is read, including links, which may stand for folders of more files."""
+    """The files from which a registry is read, including links, which may lead to folders of more files."""
     return sorted(path for path in specs.rglob("*") if path.suffix == ".yaml" or path.is_symlink())
 
 

@@ -1,7 +1,7 @@
 """Generates the message of a broken rule: the value found, and what would be right.
 
 A message only uses names that a user knows: members, fields of tensors, enumerators. Names from a `let` are
-replaced by what they stand for. Text that would be too long, or is a program, is left out, so that only the
+replaced by their definitions. Text that would be too long, or is a program, is left out, so that only the
 value is shown. If not even the value found has a short name, the spec has to give the message with `message`.
 """
 

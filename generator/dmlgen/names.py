@@ -1,4 +1,4 @@
-"""How outputs spell the names in specs, and the names that outputs reserve for themselves.
+"""The spelling of specs' names in outputs, and the names that outputs reserve.
 
 A variable that would collide with a reserved name gets a trailing underscore. Other names are public, so
 `clashes` reports those that are impossible.

@@ -31,7 +31,7 @@ def default(name: str) -> Path:
 
 
 def cache_folder() -> Path | None:
-    """Where results are cached between runs; None if there is no place for them."""
+    """The folder in which results are cached between runs; None if there is no place for it."""
     if not _INSTALLED:
         return ROOT / "build/cache"
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))

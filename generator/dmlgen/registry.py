@@ -192,9 +192,9 @@ class Stage(IntEnum):
     """Rules are checked in stages, in the order in which a person would fix them.
 
     A stage is checked only if all earlier ones pass, so its rules can rely on them: after STRUCTURE, arrays
-    exist; after COUNTS, ranks and counts agree, so arrays have as many entries as their counts say; ARRAYS
-    are rules on these entries on which values rely. A rule at ADVICE is never a violation, and is checked
-    only if no other rule is broken.
+    exist, and after COUNTS, ranks and counts agree, so arrays have as many entries as their counts say.
+    ARRAYS are rules on these entries on which values rely. A rule at ADVICE is never a violation, and is
+    checked only if no other rule is broken.
     """
 
     STRUCTURE = 0
@@ -213,7 +213,7 @@ class Hint:
 
 
 COMPARED = frozenset({"int", "float", "ints", "enum"})
-"""The kinds of values of which violations carry what was found and what was expected."""
+"""The kinds of values of which violations state what was found and what was expected."""
 
 
 @dataclass(frozen=True)
@@ -699,7 +699,7 @@ class EdgeRule:
 
 @dataclass(frozen=True)
 class BrokenGraph:
-    """How an example breaks a rule at a feature level: what stands at each path instead."""
+    """An example that breaks a rule at a feature level: the new value at each path."""
 
     rule: Rule
     level: FeatureLevel

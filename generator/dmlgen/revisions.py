@@ -42,7 +42,7 @@ class Specs:
 
     @cached_property
     def registry(self) -> Registry:
-        """The registry. SpecError if the specs have faults, RevisionError if those of a revision have."""
+        """The registry. SpecError if the specs have errors, RevisionError if those of a revision have."""
         try:
             return load_registry(self.folder)
         except SpecError as error:

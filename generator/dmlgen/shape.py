@@ -1,7 +1,7 @@
-"""The shape of a file, as annotations of dataclasses say it: `decode` reads by it, `json_schema` prints it.
+"""The shape of a file, as annotations of dataclasses state it: `decode` reads by it, `json_schema` prints it.
 
-A dataclass stands for a mapping, each of its fields for a key, which is required if the field has no
-default. A field whose name ends in "_" stands for the key without it. Annotations describe the value:
+A dataclass describes a mapping, each of its fields a key, which is required if the field has no default. A
+field whose name ends in "_" describes the key without it. Annotations describe the value:
 
     str, int, float, bool        a value of this type, or with `|` of one of these; a float may be an integer
     Literal["a", "b"]            one of these values
@@ -11,7 +11,7 @@ default. A field whose name ends in "_" stands for the key without it. Annotatio
     tuple[T, ...]                a list
     Mapping[K, T]                a mapping with any keys
     a dataclass                  a mapping with these keys
-    T | U                        either, as the type of the value tells; of dataclasses, see `Either`
+    T | U                        either, by the type of the value; of dataclasses, see `Either`
     T | None, default None       a key that may be absent
 
 In `Annotated`, a text tells editors what the value means, `Pattern`, `Size` and `Range` limit it, and OTHERS
@@ -200,7 +200,7 @@ def form_of(type_: type) -> Form:
 
 
 def _given(hint: Any) -> Any:
-    """The meaning of an annotation for a key that is present; None stands for its absence."""
+    """The meaning of an annotation for a key that is present; None means its absence."""
     return Union[tuple(part for part in get_args(hint) if part is not NoneType)]  # noqa: UP007
 
 

@@ -125,9 +125,9 @@ Node: TypeAlias = Scalar[Value] | Sequence | Mapping
 
 
 def load(path: Path, root: Path) -> Node:
-    """The one document in the file `path`, which lies below `root`, without symbolic links on the way.
+    """The one document in the file `path`, which is below `root`, without symbolic links on the way.
 
-    Raises SpecError with every fault that can be determined without guessing.
+    Raises SpecError with every error that can be determined without guessing.
     """
     return parse(read(path, root), path.as_posix())
 

@@ -54,7 +54,7 @@ def write(outputs: Mapping[str, bytes], directory: Path, remembered: Mapping[str
     """Makes `directory` contain exactly the outputs, besides foreign files; correct files are not touched.
 
     `remembered` are the `fingerprints` of the last run, if known. Raises SpecError for a path that is unsafe
-    or passes a symbolic link and for a damaged manifest, OSError if the disk refuses.
+    or passes a symbolic link and for a damaged manifest, OSError if writing fails.
     """
     plan = _Plan.make(outputs, directory, remembered)
     _discard(directory / STAGING)

@@ -42,7 +42,7 @@ RuleId: TypeAlias = Annotated[
     Scalar[str], _SLUG, Size(most=60), "Part of a stable identifier: lower case, words joined by '-'."
 ]
 
-# Texts in which expressions in braces stand for values.
+# Texts in which expressions in braces are replaced by values.
 
 Template: TypeAlias = Annotated[Scalar[str], Size(1, 400)]
 MessageText: TypeAlias = Annotated[

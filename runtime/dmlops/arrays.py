@@ -29,7 +29,7 @@ def fitting(name: str, tensor: TensorDesc, given: Any) -> np.ndarray:
 
 
 def _check_range(name: str, tensor: TensorDesc, array: np.ndarray) -> None:
-    """Raises ValueError if an element, which has a byte of its own, does not fit the data type's bits."""
+    """Raises ValueError if an element, which has its own byte, does not fit the data type's bits."""
     least, greatest = extremes(tensor.DataType)
     for extreme in (array.min(), array.max()):
         if not least <= extreme <= greatest:

@@ -141,7 +141,7 @@ class Description(Value):
         }
 
     def case(self) -> tuple[bool, ...]:
-        """Which conditions of support table rows hold; () if there are none."""
+        """The conditions of support table rows that hold; () if there are none."""
         return ()
 
     def infer(self) -> Self:

@@ -194,7 +194,7 @@ def _of_length(member: Member, given: tuple[Any, ...], length: int) -> list[tupl
 
 
 def _stored(problem: Problem) -> Iterator[Edit]:
-    """How tensors are stored, apart from strides; a fused activation's tensors, which it has not."""
+    """Edits of the layout of tensors, apart from strides; removal of a fused activation's tensors."""
     desc = problem.desc
     for place in places_of(desc, MOST_ENTRIES):
         path = place.path
@@ -440,7 +440,7 @@ Found = tuple[Path, TensorDesc, Member]
 def _groups(
     problem: Problem, named: list[Found], differs: Callable[[TensorDesc], bool]
 ) -> Iterator[list[Found]]:
-    """The tensors to change together: those named; those like them; all that differ."""
+    """The tensors to change together: first those named, then those like them, then all that differ."""
     seen: set[tuple[Path, ...]] = set()
     ranks = {len(tensor.Sizes) for _, tensor, _ in named}
     alike = [one for one in problem.tensors if len(one[1].Sizes) in ranks]
@@ -581,7 +581,7 @@ def _transposed(rank: int) -> Shape | None:
 
 
 def _splits(problem: Problem) -> Iterator[Edit]:
-    """A last dimension that stands for several: heads, and tensors that are stacked."""
+    """A last dimension that combines several: heads, and tensors that are stacked."""
     if not problem.is_about_shapes:
         return
     numbers = [getattr(problem.desc, one.name) for one in problem.desc.MEMBERS if one.type in INTEGERS]
@@ -603,7 +603,7 @@ def _splits(problem: Problem) -> Iterator[Edit]:
 
 
 def _heads(problem: Problem) -> Iterator[Edit]:
-    """Heads of attention in a dimension of their own, merged with the size of a head."""
+    """Heads of attention in a separate dimension, merged with the size of a head."""
     if not problem.is_about_shapes:
         return
     numbers = {getattr(problem.desc, one.name) for one in problem.desc.MEMBERS if one.type in INTEGERS}
@@ -688,7 +688,7 @@ def _types_of(problem: Problem, member: Member) -> tuple[TensorDataType, ...]:
 
 
 def _unlike(old: TensorDataType, new: TensorDataType) -> float:
-    """How much two data types differ, below 0.6: in kind first, then in width."""
+    """The distance between two data types, below 0.6: in kind first, then in width."""
     if not isinstance(old, TensorDataType) or not isinstance(new, TensorDataType) or not old.bits:
         return 0.5
     kinds = 0.0 if old.kind == new.kind else 0.1 if "float" not in (old.kind, new.kind) else 0.3
@@ -958,7 +958,7 @@ def _holds(member: Member, number: Any) -> bool:
 
 
 def _far(old: Any, new: Any) -> float:
-    """How far apart two numbers are, below 0.9."""
+    """The distance between two numbers, below 0.9."""
     old = plain(old)
     if type(old) not in (int, float):
         return 0.9

@@ -90,7 +90,7 @@ def _availability(needed: FeatureLevel) -> str:
 
 
 def availability(needed: FeatureLevel) -> str:
-    """Where a level is available: a DirectML version, and the first Windows release that includes it."""
+    """The availability of a level: a DirectML version, and the first Windows release that includes it."""
     text = f"DirectML {LEVELS[needed].directml} or newer"
     for level in FeatureLevel:
         release = LEVELS[level].in_box

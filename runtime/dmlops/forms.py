@@ -1,4 +1,4 @@
-"""The forms in which members can be given, and the normal form in which descriptions hold them.
+"""The forms in which members can be given, and the normal form in which descriptions store them.
 
 An enumerator can be given by name or number, an array as any iterable, a number as a NumPy scalar. Anything
 else is kept as it is: the value that contains it is marked WRONG_TYPE, and `faults` says what is wrong.
@@ -22,7 +22,7 @@ from .registry import INTEGERS, NUMBERS, STRUCTS
 from .value import WRONG_TYPE, Value, plain, set_state
 
 ACTIVATION = "OPERATOR_DESC"
-DEEPEST = 8  # levels of nested activations searched for faults
+DEEPEST = 8  # levels of nested activations searched for errors
 MOST_NAMES = 16  # enumerators that are listed if none is near
 MOST_ENTRIES = 1 << 16  # most entries taken from an iterable, which may be endless
 
@@ -71,7 +71,7 @@ Read: TypeAlias = Callable[[Any, str], Any]
 
 
 class _Form:
-    """How a kind of value is created: what assigns each member and reads it, or each entry of an array.
+    """The creation of a kind of value: functions that assign and read each member, or entry of an array.
 
     None is a normal form of what may be None. `counts` are the members that count entries of arrays.
     """
@@ -206,7 +206,7 @@ def _readers() -> dict[str, Read]:
 
 
 def may_be_none(owner: type[Any], member: Member) -> bool:
-    """Whether a member can be None: a pointer can, and in a tensor whatever defaults to None."""
+    """Whether a member can be None: a pointer can, and in a tensor anything that defaults to None."""
     if issubclass(owner, Description):
         return member.pointer
     return any(one.name == member.name and one.default is None for one in fields(owner))

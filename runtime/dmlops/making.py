@@ -1,4 +1,4 @@
-"""How `dmlops.make` turns its arguments into a description."""
+"""The conversion of the arguments of `dmlops.make` to a description."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def value_at(holder: Any, path: Path) -> Any:
 
 
 def put(holder: Any, path: Path, value: Any) -> Any:
-    """The same description, tensor, struct or array with another value at a path."""
+    """A copy of a description, tensor, struct or array with another value at a path."""
     if not path:
         return value
     first, rest = path[0], path[1:]

@@ -125,7 +125,7 @@ class Evaluation:
         return result
 
     def tensor(self, name: str) -> TensorDesc | None:
-        """A tensor of the description: "X[1]" is one of an array, X alone is the current one of an array."""
+        """A tensor of the description: "X[1]" is one of an array, "X" the current one of an array."""
         tensor: TensorDesc | None = self._one(name, lambda member: getattr(self.desc, member))
         return tensor
 
@@ -349,13 +349,13 @@ class Evaluation:
     def argmax(
         self, body: Callable[..., Any], loop: Range | Box, where: Callable[..., Any] | None = None
     ) -> Any:
-        """Where the first greatest value or the first NaN is; the loop's first value if there are none."""
+        """The position of the first greatest value or NaN; the loop's first value if there are none."""
         return self._chosen(body, loop, where, np.greater)
 
     def argmin(
         self, body: Callable[..., Any], loop: Range | Box, where: Callable[..., Any] | None = None
     ) -> Any:
-        """Where the first least value or the first NaN is; the loop's first value if there are none."""
+        """The position of the first least value or NaN; the loop's first value if there are none."""
         return self._chosen(body, loop, where, np.less)
 
     def _chosen(
@@ -406,7 +406,7 @@ class Evaluation:
         yield from self._in_parts(body, loops, where, bounds, _parts(trips, max(room, 1)))
 
     def _room(self, body: Callable[..., Any], loops: Sequence[Range | Box], room: int) -> int:
-        """How many iterations fit the budget, judging by the size of the body's factors in the first one."""
+        """The number of iterations within the budget, by the size of the body's factors in the first one."""
         first = tuple(replace(loop, last=loop.next) for loop in loops)
         bounds = [pair for loop in first for pair in loop.axes]
         *_, value = next(
@@ -499,7 +499,7 @@ def elements_where(mask: Any, value: Any, other: Any) -> np.ndarray:
 def contracted(left: np.ndarray, right: np.ndarray, count: Sequence[int]) -> Any:
     """The sum of left * right over the `count` leading axes, as a matrix product.
 
-    Every other axis belongs to the result: it comes from both factors, from the left or from the right alone.
+    Every other axis belongs to the result: it comes from both factors, or from only one of them.
     """
     if left.dtype.kind != "f":
         largest = float(np.abs(left).max(initial=0)) * float(np.abs(right).max(initial=0))
@@ -583,7 +583,7 @@ def ndindex(sizes: Sequence[Any]) -> Box:
 
 
 def in_bounds(at: Sequence[Any], sizes: Sequence[Any]) -> Any:
-    """Whether a coordinate lies in a box of these sizes."""
+    """Whether a coordinate is inside a box of these sizes."""
     return reduce(np.logical_and, ((c >= 0) & (c < n) for c, n in zip(at, sizes, strict=True)), True)
 
 

@@ -189,7 +189,7 @@ class _Search:
             self.push(state.cost + edit.cost + more, partial(self.try_edit, state, edit))
 
     def try_edit(self, state: _State, edit: Edit) -> None:
-        """Judges an edit; drops it if the violation that it is for remains, with as many wrong entries."""
+        """Judges an edit; drops it if the violation that it is for remains, with no fewer wrong entries."""
         first = state.left[0]
         desc = put_all(state.desc, edit.values)
         if desc in self.seen:
@@ -208,7 +208,7 @@ class _Search:
     def follow(self, before: _State, state: _State, because: Violation, path: Path) -> None:
         """Adds the same with the outputs that follow from the rest.
 
-        If they were wrong before the last step already, they are a step of their own.
+        If they were wrong before the last step already, they are a separate step.
         """
         desc = _inferred(state.desc)
         if desc is None or desc in self.seen:

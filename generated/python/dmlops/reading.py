@@ -60,9 +60,9 @@ def values(file: BinaryIO) -> Iterator[Entry]:
 
 
 def _texts(file: BinaryIO) -> Iterator[bytes | None]:
-    """The JSON texts of a file: its lines, or the whole file if its first line is not a text of its own.
+    """The JSON texts of a file: its lines, or the whole file if its first line is not a complete text.
 
-    A line that is too long gives None. Of a binary file, the first line stands for all.
+    A line that is too long gives None. Of a binary file, the first line represents the whole.
     """
     lines = _lines(file)
     start: list[bytes] = []

@@ -12,7 +12,7 @@ from typing import TextIO
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How emphasis is shown: in color, or not at all."""
+    """The display of emphasis: in color, or not at all."""
 
     color: bool = False
 

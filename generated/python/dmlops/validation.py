@@ -62,7 +62,7 @@ def wrong_types(desc: Description) -> list[Violation]:
 def structure(desc: Description, level: FeatureLevel) -> list[Violation]:
     """Absent members, values that do not fit their type, and tensors that cannot be read.
 
-    A description is immutable, so it remembers that nothing of this is wrong, whatever the level.
+    A description is immutable, so it remembers, for all levels, that none of this is wrong.
     """
     if desc._state & WRONG_TYPE:
         return wrong_types(desc)
@@ -181,7 +181,7 @@ def values(given: Given, support: Tables, level: FeatureLevel, violations: list[
 
 
 def fused(desc: Description, level: FeatureLevel) -> list[Violation]:
-    """The rules of its own that a fused activation breaks, in a description that is valid without it."""
+    """The rules that a fused activation itself breaks, in a description that is valid without it."""
     found: list[Violation] = []
     for path, activation in _activations(desc):
         violations: list[Violation] = []
@@ -191,7 +191,7 @@ def fused(desc: Description, level: FeatureLevel) -> list[Violation]:
 
 
 def _applied(activation: Any, desc: Description) -> Description:
-    """A fused activation as an operator of its own: all of its tensors are the first output of `desc`."""
+    """A fused activation as a separate operator: all of its tensors are the first output of `desc`."""
     result = next(getattr(desc, member.name) for member in desc.MEMBERS if member.role == "output")
     names = [member.name for member in activation.MEMBERS if member.type == "tensor"]
     applied: Description = replace(activation, **dict.fromkeys(names, result))

@@ -1,8 +1,8 @@
 """Whether recurrences read only steps that exist.
 
-Steps are computed one after the other, and in each step the tensors of a group from first to last. So a
-tensor reads those above it at its own step, and all of the group at earlier ones. The step of a read must
-follow from the text of its coordinate: `at[0]`, less a number.
+Steps are computed in sequence, and in each step the tensors of a group from first to last. So a tensor reads
+those above it at its own step, and all of the group at earlier ones. The step of a read must follow from the
+text of its coordinate: `at[0]`, less a number.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from dmlgen.expr.inlined import inlined
 from dmlgen.registry import OutputDefinitions
 
 _Steps: TypeAlias = Mapping[str, int | None]
-"""How far locals lie beyond `at[0]`, lists by their first entry; None if that is unknown."""
+"""Offsets of locals from `at[0]`, of lists by their first entry; None if unknown."""
 
 
 def recurrence_faults(defines: OutputDefinitions) -> Iterator[tuple[str, ir.Entry | None, str]]:
-    """A possible error: the tensor, the read (None for its sizes), and the fault."""
+    """A possible error: the tensor, the read (None for its sizes), and its description."""
     for group in defines.recurrences:
         for number, tensor in enumerate(group):
             if _step_count(tensor.sizes) != _step_count(group[0].sizes):
@@ -41,7 +41,7 @@ def _step_count(sizes: ir.Expr) -> ir.Expr:
 
 
 def _reads(node: ir.Expr, known: _Steps) -> Iterator[tuple[ir.Entry, int | None]]:
-    """The reads of intermediate tensors, each with how far its step lies beyond the current one."""
+    """The reads of intermediate tensors, each with the offset of its step from the current one."""
     match node:
         case ir.Entry(coordinate=coordinate):
             yield node, _first(coordinate, known)
@@ -66,7 +66,7 @@ def _step(node: ir.Expr, known: _Steps) -> int | None:
 
 
 def _first(node: ir.Expr, known: _Steps) -> int | None:
-    """How far the first entry of a list lies beyond `at[0]`."""
+    """The offset of a list's first entry from `at[0]`."""
     match node:
         case ir.Local(name=name):
             return known.get(name)
@@ -84,7 +84,7 @@ def _first(node: ir.Expr, known: _Steps) -> int | None:
 
 
 def _number(node: ir.Expr, known: _Steps) -> int | None:
-    """How far an integer lies beyond `at[0]`."""
+    """The offset of an integer from `at[0]`."""
     match node:
         case ir.Local(name=name):
             return known.get(name)

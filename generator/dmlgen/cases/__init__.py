@@ -49,7 +49,7 @@ class Case:
 
 @dataclass(frozen=True)
 class RuleCoverage:
-    """How many cases break only this rule, and in how many valid ones it checks something.
+    """The number of cases that break only this rule, and of valid ones in which it checks something.
 
     Advice is drawn rather than broken. If no case breaks it, `untestable` says why.
     """

@@ -5,7 +5,7 @@ library stands between a spec and its data. Integers are exact. Floats are compu
 by `math.fsum`; those that decide (`expr/deciding.py`) are rounded to single precision after every operation,
 in the written order, and have no error. An intermediate tensor's entry is computed when it is first read.
 
-Every float carries a bound on how far off an implementation may be (`elements.Number.error`). An operation
+Every float has a bound on how far off an implementation may be (`elements.Number.error`). An operation
 adds a unit in the last place of its result unless it is exact in the description's widest floating-point
 type, functions add more (`elements.Arithmetic`), and errors of operands propagate. A sum of n terms adds n -
 1 units of the sum of their magnitudes, which holds for any order, or nothing if it is exact in every order.

@@ -246,7 +246,7 @@ class Arithmetic:
             self.notes.add(SHIFT)
             return x
         bits = max(x.type.bits, 32)
-        value = _bits(x)  # whatever it represents
+        value = _bits(x)  # for any type
         shifted = value << y.value if left else value >> y.value
         return Number(self, cut(shifted, bits, x.type), x.type)
 
@@ -279,7 +279,7 @@ class Arithmetic:
         return magnitude * 2.0 ** (1 - _PRECISION[type_.bits])
 
     def _real(self, value: float, like: Number, passed_on: float, units: int = 0) -> Number:
-        """A float with propagated error and, if units are given or it is rounded, an error of its own."""
+        """A float with propagated error and, if units are given or it is rounded, its own error."""
         if not math.isfinite(value):
             return Number(self, value, like.type)
         if not units and rounded(value, like.type.bits) == value:

@@ -1,4 +1,4 @@
-"""Descriptions whose fused activation breaks a rule or draws advice of its own, each with its twin."""
+"""Descriptions whose fused activation itself breaks a rule or draws advice, each with its twin."""
 
 from __future__ import annotations
 

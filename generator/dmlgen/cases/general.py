@@ -1,4 +1,4 @@
-"""How descriptions break the rules for every operator, which no condition states, and how they are mended.
+"""Changes that break the rules for every operator, which no condition states, and changes that mend them.
 
 A rule that is missing here is one that the search cannot break.
 """

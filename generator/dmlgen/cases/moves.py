@@ -133,7 +133,7 @@ class Proposer:
     def directed(self, condition: ir.Expr, wanted: bool) -> list[Proposal]:
         """Moves that give one side of the condition exactly the value that satisfies or breaks it.
 
-        The first values are those at the bound, so that cases lie as close to it as possible.
+        The first values are those at the bound, so that cases are as close to it as possible.
         """
         match condition:
             case ir.Definition(value=value):
@@ -173,7 +173,7 @@ class Proposer:
         return []
 
     def nearby(self, condition: ir.Expr) -> list[Proposal]:
-        """Moves of whatever the condition reads, to neighboring and to notable values."""
+        """Moves of everything that the condition reads, to neighboring and to notable values."""
         proposals: list[Proposal] = []
         for node in dict.fromkeys(self._read(condition)):
             if isinstance(node, ir.Present):
@@ -355,7 +355,7 @@ class Proposer:
         raise AssertionError(target.function)
 
     def _place(self, target: ir.Expr) -> Callable[[Environment], Place | None] | None:
-        """Where to put a value so that the expression has it; None if the expression is computed."""
+        """Finds where the expression's value is stored; None if the expression is computed."""
         match target:
             case ir.Definition(value=value):
                 return self._place(value)

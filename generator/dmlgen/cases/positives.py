@@ -23,7 +23,7 @@ _MORE = 12  # cases beyond those that the table needs, to cover pairs
 class Goal(NamedTuple):
     """A data type and dimension count of a tensor, at the lowest level whose table lists them.
 
-    None stands for any.
+    None means any.
     """
 
     level: FeatureLevel

@@ -78,7 +78,7 @@ class Subject(NamedTuple):
 
 
 class _Standing(NamedTuple):
-    """How well a state satisfies the rules: the later the first broken one, the better."""
+    """A score of how well a state satisfies the rules: the later the first broken one, the better."""
 
     position: tuple[int, ...]
     failure: _Failure | None
@@ -244,7 +244,7 @@ class Search:
         return _Standing((*rank, number, *counters), failure)
 
     def _rank(self, violation: Violation) -> tuple[int, ...]:
-        """Where a violation is in the order in which they are best fixed."""
+        """The position of a violation in the order in which they are best fixed."""
         rule, owner = self.rule[violation.rule], self._owner(violation)
         where = (self._member_number.get(owner.member, -1), owner.at or 0)
         if rule.id in self._of_tensors:

@@ -18,7 +18,7 @@ from dmlgen.revisions import Specs
 def differences(old: Specs, new: Specs) -> Iterator[Change]:
     """Every change, general ones first, then operators by value.
 
-    Raises SpecError or RevisionError if a side has faults; if both sides have the same files, there are no
+    Raises SpecError or RevisionError if a side has errors; if both sides have the same files, there are no
     changes.
     """
     if spec_digest(old.folder) == spec_digest(new.folder):

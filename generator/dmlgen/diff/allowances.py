@@ -29,7 +29,7 @@ class _Allowances(Record):
 
 
 def read_allowances(path: Path) -> dict[tuple[str, str], str]:
-    """The reasons by kind and subject. SpecError with every fault of the file."""
+    """The reasons by kind and subject. SpecError with every error of the file."""
     listed = decode(_Allowances, load(path, path.parent)).allowed
     findings = [
         Finding(

@@ -149,7 +149,7 @@ class Meaning(Printer):
         return self._functions[id(function)][1]
 
     def _digest(self, node: ir.Expr, parameters: dict[str, str]) -> str:
-        """Stands for the text of a named thing wherever it is used, so that texts stay short."""
+        """Replaces the text of a named thing wherever it is used, so that texts stay short."""
         before, self._bound = self._bound, parameters
         text = self.print(node)
         self._bound = before

@@ -191,7 +191,7 @@ FIELDS: Mapping[type, Mapping[str, How]] = {
     },
 }
 """The kinds of change of each field of a record. A field that is not listed affects nobody by itself; rules
-and support tables have walks of their own."""
+and support tables have their own walks."""
 
 _KEYS = {"inferences": "default_outputs", "defines": "compute", "algorithm": "compute"}  # in specs
 _FILES = {"hints": "rules", "defaults": "rules", "interfaces": "interfaces"}  # of facts without a position
@@ -295,7 +295,7 @@ class Walk:
         return Meaning({**old.renamed, **members})
 
     def _place(self, side: int, record: Any, field: str, fact: object = None) -> Position:
-        """Where a fact is: its own place, that of its key, of its record, or its file."""
+        """The position of a fact: its own, that of its key, of its record, or its file."""
         own = None if isinstance(record, r.Operator) and isinstance(fact, r.FeatureLevel) else fact
         key = record.places.get(_KEYS.get(field, field)) if isinstance(record, r.Operator) else None
         found: Position | None = getattr(own, "position", key) or key or getattr(record, "position", None)

@@ -79,7 +79,7 @@ def _taken(
 
 
 def tensors_of_bits(values: Iterable[ir.Expr]) -> frozenset[str]:
-    """The tensors whose elements are used as raw bits, and those that stand for their types."""
+    """The tensors whose elements are used as raw bits, and those that represent their types."""
     loads = [
         node for value in values for node, as_bits in taken(value) if as_bits and isinstance(node, ir.Load)
     ]

@@ -20,7 +20,7 @@ from dmlgen.expr import ir
 Interval: TypeAlias = tuple[int, int]
 """The least and the greatest value, both included."""
 
-ENDLESS = 1 << 1024  # stands for no bound
+ENDLESS = 1 << 1024  # represents no bound
 MAX_RANK = 8  # rank of the arrays in a description; resolve checks it against the header's constant
 MAX_ARRAY = 2 * MAX_RANK  # entries of an array member that validators read
 MAX_TENSORS = 64  # entries of an array of tensors that validators read

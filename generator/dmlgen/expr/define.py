@@ -77,7 +77,7 @@ PRELUDE: Mapping[str, tuple[str, str]] = {
         "the element of T with index i along axis d, or the only one there",
     ),
 }
-"""Functions of definitions beside `SHORTHANDS`: what they stand for, and their meaning."""
+"""Functions of definitions beside `SHORTHANDS`: their expansions and meanings."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class Definer:
             self._places.setdefault(id(node), (node, where))
 
     def place(self, node: ir.Expr) -> Position:
-        """Where a read or a choice is in the text."""
+        """The position of a read or a choice in the text."""
         return self._places[id(node)][1]
 
     def element(self, tensor: ir.Tensor) -> ir.Type:

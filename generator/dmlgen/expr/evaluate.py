@@ -31,7 +31,7 @@ _FIELDS = ("DataType", "Flags", "DimensionCount", "TotalTensorSizeInBytes", "Gua
 
 
 class _Absent:
-    """Stands for an absent tensor when one of its fields is read."""
+    """Represents an absent tensor when one of its fields is read."""
 
     Sizes = Strides = None
 

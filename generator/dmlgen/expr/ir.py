@@ -37,7 +37,7 @@ OPPOSITE: Mapping[CompareOp, CompareOp] = {
 FLIPPED: Mapping[CompareOp, CompareOp] = {
     "==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
 }  # fmt: skip
-"""The same comparison with its sides exchanged."""
+"""The comparison with its sides exchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ STEP_NAMES = ("x", "y", "z", "count")
 
 
 def element_of(tensor: str) -> Type:
-    """The type of a tensor's elements in computations, whatever its data type is computed in."""
+    """The type of a tensor's elements in computations, for any data type."""
     return Type("element", tensor)
 
 
@@ -488,7 +488,7 @@ def substitute(node: Expr, new: Mapping[Expr, Expr]) -> Expr:
         return replace(node, **changes) if changes else node
 
     def around(node: Reduce | Fold) -> Expr:
-        """A loop whose variables are keys: these are replaced in its bounds alone."""
+        """A loop whose variables are keys: these are replaced in its bounds only."""
         rest = {old: value for old, value in new.items() if old not in _variables(node)}
         body = substitute(node.body, rest)
         if isinstance(node, Reduce):

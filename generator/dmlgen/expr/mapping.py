@@ -90,7 +90,7 @@ class Names:
 def parse(text: str, names: Names, at: Callable[[int], Position], tensor: bool = False) -> ast.expr:
     """The checked expression, with enumerators quoted; `tensor`: its value must be a tensor.
 
-    `at` gives the position of a character of the text. Raises SpecError on any fault.
+    `at` gives the position of a character of the text. Raises SpecError on any error.
     """
     tree = _Checker(names, at).visit(syntax(text, at))
     assert isinstance(tree, ast.expr)

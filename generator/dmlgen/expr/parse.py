@@ -1,6 +1,6 @@
 """Parses the text of an expression to typed IR.
 
-The text is parsed with Python's `ast` and never evaluated. Every fault is a finding with the position of the
+The text is parsed with Python's `ast` and never evaluated. Every error is a finding with the position of the
 offending word in the YAML file, what was found and what is expected there.
 """
 
@@ -51,10 +51,10 @@ _REDUCTIONS = tuple(kind for kind in get_args(ir.Reduction) if kind != "list")
 class Scope:
     """The names an expression can use.
 
-    `names` maps a plain name to what it stands for; `fields` gives the type of every tensor field; `enums`
-    maps an enumeration's name to its values, `structs` a struct's name to the types of its members.
-    `elements` gives, in computations, for every tensor the one that stands for all of its data type. The name
-    of an enumerator is resolved by the type it is compared with.
+    `names` maps a plain name to its meaning, `fields` has the type of every tensor field. `enums` maps an
+    enumeration's name to its values, and `structs` a struct's name to the types of its members. `elements`
+    gives, in computations, for every tensor the one that represents all of its data type. The name of an
+    enumerator is resolved by the type it is compared with.
     """
 
     names: Mapping[str, ir.Expr]
@@ -117,7 +117,7 @@ def _idle(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 
 def parse(text: str, scope: Scope, at: Callable[[int], Position], expected: ir.Type | None = None) -> ir.Expr:
-    """The typed form of `text`; `at` gives the position of its characters. `SpecError` on any fault."""
+    """The typed form of `text`; `at` gives the position of its characters. `SpecError` on any error."""
     node = Parser(scope, at).expression(syntax(text, at), 0)
     if size(node) > MAX_SIZE:
         message = (

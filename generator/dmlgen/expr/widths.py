@@ -1,4 +1,4 @@
-"""How many bits a definition's integers need, so that 32-bit integers are used where they suffice.
+"""Numbers of bits that a definition's integers need, so that 32-bit integers are used where they suffice.
 
 An integer made of sizes, members and coordinates is a count, and by convention needs at most 31 bits, even if
 a small element is added to it. One made of elements needs as many bits as its operations can produce.

@@ -134,7 +134,7 @@ def texts(rules: Iterable[Rule]) -> tuple[tuple[str, Text], ...]:
 
 
 def _encoding() -> dict[str, object]:
-    """How programs are encoded."""
+    """The encoding of programs."""
     return {
         "operations": OPERATIONS,
         "of_one_value": OF_ONE_VALUE,

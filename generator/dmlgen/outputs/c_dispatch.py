@@ -82,7 +82,7 @@ class TraceView:
 
 @dataclass(frozen=True)
 class ShaderView:
-    """How the shader of an operator is planned: which record its planner takes, and how to fill it.
+    """A call of the planner of an operator's shader: the record that it takes, and how to fill it.
 
     `tensors` come first, then `statements`, which refer to those that are `read` by name. If an array of
     tensors is computed in turn, `count` is how many there are.
@@ -104,7 +104,7 @@ class OperatorPart:
     """The parts for one operator.
 
     These are its shader, the most words of constants that it needs, the helpers that are called, fused
-    activations that run in shaders of their own, and the longest array that is computed.
+    activations that run in their own shaders, and the longest array that is computed.
     """
 
     shader: ShaderView
@@ -143,7 +143,7 @@ class DispatchView:
 
     shaders: Mapping[str, ShaderView]
     activations: tuple[Operator, ...]  # those with parameters that can be fused
-    apart: tuple[Operator, ...]  # activations that may run in a shader of their own
+    apart: tuple[Operator, ...]  # activations that may run in their own shader
     single_type: int
     double_type: int
     floats: int
@@ -558,7 +558,7 @@ class _DispatchPrinter(CPrinter):
             self.fill_role(path, ListOf(INT, 8) if node.type == ir.INTS else INT, node)
 
     def trace(self, coordinate: ir.Expr, rank: str, moved: str) -> TraceView:
-        """The elements to which a coordinate leads, one after the other."""
+        """The elements to which a coordinate leads, in order."""
         self._define(coordinate)
         self._add(f"dmlops_reach(trace, &{self._list(coordinate)});")
         return TraceView(tuple(self.tensors), tuple(self.statements), rank, f"&op.{moved}", "&op.indices")

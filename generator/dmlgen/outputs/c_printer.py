@@ -356,5 +356,5 @@ def _c_type(node: ir.Expr) -> str:
 
 
 def _local(node: ir.Local | ir.Definition) -> str:
-    """A name that is not a keyword, type or macro of C, whatever the spec calls it."""
+    """A name that is not a keyword, type or macro of C, made from the name in the spec."""
     return f"{'at' if isinstance(node, ir.Local) else 'let'}_{node.name}"

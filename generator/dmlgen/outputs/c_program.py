@@ -75,7 +75,7 @@ class Program:
 
     `names` has the names that it uses, `fields` are those of a tensor, and `paths` the conversions for the
     paths of tensors in messages, if there is not only one. `lines` are its text, `size` the number of its
-    bytes. A tensor program only checks that tensor; its first slot tells whether the operator reads it.
+    bytes. A tensor program only checks that tensor; its first slot indicates whether the operator reads it.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Program:
             self._variables["is_input"] = self._slot()
 
     def check(self, rule: Rule, check: Check) -> str:
-        """Compiles a check; returns the format of its message, in which %v stands for the next value.
+        """Compiles a check; returns the format of its message, in which %v is replaced by the next value.
 
         A place with indices precedes it, with %| between. The hint follows %?, at which the message ends
         unless the next value is true.

@@ -116,9 +116,9 @@ class SupportView:
 class MemberView:
     """A member, with what it can be, depending on its kind.
 
-    That is the lines of a table, newest level first, or the names and levels of activations; `enum` is the
-    name of its enumeration; `type` is that of a number or of what an address leads to, `entry` the latter in
-    C, `typed_by` the member that says the type. `infers` is true for a member that must be given for outputs
+    That is the lines of a table, newest level first, or the names and levels of activations. `enum` is the
+    name of its enumeration, `type` that of a number or of what an address leads to, `entry` the latter in C,
+    and `typed_by` the member that says the type. `infers` is true for a member that must be given for outputs
     to be inferred, `in_place` for a tensor to whose range an output can be written.
     """
 
@@ -165,7 +165,7 @@ class OperatorView:
     programs: tuple[ProgramView, ...]
     phrases: tuple[PhraseView, ...]
     outputs: tuple[OutputView, ...]
-    lists: int  # that names stand for
+    lists: int  # that names denote
     longest_list: int  # that a rule computes
 
 
@@ -211,7 +211,7 @@ class Tables:
 
 
 class Code:
-    """The programs of an operator, or those for any tensor, one after the other; see `Program`."""
+    """The programs of an operator, or those for any tensor, concatenated; see `Program`."""
 
     def __init__(
         self,
@@ -225,7 +225,7 @@ class Code:
         self._paths = paths
         self.operator = operator
         self.programs: list[ProgramView] = []
-        self.lists = 0  # that names stand for
+        self.lists = 0  # that names denote
         self._names: dict[ir.Definition, Name] = {}
         self._numbered = 0
         self._end = 0

@@ -241,7 +241,7 @@ def tensor_of(registry: Registry, operator: Operator, member: str) -> Tensor:
 
 @dataclass(frozen=True)
 class FormShader:
-    """A shader with a form of its own: its tensors by role, and its steps by case as HLSL.
+    """A shader with its own form: its tensors by role, and its steps by case as HLSL.
 
     `activations` are those that may be fused into it.
     """

@@ -48,7 +48,7 @@ class Choice:
     """The functions of a shader that may work on float16 values: those needed in any case, for float16 only,
     otherwise.
 
-    `float16` is empty if they need no functions of their own.
+    `float16` is empty if they need no separate functions.
     """
 
     always: tuple[str, ...]

@@ -23,7 +23,7 @@ from dmlgen.schedules.functions import gelu_of, softplus_of
 
 LARGEST = 2**31 - 1
 CHOICE, LOGIC = 0, 1
-"""How tightly `?` binds, and `&&` and `||`. Operands of one of the latter that contain the other are put in
+"""Precedences of `?`, `&&` and `||`. Operands of one of the latter that contain the other are put in
 parentheses, since compilers warn about mixing them."""
 COMPARISONS = {
     "==": "Equal({0}, {1})",

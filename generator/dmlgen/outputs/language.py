@@ -18,7 +18,7 @@ def rule_functions() -> dict[str, str]:
 
 
 def shorthands() -> list[tuple[str, str, str]]:
-    """The shorthands with their parameters, their meanings and what they stand for."""
+    """The shorthands with their parameters, meanings and expansions."""
     return [
         (f"{name}({', '.join(one.parameters)})", one.meaning, one.text) for name, one in SHORTHANDS.items()
     ]

@@ -113,7 +113,7 @@ def _general(
     known = {name.removeprefix("known."): text for name, text in texts.items()}
 
     def counted(names: Iterable[str]) -> str:
-        """Numbers that shaders take: a BOOL as 0 or 1, whatever integer it is."""
+        """Numbers that shaders take: any integer of a BOOL as 0 or 1."""
         return _listed(
             f"1 if {known[name]} else 0" if nodes[f"known.{name}"].type == ir.BOOL else known[name]
             for name in names

@@ -1,7 +1,7 @@
 """Leaves out of generated Python what a module imports and does not use.
 
-Templates import whatever some module of their kind needs. Names that are imported for others, as themselves
-(`from .x import y as y`), stay.
+Templates import everything that some module of their kind needs. Names that are imported for others, as
+themselves (`from .x import y as y`), stay.
 """
 
 from __future__ import annotations

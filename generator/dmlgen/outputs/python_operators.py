@@ -92,7 +92,7 @@ class CasesView:
 
 @dataclass(frozen=True)
 class InferenceView:
-    """How outputs are inferred: variables, and each output's fields.
+    """The inference of outputs: variables, and each output's fields.
 
     A required output is among `outputs` even if none of its fields is inferred. `choosable` are outputs that
     can be left out by choice, and then stay absent. `defaults` are the fields that are kept if they are
@@ -218,7 +218,7 @@ def _stage(
 
 
 def _variables(operator: Operator, expressions: Iterable[ir.Expr]) -> Assignments:
-    """The members that expressions read; ABSENT stands for an optional tensor that is not given."""
+    """The members that expressions read; ABSENT represents an optional tensor that is not given."""
     named = ir.Member | ir.Tensor | ir.Tensors
     names = {
         node.name for one in expressions for node in ir.walk(one) if isinstance(node, named) and node.name
@@ -303,7 +303,7 @@ def _kind(registry: Registry, member: Member) -> str:
 
 
 def _inference(operator: Operator, members: tuple[MemberView, ...], printer: PythonPrinter) -> InferenceView:
-    """How outputs are inferred from the rest."""
+    """The inference of outputs from the rest."""
     values = [expression for inference in operator.inferences for expression in inference.expressions]
     definitions = used_definitions(operator.definitions, values)
     required = {python_variable(one.name): one.name for one in members if one.required}

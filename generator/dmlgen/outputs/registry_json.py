@@ -41,7 +41,7 @@ from dmlgen.text import Message, Text
 Json: TypeAlias = dict[str, Any]
 
 SCHEMA = "registry.schema.json"
-# How deep a part has lines of its own.
+# How deep a part has its own lines.
 _DEPTHS = {"operators": 3, "counterparts": 3, "rules": 2, "tensor": 2, "graphs": 2, "bindings": 2}
 
 
@@ -85,7 +85,7 @@ class Section:
 
 
 def _rows(schema: Json, prefix: str = "") -> Iterator[Row]:
-    """The keys of an object, and those of objects in it that have no name of their own."""
+    """The keys of an object, and those of unnamed objects in it."""
     for key, one in schema.get("properties", {}).items():
         optional = key not in schema["required"]
         yield Row(prefix + key, optional, _type(one), one.get("description", ""))

@@ -1,4 +1,4 @@
-"""Requirements of shaders on a device, by data type: options of Direct3D 12, as planners refuse devices
+"""Requirements of shaders on a device, by data type: options of Direct3D 12, as planners reject devices
 without them."""
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ PLACES = {
     "definitions": "specs/shared/definitions/<name>.yaml",
     "counterparts": "specs/counterparts/<interface>.yaml",
 }
-"""Where files of a kind are, if not in specs/<kind>.yaml."""
+"""Locations of the files of a kind, if not in specs/<kind>.yaml."""
 
 
 @dataclass(frozen=True)

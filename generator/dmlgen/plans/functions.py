@@ -906,7 +906,7 @@ class _Translation:
         raise self.module.refused(node, "this call")
 
     def place(self, name: str | None, type_: Type) -> Value:
-        """Where a new record or list is built: in a variable of this name or a new one, or in the result."""
+        """The destination of a new record or list: a variable of this name or a new one, or the result."""
         name = name or self.new()
         if name == _RESULT:
             return Value(_RESULT, type_)
@@ -1022,7 +1022,7 @@ def _bare(text: str) -> str:
 
 
 def _fits(given: Type, wanted: Type) -> bool:
-    """Whether a value of one type may stand for another, whatever their `hlsl` names and words."""
+    """Whether a value of one type can be used as another, apart from their `hlsl` names and words."""
     if isinstance(given, Scalar) and isinstance(wanted, Scalar):
         return given.name == wanted.name
     return given == wanted
@@ -1036,13 +1036,13 @@ def _pair(module: Module, target: ast.expr) -> tuple[ast.expr, ast.expr]:
 
 
 def _uses(nodes: Sequence[ast.AST], name: str) -> int:
-    """How often a variable is used, not counting loops with one of the same name."""
+    """The number of uses of a variable, not counting loops with one of the same name."""
     return sum(_names(node)[name] for node in nodes)
 
 
 @cache
 def _names(node: ast.AST) -> Counter[str]:
-    """How often each variable is used in a node, counted as in `_uses`."""
+    """The number of uses of each variable in a node, counted as in `_uses`."""
     found = Counter([node.id] if isinstance(node, ast.Name) else ())
     for child in ast.iter_child_nodes(node):
         found.update(_names(child))
@@ -1081,7 +1081,7 @@ def _places(result: Type, value: ast.expr) -> Iterator[tuple[ast.expr, Value]]:
     match value:
         case ast.Call(func=ast.Name(id=name)) if isinstance(result, Record) and result.name == name:
             parts = [*value.args, *(one.value for one in value.keywords)]
-            for field, part in zip(result.fields, parts, strict=False):  # `record` refuses others
+            for field, part in zip(result.fields, parts, strict=False):  # `record` rejects others
                 yield part, whole.member(c_name(field.name), field.type)
         case _:
             yield value, whole
@@ -1101,7 +1101,7 @@ def _owner(source: ast.expr | None) -> str | None:
 
 
 def _assignments(body: ast.AST, name: str) -> int:
-    """How often a variable is assigned, not counting loops."""
+    """The number of assignments to a variable, not counting loops."""
     targets: list[ast.expr] = []
     for node in ast.walk(body):
         if isinstance(node, ast.Assign):

@@ -1,6 +1,6 @@
 """Lists that something else keeps: a copy in C, the list itself in Python.
 
-Both mean the same as long as such a list is not changed afterwards, which is refused here. A list is kept by
+Both mean the same as long as such a list is not changed afterwards, which is rejected here. A list is kept by
 a record, another list or a variable that it is assigned to, and by a function that returns a record.
 """
 

@@ -1,4 +1,4 @@
-"""From files to the registry: binds names, lowers sugar, completes tables, reports faults with positions."""
+"""From files to the registry: binds names, lowers sugar, completes tables, reports errors with positions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Read: TypeAlias = Callable[[Path], bytes]
 
 
 def load_registry(specs: Path, memory: Memory | None = None) -> Registry:
-    """The whole registry below `specs`, checked and resolved; SpecError with all faults of all files.
+    """The whole registry below `specs`, checked and resolved; SpecError with all errors of all files.
 
     Operators are taken from `memory` if neither their files nor the shared ones have changed.
     """

@@ -37,7 +37,7 @@ INTERFACES = FILES[:3]
 def resolve_counterparts(
     general: General, operators: Mapping[str, Operator], files: Mapping[str, written.Counterparts]
 ) -> Counterparts:
-    """Everything below specs/counterparts; empty if there are no `files`. SpecError with all faults."""
+    """Everything below specs/counterparts; empty if there are no `files`. SpecError with all errors."""
     if not files:
         return NO_COUNTERPARTS
     faults = Faults()
@@ -155,7 +155,7 @@ def _activation(operators: Mapping[str, Operator], name: str, node: written.Acti
 
 @dataclass
 class _Reader:
-    """Reads one operation; faults are collected, so that one does not hide the next."""
+    """Reads one operation; errors are collected, so that one does not hide the next."""
 
     general: General
     operators: Mapping[str, Operator]

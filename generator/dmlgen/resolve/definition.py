@@ -125,7 +125,7 @@ def unused_names(
 ) -> None:
     """Reports names that the operator's own file defines but nothing uses.
 
-    If there are other faults, not everything has been analysed; then a name is only reported if no text in
+    If there are other errors, not everything has been analysed; then a name is only reported if no text in
     the whole section mentions it.
     """
     if faults:

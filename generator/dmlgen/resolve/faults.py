@@ -1,4 +1,4 @@
-"""Collects faults."""
+"""Collects errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Faults(list[Finding]):
-    """Collects the faults of the block it guards, so that one fault does not hide the next:
+    """Collects the errors of the block it guards, so that one error does not hide the next:
 
     with faults:
         ...  # a SpecError ends the block, not the run
@@ -30,7 +30,7 @@ class Faults(list[Finding]):
         return False
 
     def tried(self, make: Callable[[], T]) -> T | None:
-        """The result of `make`; None if it finds faults, which are collected."""
+        """The result of `make`; None if it finds errors, which are collected."""
         with self:
             return make()
         return None
@@ -42,7 +42,7 @@ class Faults(list[Finding]):
 
 
 def fault(position: Position, code: str, message: str, suggestion: str | None = None) -> SpecError:
-    """A single fault, to be raised."""
+    """A single error, to be raised."""
     return SpecError([Finding(position, code, message, suggestion=suggestion)])
 
 

@@ -171,7 +171,7 @@ class General:
         return self.level[name.value]
 
     def since(self, name: Scalar[str] | None, default: FeatureLevel | None = None) -> FeatureLevel:
-        """The level with a name; otherwise the default; otherwise the lowest level."""
+        """The level with a name, else the default, else the lowest level."""
         return self.level_at(name) or default or self.levels[0]
 
     def member(self, name: Scalar[str], node: written.Member | written.StructMember) -> Member:
@@ -284,7 +284,7 @@ class General:
 
 
 def message(value: Scalar[str] | None, names: Collection[str]) -> Message:
-    """A text as a message, in which names in braces stand for values; () if there is no text."""
+    """A text as a message, in which names in braces are replaced by values; () if there is no text."""
     if value is None:
         return ()
     line, pieces, start = value.value, list[Piece](), 0

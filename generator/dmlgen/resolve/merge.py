@@ -8,7 +8,7 @@ shared ones of the same name
 - `compute`: its keys, each in the same way
 - every other key replaces the shared one
 
-Replacing something by an equal value is a fault: it would be left behind when the shared part changes.
+Replacing something by an equal value is an error: it would be left behind when the shared part changes.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ from dmlgen.source import Node, Scalar
 
 
 def resolve_operator(general: General, node: written.Operator, path: Path) -> Operator:
-    """The operator that a file describes; SpecError with all faults of the file."""
+    """The operator that a file describes; SpecError with all errors of the file."""
     faults = Faults()
     name, since = node.operator.value, general.since(node.since)
     if path.stem != name.lower():
@@ -128,7 +128,7 @@ def _members(
 
 
 def _name(general: General, member: Member) -> ir.Expr:
-    """The expression that the member's name stands for."""
+    """The expression that the member's name represents."""
     if member.is_tensor:
         return ir.Tensors(member.name) if member.count else ir.Tensor(member.name)
     type_ = general.expression_type(member, member.position)

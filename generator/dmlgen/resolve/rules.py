@@ -88,9 +88,9 @@ def wording(
 
 
 def template(node: Scalar[str] | None, scope: Scope, paths: bool = False) -> tuple[Part, ...]:
-    """A text in which expressions in braces stand for their values; () if there is no text.
+    """A text in which expressions in braces are replaced by their values; () if there is no text.
 
-    With `paths`, a tensor stands for its path.
+    With `paths`, a tensor is replaced by its path.
     """
     if node is None:
         return ()
@@ -114,7 +114,7 @@ def known_tensor(node: Scalar[str], tensors: Mapping[str, Member]) -> Member:
 
 
 def known_tensors(names: Sequence[Scalar[str]], tensors: Mapping[str, Member]) -> list[Member]:
-    """The tensor members named by a list; every unknown name is a fault."""
+    """The tensor members named by a list; every unknown name is an error."""
     members: list[Member] = []
     faults = Faults()
     for name in names:
@@ -296,7 +296,7 @@ def _same(field: str, node: written.Rule, context: _Context) -> Lowered:
 def name_dimensions(
     shape: Scalar[str], sizes: Sequence[Scalar[int | str]], scope: Scope, tensors: Mapping[str, Member]
 ) -> tuple[Scope, tuple[Definition, ...]]:
-    """The scope with the names that a `shape` rule introduces, each of which stands for that size."""
+    """The scope with the names that a `shape` rule introduces, each of which denotes that size."""
     tensor = known_tensor(shape, tensors)
     field = ir.Field(ir.Tensor(tensor.name), "Sizes", scope.fields["Sizes"])
     named: list[Definition] = []

@@ -33,7 +33,7 @@ def checked(
 
 
 def required(general: General, family: str, node: written.PairRule | written.RangeRule, scope: Scope) -> Rule:
-    """A condition, in whose message a tensor stands for its path."""
+    """A condition, in whose message a tensor is replaced by its path."""
     words = sugar.Wording(
         node.id.position, lambda _: template(node.message, scope, paths=True), general.hints
     )

@@ -1,4 +1,4 @@
-"""Where tensors are read: what coordinates depend on, and the linear functions among their entries."""
+"""Coordinates of reads: what they depend on, and the linear functions among their entries."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def is_aligned(schedule: Schedule) -> bool:
     """Whether the output and everything it is computed from are traversed in step: each tensor is read at
     the element's own coordinate, at that of its block, or only at the first element.
 
-    The output can be replaced by the place where a tensor lies in it.
+    The output can be replaced by the place where a tensor is stored in it.
     """
     assert schedule.value is not None
     if schedule.place is not None:
@@ -66,7 +66,7 @@ def _reads(schedule: Schedule) -> list[ir.Load]:
 
 
 def _blocks(schedule: Schedule) -> dict[str, _Blocks]:
-    """The blocks of coordinates that are those of the block which `at` lies in, by tensor."""
+    """The blocks of coordinates that are those of the block that contains `at`, by tensor."""
     found: dict[str, _Blocks] = {}
     for read in _reads(schedule):
         block = match("[at[d] // sizes[d] for d in range(rank)]", read.coordinate)

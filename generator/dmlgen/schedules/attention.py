@@ -159,7 +159,7 @@ def _without(value: ir.Expr, absent: Collection[ir.Tensor]) -> ir.Expr:
 
 
 def _head(batch: ir.Expr, head: ir.Expr) -> ir.ListOf:
-    """The first two entries of the coordinate of a key or a value, which depend on the head alone."""
+    """The first two entries of the coordinate of a key or a value, which depend only on the head."""
     whole = ir.ListOf((batch, head))
     if free_locals(ir.substitute(whole, {ir.at(0): ir.ZERO, ir.at(1): ir.ZERO})):
         raise Unfit
@@ -167,6 +167,6 @@ def _head(batch: ir.Expr, head: ir.Expr) -> ir.ListOf:
 
 
 def _shared(head: ir.ListOf) -> ir.Expr:
-    """How many adjacent heads of queries share each head; 0 if that is not known."""
+    """The number of adjacent heads of queries that share each head; 0 if that is not known."""
     found = match("[at[0], unravel_index(at[1], [groups, each])[0]]", head)
     return found.each if found else ir.ZERO

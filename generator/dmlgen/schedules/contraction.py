@@ -86,7 +86,7 @@ class Window:
 class Contraction(FastForm):
     """A faster way to compute an output from sums of products (`schedules`).
 
-    It applies where `when` holds. A sum has `depth` products, or as many per tap of the window. `value` is
+    It applies where `when` holds. A sum has `depth` products, or that many per tap of the window. `value` is
     the element as a function of the sum, the local `total`: an integer if the factors are bytes.
     """
 
@@ -292,7 +292,7 @@ class _Reader:
     def _places(self, node: ir.Expr, k: ir.Local) -> ir.Expr:
         """For each entry of a coordinate, the dimension of the output whose coordinate it is.
 
-        The rank of the output stands for the loop variable, and the number after it for 0.
+        The rank of the output denotes the loop variable, and the number after it 0.
         """
         match node:
             case ir.Slice(ir.AT, lower, upper) if all(end is None or is_known(end) for end in (lower, upper)):
@@ -383,7 +383,7 @@ def _type_of(tensor: str) -> ir.Field:
 
 
 def _sum(type_: ir.Type, of_bytes: bool) -> ir.Expr:
-    """The local that stands for a sum of that type in the expression of an element."""
+    """The local that represents a sum of that type in the expression of an element."""
     if of_bytes and type_ == ir.FLOAT:
         return ir.Call("float", (WHOLE_TOTAL,), ir.FLOAT)
     return WHOLE_TOTAL if of_bytes else TOTAL

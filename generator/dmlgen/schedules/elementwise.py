@@ -41,7 +41,7 @@ def of_elements(
         return None
     stored = elements.type(ir.Tensor(output))
     named = {output, *(read.tensor.name for read in reads)}
-    # Reference and shader both take a type from the tensor that stands for it.
+    # Reference and shader both take a type from the tensor that represents it.
     types = {type_ for type_ in {stored, *(read.type for read in reads)} if type_.name in named}
     types = {type_ for type_ in types if not members[type_.name or ""].optional}
     if not ir.varies(found) and not isinstance(found, ir.Member):  # constant, and yet computed
@@ -92,7 +92,7 @@ def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedul
 
 
 def _is_converted(node: ir.Expr, types: Collection[ir.Type]) -> bool:
-    """Whether whatever becomes an element has one of these types, and is not a size that only the host
+    """Whether everything that becomes an element has one of these types, and is not a size that only the host
     knows."""
     match node:
         case ir.Call("convert" | "quantize" | "element", (value, *_)):

@@ -1,7 +1,7 @@
-"""Patterns: expressions in the notation of specs, in which names stand for what may differ.
+"""Patterns: expressions in the notation of specs, in which names match what may differ.
 
-`match("sum(x * y for k in range(depth))", node)` finds x, y, k and depth. A name that occurs twice stands for
-the same expression, and `at` for the coordinate of the element. `XTensor[i]` is an element of a tensor of the
+`match("sum(x * y for k in range(depth))", node)` finds x, y, k and depth. A name that occurs twice matches
+the same expression, and `at` the coordinate of the element. `XTensor[i]` is an element of a tensor of the
 description, `X[i]` an entry of an intermediate tensor, and `x[i]` one of a list. `if c` is any condition, or
 none at all, where c is None. Operands of + * == and != may be exchanged.
 """
@@ -28,13 +28,13 @@ _SIGNS: dict[type[ast.AST], str] = {
 
 
 def match(pattern: str, node: ir.Expr | None, **known: Any) -> SimpleNamespace | None:
-    """The expressions that names stand for, besides those `known`; None if the pattern does not match."""
+    """The expressions that names match, besides those `known`; None if the pattern does not match."""
     found = next(_expr(_parsed(pattern), node, known), None)
     return None if found is None else SimpleNamespace(**found)
 
 
 def fit(pattern: str, node: ir.Expr | None, **known: Any) -> SimpleNamespace:
-    """The expressions that names stand for; raises Unfit if the pattern does not match."""
+    """The expressions that names match; raises Unfit if the pattern does not match."""
     found = match(pattern, node, **known)
     if found is None:
         raise Unfit
@@ -47,7 +47,7 @@ def _parsed(pattern: str) -> ast.expr:
 
 
 def _expr(pattern: ast.expr | None, node: ir.Expr | None, known: _Found) -> Iterator[_Found]:
-    """All ways to match, each with what names stand for."""
+    """All ways to match, each with what names match."""
     if isinstance(pattern, ast.Name):
         yield from _named(pattern.id, node, known)
         return

@@ -91,7 +91,7 @@ class _Reader:
         self._reduced: ir.Expr | None = None  # whether a row runs along dimension v0
         self._statistics: dict[str, Statistic] = {}
         self._sums: list[ir.Expr] = []  # of the current statistic
-        self._elements: set[str] = set()  # tensors as large as the source, as far as their reads tell
+        self._elements: set[str] = set()  # tensors as large as the source, as far as their reads show
         self._single: set[str] = set()  # tensors of which only the first element is read
         self._hoisted: dict[ir.Expr, ir.Local] = {}
         self._parts: dict[ir.Expr, ir.Local] = {}

@@ -26,7 +26,7 @@ class Schedule:
 
     The form "map" works element by element: at each coordinate `at` of `over` (the output, or an array of
     tensors, each in turn as number `index`) it stores `value` at `place` in `output` (None: at `at`).
-    "gather" is a map that looks up where it reads. Every other form is a function of its own of the `roles`:
+    "gather" is a map that looks up where it reads. Every other form has its own function of the `roles`:
     tensors, and expressions of the description.
     """
 
@@ -74,7 +74,7 @@ class FastForm:
 
     @property
     def reads(self) -> Mapping[str, tuple[str, ...]]:
-        """The intermediate tensors that it computes, each in a pass alone, with those that this pass reads;
+        """The intermediate tensors that it computes, each in its own pass, with those that this pass reads;
         empty if its passes do not mix with those of the definition."""
         return {}
 

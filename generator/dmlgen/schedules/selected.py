@@ -1,9 +1,9 @@
 """Definitions whose outputs are sums of few of many terms: of those that pass tests, most of which depend on
-one coordinate of the element alone. A gradient of sampling, for instance, adds up what reached the element.
+only one coordinate of the element. A gradient of sampling, for instance, adds up what reached the element.
 
-For each coordinate along each dimension tested, one bit per term tells whether the tests of that dimension
-hold. The terms of an element are then those whose bits are set in all of these, and are found without testing
-the others.
+For each coordinate along each dimension tested, one bit per term indicates whether the tests of that
+dimension hold. The terms of an element are then those whose bits are set in all of these, and are found
+without testing the others.
 """
 
 from __future__ import annotations

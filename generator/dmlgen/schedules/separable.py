@@ -33,7 +33,7 @@ class Taps:
 
     Without `last`, `first` is the only tap; without `takes` all contribute, and without `weight` each weighs
     1. `first` and `last` are expressions of DIMENSION and RESULT, the others of these and TAP. They may use
-    locals that stand for entries of intermediate tensors: those in `of_result` are values at DIMENSION and
+    locals that represent entries of intermediate tensors: those in `of_result` are values at DIMENSION and
     RESULT, those in `of_tap` at DIMENSION and TAP.
     """
 
@@ -47,7 +47,7 @@ class Taps:
 
 @dataclass(frozen=True)
 class Way:
-    """How an output follows from taps where `when` holds: `value` is a function of locals.
+    """An output made from taps where `when` holds: `value` is a function of locals.
 
     Those are weighted sums over the box, `totals` by name, each of a term, which is a function of the local
     `element`, or None for 1; or `element` itself if there is a single tap.
@@ -189,7 +189,7 @@ class _Reader:
         return body
 
     def _entry(self, entry: ir.Entry) -> ir.Local:
-        """The local that stands for an entry of an intermediate tensor, whose value is recorded."""
+        """The local that represents an entry of an intermediate tensor, whose value is recorded."""
         tensor = self._tensors[entry.tensor]
         index = fit("[d, index]", entry.coordinate, d=DIMENSION).index
         size = fit("[dims, size]", tensor.sizes).size

@@ -1,7 +1,7 @@
 """Coordinates of sets: the elements of a tensor that differ only in their coordinates along some axes.
 
 A definition spells them as lists over the dimensions, `[... if C(d) else ... for d in axes(T)]`, where C
-tells whether a dimension is one of the axes, or as `replace(at, Axis, ...)`; loops run over the box of a set,
+tests whether a dimension is one of the axes, or as `replace(at, Axis, ...)`; loops run over the box of a set,
 or along the single axis. Everything here is as `cases` writes it.
 """
 

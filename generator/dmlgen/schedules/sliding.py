@@ -3,7 +3,7 @@
 The window moves over the last dimensions; taps outside of the tensor are ignored. What is folded is a
 function of one element, or an integer element minus its zero point, which may depend on the channel. Outputs
 are functions of the result, of the place of the greatest element within the window, of whether there is any
-element at all, and of how many taps lie in a box.
+element at all, and of how many taps are in a box.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dmlgen.schedules.schedule import FastForm
 COUNTED = ir.Local("counted", ir.INT, varies=True)
 CHOSEN = ir.Local("chosen", ir.INTS, varies=True)
 IS_ANY = ir.Local("isAny", ir.BOOL, varies=True)
-"""In the expressions of outputs: how many taps lie in the box, the place of the greatest element, and whether
+"""In the expressions of outputs: how many taps are in the box, the place of the greatest element, and whether
 there is one."""
 
 
@@ -32,7 +32,7 @@ there is one."""
 class Frame:
     """The taps of a window: in each of its dimensions, the coordinate where the output's and the window's are
     0 (`first`), where the output's is 1 instead (`steps`), where the window's is (`taps`), and the sizes of
-    the box that they must lie in (`limits`)."""
+    the box that must contain them (`limits`)."""
 
     first: ir.Expr
     steps: ir.Expr
@@ -47,8 +47,7 @@ class Sliding(FastForm):
     `places` is as in `contraction.Factor`; the window, of `sizes`, moves over the dimensions after those,
     along the output's in `axes`. `fold` is the fold as defined, `term` what is folded, as a function of the
     local `element`, from which `less` is subtracted unless it is None, and `values` are the outputs as
-    functions of the local `total`. They may also depend on the number of taps that lie in the box of
-    `counted`.
+    functions of the local `total`. They may also depend on the number of taps in the box of `counted`.
     """
 
     tensor: str

@@ -1,4 +1,4 @@
-"""Which intermediate tensors one thread can write together."""
+"""Intermediate tensors that one thread can write together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def in_step(tensors: Iterable[Intermediate], alone: Collection[str] = ()) -> lis
     """The intermediate tensors that each pass writes: consecutive ones in which no element needs another
     thread's.
 
-    Each of those that are `alone` has a pass of its own.
+    Each of those that are `alone` has its own pass.
     """
     passes: list[list[Intermediate]] = []
     for tensor in tensors:

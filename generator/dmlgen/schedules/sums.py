@@ -5,7 +5,7 @@ that end with k. What matters is which dimensions of the intermediate tensor the
 the same along a dimension are read once for all of it, and so are the other factors along the dimensions of
 the weights. Elements may be any function of the sums that reads no weights.
 
-If a truth value of the description allows for fewer passes, each of its values is a case of its own. In a
+If a truth value of the description allows for fewer passes, each of its values is a separate case. In a
 recurrence, the first step, which has the form `... if at[0] == 0 else`, has no sums.
 """
 
@@ -244,7 +244,7 @@ class _ReadBefore:
     accumulate; and replaces reads of what the thread has just written by locals as well."""
 
     def __init__(self, written: Iterable[str]) -> None:
-        """`written` are the tensors that a thread writes one after another."""
+        """`written` are the tensors that a thread writes in sequence."""
         names = tuple(written)
         self._written: dict[ir.Expr, ir.Expr] = {
             ir.Entry(name, ir.AT, ir.FLOAT): ir.Local(name, ir.FLOAT, varies=True) for name in names

@@ -1,7 +1,7 @@
-"""Which operator is computed in which form, with the tensors that have roles in it.
+"""The form in which each operator is computed, with the tensors that have roles in it.
 
-The forms are found in definitions, whatever the operators are called: this table says what is to be found, so
-that a definition that no longer has its form is noticed, not just computed slowly. What is not listed here
+The forms are found in definitions, regardless of the operators' names: this table says what is to be found,
+so that a definition that no longer has its form is noticed, not just computed slowly. What is not listed here
 may have any form, or none.
 """
 

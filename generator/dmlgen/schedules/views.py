@@ -1,6 +1,6 @@
 """Views: intermediate tensors that only contain elements of one tensor of the description, at linear
 functions of their own coordinates, and outputs that contain the entries of an intermediate tensor at such
-places. Whatever reads or writes the intermediate tensor can access the other one directly."""
+places. Code that reads or writes the intermediate tensor can access the other one directly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dmlgen.schedules.pattern import fit, match
 @dataclass(frozen=True)
 class View:
     """The entry at `at` of an intermediate tensor, where all `conditions` hold: `element`, an element of a
-    tensor, or conditionals of such that depend on the description alone. It is valid only if each of
+    tensor, or conditionals of such that depend only on the description. It is valid only if each of
     `numbers`, also linear functions, is in [0, limit) at all coordinates."""
 
     conditions: tuple[ir.Expr, ...]
@@ -72,7 +72,7 @@ def view_of(tensor: Intermediate) -> View | None:
 
 def view_before(tensor: Intermediate) -> View | None:
     """The elements of an intermediate tensor where a number is out of its limits, if it has others where it
-    is within; they must be all that it has there, within limits of their own."""
+    is within; they must be all that it has there, within their own limits."""
     try:
         match written(tensor.value, {}), written(tensor.sizes, {}):
             case ir.Conditional(ir.Call("in_bounds"), _, otherwise), ir.ListOf(sizes):
@@ -84,7 +84,7 @@ def view_before(tensor: Intermediate) -> View | None:
 
 
 def view_in(output: str, value: ir.Expr, target: str) -> View | None:
-    """Where the entries of an intermediate tensor are in an output, if that contains nothing else.
+    """The locations of an intermediate tensor's entries in an output, if that contains nothing else.
 
     Each coordinate there is one of the output's, or a part of one that is split in a box (`unflat`).
     """
@@ -104,7 +104,7 @@ def view_in(output: str, value: ir.Expr, target: str) -> View | None:
 
 
 class _Source(NamedTuple):
-    """Where a coordinate comes from: entry `dimension` of a list, or `part` of its split in a box."""
+    """The source of a coordinate: entry `dimension` of a list, or `part` of its split in a box."""
 
     sequence: ir.Expr
     dimension: int
@@ -205,7 +205,7 @@ def _bounds(node: ir.Expr) -> list[tuple[ir.Expr, ir.Expr]]:
 
 
 def _decision(node: ir.Expr) -> ir.Expr | None:
-    """A condition in a value that depends on the description alone, except within numbers that do so
+    """A condition in a value that depends only on the description, except within numbers that do so
     anyway."""
     if is_known(node):
         return None
@@ -265,7 +265,7 @@ def _terms(coordinate: ir.Expr, entry: int | None) -> ir.Expr:
 
 
 def _each(element: ir.Expr, made: Callable[[ir.Load], ir.Expr]) -> ir.Expr:
-    """The same conditionals, with each element replaced by what `made` returns for it."""
+    """The conditionals with each element replaced by what `made` returns for it."""
     if isinstance(element, ir.Conditional):
         then, otherwise = _each(element.then, made), _each(element.otherwise, made)
         return then if then == otherwise else ir.Conditional(element.test, then, otherwise)

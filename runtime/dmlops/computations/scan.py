@@ -14,7 +14,7 @@ from ..elements import computed, stored
 
 @dataclass(frozen=True)
 class Steps:
-    """How elements are combined: an associative operation on `x` and `y`, and its neutral element."""
+    """The combination of elements: an associative operation on `x` and `y`, and its neutral element."""
 
     identity: Callable[..., Any]
     combine: Callable[..., Any]

@@ -1,4 +1,4 @@
-"""Which dimensions an Einsum contracts, keeps and sums; everything else is for the mapping to say."""
+"""The dimensions that an Einsum contracts, keeps and sums; everything else is for the mapping to say."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from .tensors import Impossible
 def dimensions(equation: str, part: str) -> list[int]:
     """Dimensions of an operand, or of the output, in the order that the mapping needs.
 
-    Labels of two operands are of stacks (in both and in the output), of rows (in the first operand alone), of
-    columns (in the second alone), or contracted. `left` has the first operand's stacks, rows and contracted
+    Labels of two operands are of stacks (in both and in the output), of rows (only in the first operand), of
+    columns (only in the second), or contracted. `left` has the first operand's stacks, rows and contracted
     dimensions, `right` the second's stacks, contracted ones and columns, `result` the output's stacks, rows
-    and columns; `stacks`, `rows` and `columns` are those of the output alone. Of one operand, `kept` has its
+    and columns; `stacks`, `rows` and `columns` are those only of the output. Of one operand, `kept` has its
     dimensions in the order of the output, and `summed` the others.
 
     Raises Impossible for what comes down to no product of matrices.

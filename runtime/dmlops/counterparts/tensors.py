@@ -28,8 +28,8 @@ class Tensor:
     """A tensor of a graph. Each entry of `sizes` is a number, a symbolic name, or None if unknown.
 
     `type` is DirectML's name of the data type, or another standard's in lower case if DirectML has none; None
-    if unknown. Booleans are UINT8. A `scalar` tensor has a single size of 1. An `inner` tensor lies between
-    two operators of one node. `array` has the values of a constant.
+    if unknown. Booleans are UINT8. A `scalar` tensor has a single size of 1. An `inner` tensor connects two
+    operators of one node. `array` has the values of a constant.
     """
 
     name: str
@@ -99,7 +99,7 @@ class View:
         return len(self.tensor.sizes)
 
     def reshaped(self, sizes: Iterable[int]) -> View:
-        """The same elements with other sizes; a view with strides can only gain or lose sizes of 1."""
+        """Its elements with other sizes; a view with strides can only gain or lose sizes of 1."""
         sizes, old = tuple(sizes), self.sizes
         if sizes == old:
             return self
@@ -160,7 +160,7 @@ class View:
         )
 
     def retyped(self, type_: str) -> View:
-        """The same bits reinterpreted as another data type of the same width."""
+        """Its bits reinterpreted as another data type of the same width."""
         old = TensorDataType[self.type].numpy
         new = TensorDataType[type_].numpy
         if old.itemsize != new.itemsize:

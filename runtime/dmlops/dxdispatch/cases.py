@@ -74,7 +74,7 @@ def _arrays(tensor: TensorDesc | tuple[TensorDesc, ...], elements: list[Any]) ->
 
 
 def _array(tensor: TensorDesc, elements: Iterable[Any]) -> np.ndarray:
-    """Elements as in matrices; strings stand for numbers, too."""
+    """Elements as in matrices; strings can represent numbers."""
     kind = tensor.DataType.numpy
     number = float if kind.kind == "f" else int
     return np.array([number(one) for one in elements], kind).reshape(tensor.Sizes)

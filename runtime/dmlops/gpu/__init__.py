@@ -1,4 +1,4 @@
-"""Runs operators on a GPU through Vulkan, with the shaders that this package carries.
+"""Runs operators on a GPU through Vulkan, with the shaders that this package includes.
 
 Needs the packages of the extra `gpu` (Vulkan bindings, a shader compiler) and a Vulkan driver; without them
 `run` and `devices` raise GpuUnavailable, whose message says what to install.

@@ -152,8 +152,8 @@ def with_memory_model(code: bytes) -> bytes:
     """Patches SPIR-V that declares the capability of Vulkan's memory model to use that model, as cooperative
     matrices require.
 
-    DXC up to 1.8 leaves the model at GLSL450 whatever a shader declares. These shaders annotate what threads
-    exchange as the Vulkan model demands, so this one word is all that has to change.
+    DXC up to 1.8 leaves the model at GLSL450 regardless of what a shader declares. These shaders annotate
+    what threads exchange as the Vulkan model demands, so this one word is all that has to change.
     """
     if _VULKAN_MEMORY_MODEL_CAPABILITY not in _capabilities(code):
         return code
@@ -220,7 +220,7 @@ def find() -> Compiler:
 
 
 class ExecutableCompiler:
-    """`dxc` in a process of its own."""
+    """`dxc` in a separate process."""
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""How dispatches get their buffers: through descriptor buffers if VK_EXT_descriptor_buffer is available, else
+"""Binding of buffers to dispatches: through descriptor buffers if VK_EXT_descriptor_buffer is available, else
 through descriptor sets.
 
 On an H200 a copy of 4096 floats with its barrier takes 1.7 microseconds with descriptor buffers in device

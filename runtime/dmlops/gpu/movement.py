@@ -74,7 +74,7 @@ def _(index: Read, size: int) -> Linear:
 
 
 def coordinates(rank: int) -> tuple[Linear, ...]:
-    """The symbolic coordinate that stands for all coordinates of that rank."""
+    """The symbolic coordinate that represents all coordinates of that rank."""
     return tuple(Linear(coordinates={dimension: 1}) for dimension in range(rank))
 
 

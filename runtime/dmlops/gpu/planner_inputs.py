@@ -82,7 +82,7 @@ def plan(out: Planning, computation: Any) -> None:
 
 
 def _refuse_long_arrays(out: Planning, desc: Description) -> None:
-    """Refuses arrays of more numbers than C reads, which only repeated axes need: plans depend on all of
+    """Rejects arrays of more numbers than C reads, which only repeated axes need: plans depend on all of
     them."""
     for name, place in arrays(desc.OPERATOR).items():
         entries = getattr(desc, name)
@@ -159,7 +159,7 @@ def gather(computation: MapComputation) -> Gather:
 
 
 def _updates(computation: ScatterComputation) -> Movement:
-    """Where updates go: the operator's own `place`, called with symbols."""
+    """The destinations of updates: the operator's own `place`, called with symbols."""
     desc: Any = computation.desc
 
     def load(name: str, at: Coordinates) -> movement.Read:

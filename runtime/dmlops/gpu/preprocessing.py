@@ -28,8 +28,8 @@ _ENTRY = "CSMain"
 
 
 class Uses(NamedTuple):
-    """Of the macros given for a variant, those that its text uses; and names in its conditions that stand for
-    nothing, which compilers take as 0."""
+    """Of the macros given for a variant, those that its text uses; and names in its conditions without a
+    meaning, which compilers take as 0."""
 
     used: frozenset[str]
     undefined: frozenset[str]
@@ -48,7 +48,7 @@ def function(source: str, macros: Mapping[str, int | str], name: str) -> str:
 
 
 def uses(source: str, macros: Mapping[str, int | str]) -> Uses:
-    """Which macros decide what a variant is."""
+    """The macros that determine a variant."""
     _, _, text = source.partition("\n\n")
     resolver = _Resolver(macros)
     resolver.run(text)
@@ -59,7 +59,7 @@ def uses(source: str, macros: Mapping[str, int | str]) -> Uses:
 
 
 class _Macro(NamedTuple):
-    """`parameters`, with parentheses, is empty for a macro that is replaced. `is_certain`: whatever the
+    """`parameters`, with parentheses, is empty for a macro that is replaced. `is_certain`: on every
     target."""
 
     parameters: str

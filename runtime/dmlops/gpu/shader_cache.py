@@ -2,8 +2,8 @@
 
 The folder is the one that DMLOPS_CACHE names, else `dmlops` in the user's cache folder. Shaders from it run
 on the GPU, so a folder that belongs to somebody else, or that others may write to, is not used. Each file
-starts with the SHA-256 of its name and its contents: a truncated one, after a full disk for example, counts
-as absent, and so does anything that is not a file of this user's.
+starts with the SHA-256 of its name and its contents: a truncated one, after a full disk for example, is
+treated as absent, and so does anything that is not a file of this user's.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The digest that Direct3D 12 demands of a shader's container.
 
-Windows refuses DXIL whose container has no digest, unless developer mode and experimental shaders are on. DXC
+Windows rejects DXIL whose container has no digest, unless developer mode and experimental shaders are on. DXC
 sets it once its validator accepts a shader, but only if dxil.dll is at hand or the compiler is recent. The
 algorithm is MD5 with another padding; it is public as ComputeHashRetail in lib/DxilHash/DxilHash.cpp of
 DirectXShaderCompiler, and signs nothing in the sense of cryptography.

@@ -28,7 +28,7 @@ class Value:
     source: tuple[int, int]
 
     def seen_as(self, tensor: TensorDesc) -> Value:
-        """The same bytes, read as another tensor."""
+        """Its bytes, read as another tensor."""
         return replace(self, tensor=tensor)
 
 

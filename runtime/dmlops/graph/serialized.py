@@ -56,13 +56,13 @@ class _Table:
         self._size = _u16(data, self._fields)
 
     def place(self, field: int) -> int | None:
-        """Where a field is; None if it is absent."""
+        """The offset of a field; None if it is absent."""
         slot = 4 + 2 * field
         offset = _u16(self._data, self._fields + slot) if slot < self._size else 0
         return self._at + offset if offset else None
 
     def target(self, field: int) -> int | None:
-        """Where what a field refers to is."""
+        """The offset of what a field refers to."""
         place = self.place(field)
         return None if place is None else place + _u32(self._data, place)
 
@@ -96,7 +96,7 @@ class _Table:
         return list(struct.unpack_from(f"<{count}{kind}", self._data, target + 4))
 
     def _entries(self, field: int) -> list[int]:
-        """Where the entries of a vector of tables or strings are."""
+        """The offsets of the entries of a vector of tables or strings."""
         first = (self.target(field) or 0) + 4
         return [first + 4 * at + offset for at, offset in enumerate(self.numbers(field, "I") or [])]
 

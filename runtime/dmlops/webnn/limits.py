@@ -1,7 +1,7 @@
 """The support of each operation of WebNN at a feature level: data types and ranks of its operands, by trial.
 
 Types and ranks follow from the mapping and from DirectML's tables, in ways that no table states. So each
-operation is read as a graph of its own, in an example, with one operand of another data type or rank at a
+operation is read as a separate graph, in an example, with one operand of another data type or rank at a
 time, and the lowest feature level that accepts it is noted.
 """
 

@@ -27,8 +27,8 @@ class Range:
     """A range of a buffer, as in DML_BUFFER_BINDING; numbers are in bytes.
 
     `buffer` identifies the resource. `width` is its size, `heap` its D3D12_HEAP_TYPE and `dimension` its
-    D3D12_RESOURCE_DIMENSION, by names such as "DEFAULT" and "BUFFER"; 0 and None stand for what is not known.
-    Raises ValueError for a number that is not a UINT64.
+    D3D12_RESOURCE_DIMENSION, by names such as "DEFAULT" and "BUFFER"; 0 and None mean unknown. Raises
+    ValueError for a number that is not a UINT64.
     """
 
     buffer: str
@@ -58,7 +58,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """How messages call it."""
+        """Its name in messages."""
         return "the graph" if isinstance(self.what, Graph) else self.what.OPERATOR
 
     @property

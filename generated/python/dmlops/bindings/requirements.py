@@ -22,7 +22,7 @@ class Requirement:
 
     `name` can be empty for a graph. `size` is the TotalTensorSizeInBytes, `alignment` the
     GuaranteedBaseOffsetAlignment. `in_place` says whether the operator can write an output to its range, and
-    `alike` has the outputs whose elements lie in the same places.
+    `alike` has the outputs whose elements have the same offsets.
     """
 
     name: str
@@ -97,7 +97,7 @@ def _requirement(
 
 
 def _is_alike(one: TensorDesc | None, other: TensorDesc | None) -> bool:
-    """Whether the elements of two tensors lie in the same places."""
+    """Whether the elements of two tensors have the same offsets."""
     if one is None or other is None or one.size_in_bytes != other.size_in_bytes:
         return False
     if one.Sizes != other.Sizes or one.DataType.bits != other.DataType.bits:

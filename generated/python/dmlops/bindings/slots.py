@@ -84,7 +84,7 @@ def bindings_of(bindings: Bindings, part: Part) -> tuple[Binding, ...]:
 
 
 def count_of(bindings: Bindings, part: Part) -> int:
-    """How many bindings a part must have."""
+    """The number of bindings that a part must have."""
     if part not in ("Inputs", "Outputs"):
         return 1
     if bindings.phase == "initialize":

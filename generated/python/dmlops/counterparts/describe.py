@@ -40,7 +40,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Descriptions that compute a node, executed one after the other."""
+    """Descriptions that compute a node, executed in sequence."""
 
     work: tuple[Work, ...]
 

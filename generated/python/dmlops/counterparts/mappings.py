@@ -14,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A feature that cannot be mapped if `when` holds; "" if a node alone cannot tell."""
+    """A feature that cannot be mapped if `when` holds; "" if a node does not determine that."""
 
     when: str
     because: str
@@ -56,10 +56,10 @@ class Signature:
     Names of inputs and outputs end in "?" if they are optional and in "*" if there can be several.
     `attributes` have their defaults, or None; those that are `ignored` do not affect the result, or repeat
     what sizes and inputs say. Of the `forms` whose condition holds, the one with the lowest feature level is
-    used; `none` says why there is none, `host` why none is needed; `expands`: the standard defines it in
+    used. `none` says why there is none, `host` why none is needed. `expands`: the standard defines it in
     terms of other operations. `let` names expressions. `infers` has the data types and sizes of outputs that
-    nothing else infers. `example` has sizes of inputs and values of attributes that are valid, as
-    expressions of the `rank` of what can have any; inputs that it leaves out have that many sizes of 2.
+    nothing else infers. `example` has sizes of inputs and values of attributes that are valid, as expressions
+    of the `rank` of what can have any; inputs that it leaves out have that many sizes of 2.
     """
 
     first: int

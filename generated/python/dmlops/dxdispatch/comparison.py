@@ -65,7 +65,7 @@ def elements_of(output: Output, data: bytes) -> np.ndarray:
 
 
 def difference(output: Output, found: np.ndarray) -> Difference | None:
-    """Where elements differ from the expected ones by more than the tolerance; None if none do."""
+    """The difference of elements from the expected ones by more than the tolerance; None if there is none."""
     wrong = [
         (at, expected, value)
         for at, (expected, value) in enumerate(zip(output.elements, found.ravel().tolist(), strict=True))

@@ -52,7 +52,7 @@ def barrier(commands: Any, also_reads: int = 0) -> None:
 
 
 def _last_barrier(commands: Any) -> None:
-    """Records that the host, and whatever is submitted next, sees all that was written."""
+    """Records that the host and later submissions see everything that was written."""
     everything = vk.VK_ACCESS_MEMORY_READ_BIT | vk.VK_ACCESS_MEMORY_WRITE_BIT | vk.VK_ACCESS_HOST_READ_BIT
     device, host = vk.VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, vk.VK_PIPELINE_STAGE_HOST_BIT
     _wait(commands, device, vk.VK_ACCESS_MEMORY_WRITE_BIT, device | host, everything)

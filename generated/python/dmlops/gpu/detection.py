@@ -144,7 +144,7 @@ def has_wave_operations(physical: Any) -> bool:
 
 
 def cooperative_matrix(instance: Any, physical: Any) -> Capability:
-    """Which matrices the device supports in the shapes that shaders use, in waves of their size."""
+    """The matrices that the device supports in the shapes that shaders use, in waves of their size."""
     listed = {one.extensionName for one in vk.vkEnumerateDeviceExtensionProperties(physical, None)}
     if not listed.issuperset(_UNITS):
         return NO_CAPABILITIES
@@ -174,8 +174,8 @@ def cooperative_matrix(instance: Any, physical: Any) -> Capability:
 
 
 def _listed(instance: Any, physical: Any) -> Capability:
-    """Which of these a wave supports: 16x16x16 matrices of float16, accumulated in single precision, and
-    16x16x32 matrices of signed bytes, accumulated in integers."""
+    """The matrices that a wave supports, of these: 16x16x16 matrices of float16, accumulated in single
+    precision, and 16x16x32 matrices of signed bytes, accumulated in integers."""
     function = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"
     half, single = vk.VK_COMPONENT_TYPE_FLOAT16_KHR, vk.VK_COMPONENT_TYPE_FLOAT32_KHR
     byte, whole = vk.VK_COMPONENT_TYPE_SINT8_KHR, vk.VK_COMPONENT_TYPE_SINT32_KHR

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A Vulkan device for compute shaders: selection, its queue, its memory, and the buffers it keeps.
 
-Whatever needs Vulkan raises GpuUnavailable if it is missing.
+Everything that needs Vulkan raises GpuUnavailable if it is missing.
 """
 
 from __future__ import annotations

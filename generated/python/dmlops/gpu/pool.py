@@ -3,7 +3,7 @@
 """A pool of device memory, in size classes.
 
 Small pieces are suballocated from blocks: a driver takes a tenth of a millisecond for an allocation, and a
-device may only have some thousands of them. A large piece is a buffer of its own, for which drivers use large
+device may only have some thousands of them. A large piece is a separate buffer, for which drivers use large
 pages.
 """
 

@@ -79,7 +79,7 @@ def with_outputs(desc: Description, given: Mapping[str, Any]) -> Description:
     try:
         return desc.infer()
     except InvalidDescription as error:
-        return error.desc  # `validate` tells what is wrong with it
+        return error.desc  # `validate` reports what is wrong with it
     except ValueError:
         return desc
 

@@ -103,7 +103,7 @@ def _with_flags(graph: Graph, slot: Slot, flags: TensorFlags) -> Mended:
 
 
 def _same_size(graph: Graph, reader: Slot, number: int) -> Iterator[Mended]:
-    """Gives the tensor that is read the form of the one written; if it has that form, the larger size of
+    """Changes the tensor that is read to the form of the one written; if it has that form, the larger size of
     both."""
     for edge in graph.intermediate_edges:
         of_node = graph.slots[edge.FromNodeIndex]

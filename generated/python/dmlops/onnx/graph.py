@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """An ONNX graph with what is known of its tensors before it runs: data types, shapes, small constants.
 
-Models are not trusted: nothing but the file itself is read, sizes of constants are bounded, and whatever the
-`onnx` package raises becomes Unreadable or leaves a tensor unknown.
+Models are not trusted: nothing but the file itself is read, sizes of constants are bounded, and any exception
+of the `onnx` package becomes Unreadable or leaves a tensor unknown.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def load(source: Any, data: bool = False) -> Any:
         raise Unreadable(f"not an ONNX model: {_first_line(error)}") from None
     if data:
         folder = os.path.dirname(os.path.abspath(source))
-        try:  # onnx refuses paths that lead out of the folder
+        try:  # onnx rejects paths that lead out of the folder
             onnx.external_data_helper.load_external_data_for_model(model, folder)
         except Exception as error:  # its own checks, and OSError
             raise Unreadable(f"its data in other files cannot be read: {_first_line(error)}") from None
@@ -81,7 +81,7 @@ def prepared(
 ) -> Any:
     """The model with local functions inlined, and with some operators expanded as the standard defines them.
 
-    These are the operators without a form of their own, and those in `also`. Dimensions with the names in
+    These are the operators without their own form, and those in `also`. Dimensions with the names in
     `dims` are set, and those of inputs in `shapes`. Raises Unreadable.
     """
     if not _is_text(model):

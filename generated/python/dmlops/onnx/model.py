@@ -71,7 +71,7 @@ def whole(
 ) -> Any:
     """The model with functions inlined and some operators expanded. Raises Unreadable.
 
-    An operator is expanded if it has no form of its own for the way it is used, but a definition by others.
+    An operator is expanded if it has no form for the way it is used, but a definition by others.
     """
     first = prepared(model, dims, shapes=shapes)
     if not any(_is_expandable(*key(node), opset(first) or 1) for node in walk(first.graph)):

@@ -23,7 +23,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Result:
-    """Where a unit ran, on which GPU, if any, for how many seconds, and its verdicts."""
+    """The host on which a unit ran, the GPU, if any, the duration in seconds, and the verdicts."""
 
     host: str
     device: str

@@ -79,13 +79,13 @@ class Formulas(Printer):
         self._tensors = tensors
 
     def equation(self, name: str, parameters: Iterable[str], value: ir.Expr) -> Markup:
-        """`name(parameters) = value`, as a formula of its own."""
+        """`name(parameters) = value`, as a separate formula."""
         arguments = _separated([_identifier(one) for one in parameters])
         head = _identifier(name) + (_fenced("(", arguments, ")") if arguments else "")
         return self._math(head, value)
 
     def entry(self, tensor: str, value: ir.Expr) -> Markup:
-        """`tensor[at] = value`, as a formula of its own."""
+        """`tensor[at] = value`, as a separate formula."""
         return self._math(_identifier(tensor) + _fenced("[", _identifier("at"), "]"), value)
 
     def value(self, value: ir.Expr) -> Markup:

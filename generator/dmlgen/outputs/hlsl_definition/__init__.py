@@ -2,7 +2,7 @@
 
 A pass writes one intermediate tensor or one output. Each name of `let` becomes a function, or two if it is
 used both with floats that decide and with others; so does each loop, and each conditional with a branch worth
-skipping. Whatever depends on the description alone is computed on the host and passed as constants.
+skipping. Everything that depends only on the description is computed on the host and passed as constants.
 
 `shader` assembles a shader. Expressions are printed by a chain of classes, each of which builds on those
 before it: `functions` (scopes, functions), `tensors` (reads, types, limits), `loops`, `printer` (everything

@@ -25,7 +25,7 @@ STEPS = {"first": None, "batch": 0, "head": 1, "row": 2, "element": 3}
 class AttentionPass(FormPass):
     """The sources of a pass of attention, and as texts: the heads of a key and a value for that of a query at
     `at`, a score as a function of the local `total`, the limits from which on a head's keys are masked
-    (`ends`), and whether a key below them counts; if the tensors in `scored_by` are absent, those of the
+    (`ends`), and whether a key below them counts. If the tensors in `scored_by` are absent, those of the
     description that scores or the mask depend on, all keys below count and scores are `multiple` times
     `total`, unless that is None. `views`: tensors in place of `query`, `key`, `value` and, as "output",
     `target`, which the pass writes; with "before", the first rows, where others follow; with "stored",
@@ -151,7 +151,7 @@ def _tests(counts: ir.Expr | None) -> tuple[ir.Expr, ...]:
 
 
 def _is_end(test: ir.Expr) -> TypeGuard[ir.Compare]:
-    """Whether a test limits keys by a number that depends on the batch alone."""
+    """Whether a test limits keys by a number that depends only on the batch."""
     if not isinstance(test, ir.Compare) or (test.op, test.left) != (
         "<",
         ir.at(3),
@@ -162,7 +162,7 @@ def _is_end(test: ir.Expr) -> TypeGuard[ir.Compare]:
 
 
 def _output(operator: Operator, target: str) -> View | None:
-    """Where an intermediate tensor is in an output, if it is used for nothing else, in a pass alone."""
+    """The view of an intermediate tensor in an output, if it is used for nothing else."""
     assert operator.defines is not None
     outputs, tensors = operator.defines.outputs, operator.defines.tensors
     values = [*outputs.values(), *(one.value for one in tensors)]
@@ -173,7 +173,7 @@ def _output(operator: Operator, target: str) -> View | None:
 
 
 def _stored(operator: Operator, kept: str) -> View | None:
-    """Where an intermediate tensor is in an output that contains nothing else."""
+    """The view of an intermediate tensor in an output that contains nothing else."""
     assert operator.defines is not None
     for name, value in operator.defines.outputs.items():
         found = view_in(name, value, kept)

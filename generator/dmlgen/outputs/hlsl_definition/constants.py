@@ -1,4 +1,4 @@
-"""Values that depend on the description alone, as constants of a shader."""
+"""Values that depend only on the description, as constants of a shader."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Constants:
         """The lists that are sizes of boxes whose rows are passed, by name."""
 
     def known(self, *kinds: str) -> tuple[Constant, ...]:
-        """Those of some kinds that depend on the description alone and do not belong to a tensor."""
+        """Those of some kinds that depend only on the description and do not belong to a tensor."""
         return tuple(one for one in self._all.values() if one.node is not None and one.kind in kinds)
 
     def add_list(self, local: str, macro: str, what: str) -> None:
@@ -52,11 +52,11 @@ class Constants:
         self._all[name] = Constant("ints", name, f"{macro}_{what.upper()}")
 
     def add_first(self, local: str) -> None:
-        """Where an intermediate tensor starts in scratch."""
+        """Adds the start of an intermediate tensor in scratch."""
         self._all[f"{local}First"] = Constant("int", f"{local}First", "")
 
     def stands_for(self, name: str, node: ir.Expr) -> None:
-        """Makes an existing constant stand for an expression."""
+        """Uses an existing constant for an expression."""
         self._known[node] = name
 
     def add_bound(self, node: ir.Expr) -> None:
@@ -109,7 +109,7 @@ def is_constant(node: ir.Expr) -> bool:
 
 
 def is_of_ranks(node: ir.Expr) -> bool:
-    """Whether an integer is made of numbers of dimensions alone, such as the place of a matrix's rows."""
+    """Whether an integer is made only of numbers of dimensions, such as the place of a matrix's rows."""
     match node:
         case ir.Number(type=ir.INT):
             return True

@@ -66,7 +66,7 @@ class FormPass:
 
     @property
     def zeros(self) -> tuple[str, ...]:
-        """The macros that stand for 0 in passes whose planner does not define them."""
+        """The macros that are 0 in passes whose planner does not define them."""
         return ()
 
     @property
@@ -76,7 +76,7 @@ class FormPass:
 
     @property
     def apart(self) -> tuple[FormPass, ...]:
-        """Those of them that have constants of their own rather than the definition's."""
+        """Those of them that have their own constants rather than the definition's."""
         return tuple(one for one in self.whole if one.params != FormPass.params)
 
     @property

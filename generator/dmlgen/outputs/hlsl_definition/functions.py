@@ -57,7 +57,7 @@ class FunctionPrinter(NumberPrinter):
         return self.deciding(node, outer)
 
     def as_int(self, node: ir.Expr) -> str:
-        """An integer that fits in 32 bits whatever its bounds say, such as a zero point of bytes."""
+        """An integer that fits in 32 bits regardless of its bounds, such as a zero point of bytes."""
         return f"(int){self.deciding(node, ATOM)}" if self._is_wide(node) else self.deciding(node)
 
     def _widened(self, node: ir.Expr, outer: int = 0) -> str:

@@ -25,7 +25,7 @@ _TURN = {
 
 
 class LoopPrinter(TensorPrinter):
-    """Prints loops, each as a function of its own unless it is all that a function returns."""
+    """Prints loops, each as a separate function unless it is all that a function returns."""
 
     def fold(self, node: ir.Fold) -> str:
         word = {"argmax": "FirstGreatest", "argmin": "FirstLeast"}.get(
@@ -34,7 +34,7 @@ class LoopPrinter(TensorPrinter):
         return self._lifted(node, word, lambda: self._looped(node))
 
     def running(self, node: ir.Fold, term: ir.Expr) -> tuple[str, str, str, str]:
-        """How a fold runs inline: the type and the initial value of its result, its term, and the statement
+        """A fold as inline code: the type and the initial value of its result, its term, and the statement
         that adds the local `term` to the local `result`."""
         self.called |= {"Min", "Max"} if node.kind in ("min", "max") else set()
         type_, decides = self._type_of(node), node.type == ir.BOOL
@@ -114,7 +114,7 @@ class LoopPrinter(TensorPrinter):
         body = node.body
         if node.type == ir.BOOL:
             return self.deciding(body, COMPARISON)
-        is_free = node.kind == "sum" and not node.unrolled  # whatever it decides
+        is_free = node.kind == "sum" and not node.unrolled  # even if it decides
         single, type_ = self._single and not is_free, self._type_of(node)
         widens = self._is_wide(node) and body.type == ir.INT and node.kind in ("sum", "product")
         if widens or self._type_of(body) == type_:
@@ -138,7 +138,7 @@ class LoopPrinter(TensorPrinter):
     def _loop(self, each: ir.Each, bounds: list[str], turn: list[str]) -> list[str]:
         """A loop, after the bounds that precede all loops. A box is visited row by row, so that what is the
         same for a row need not be recomputed for each coordinate. Rows run along the last dimension, or, if
-        the description tells, along the last one with several coordinates, so that there are fewer rows."""
+        the description allows it, along the last one with several coordinates, so that there are fewer."""
         name = local(each.variable.name)
         if each.variable.type == ir.INTS:
             last = self.deciding(each.last)

@@ -118,7 +118,7 @@ class DefinitionShader:
 
     @property
     def zeros(self) -> tuple[str, ...]:
-        """The macros that stand for 0 in passes whose planner does not define them."""
+        """The macros that are 0 in passes whose planner does not define them."""
         forms = [form for form in (self.fast, self.within) if form is not None]
         return (*(name for form in forms for name in form.zeros), *(("BYTES",) if self.writes_bytes else ()))
 
@@ -223,7 +223,7 @@ def shader_of(
     float16: Functions | None = None,
 ) -> DefinitionShader:
     """The shader of an operator's definition; without `functions`, only to determine its constants. Uses
-    `float16`, if given, where the fast form can tell that everything is float16."""
+    `float16`, if given, where the fast form can determine that everything is float16."""
     forms = forms_of(registry, operator)
     operator = lowered(operator, forms)
     defines = operator.defines
@@ -335,7 +335,7 @@ def _pass(printer: ShaderPrinter, operator: Operator, number: int, tensors: list
 
 
 def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, ...]) -> Pass:
-    """The pass that writes outputs; an array of tensors has one of its own."""
+    """The pass that writes outputs; an array of tensors has its own."""
     assert operator.defines is not None
     values: dict[str, str] = {}
     read: set[str] = set()

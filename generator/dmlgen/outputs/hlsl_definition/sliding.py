@@ -58,7 +58,7 @@ class SlidingPass(FormPass):
 
     @property
     def counts(self) -> bool:
-        """Whether outputs depend on how many taps lie in a box."""
+        """Whether outputs depend on how many taps are in a box."""
         return self.sliding is not None and self.sliding.counted is not None
 
     @property

@@ -9,7 +9,7 @@ From a graph to a device, each module knows only those before it:
     arena      offsets in one piece of memory, from lifetimes
     shaders    the shaders that dispatches need, before they are compiled
     usage      which of its buffers a compiled shader reads and writes
-    once       dispatches that depend on constants alone, such as those that reorder filters
+    once       dispatches that depend only on constants, such as those that reorder filters
     program    dispatches, regions, barriers and constants, as pure data
     execute    programs recorded as one command buffer, and replayed
     traced     ONNX models and WebNN graphs, with host nodes between such programs

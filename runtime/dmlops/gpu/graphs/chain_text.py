@@ -1,7 +1,7 @@
 """The HLSL of a chain of element-wise operators: their own functions, each called with results of others.
 
 What an element-wise operator computes is the function Compute of its shader. The text of that function, and
-of those that it calls, is put into a namespace of its own. A chain is a shader of its own, or the epilogue of
+of those that it calls, is put into its own namespace. A chain is a separate shader, or the epilogue of
 the operator that it follows, in place of that one's function Finished.
 """
 
@@ -30,8 +30,8 @@ class Part(NamedTuple):
     tensors, the output last.
 
     `operands` are what it is called with: inputs of the chain by number, followed by the result of the
-    operator that the chain follows, if any, and those of the parts before it; None stands for a tensor that
-    is absent.
+    operator that the chain follows, if any, and those of the parts before it; None represents an absent
+    tensor.
     """
 
     operator: str

@@ -222,8 +222,8 @@ def _leaders(
     kept: Collection[tuple[int, int]],
     phase_of: Mapping[int, int],
 ) -> Iterator[int]:
-    """The operators whose only result the group alone reads, and that come after all else that it reads: any
-    other would have to wait for what it can overlap with."""
+    """The operators whose only result is read by nothing but the group, and that come after all else that it
+    reads: any other would have to wait for what it can overlap with."""
     sources = {one.source.node for one in group.sources()} & phase_of.keys()
     for at in sources - net.chains.keys():
         key, *others = [(at, slot) for slot, *_ in net.outputs(at)]

@@ -25,7 +25,7 @@ class Shader(NamedTuple):
 
 
 Compile = Callable[[Sequence[Shader]], Sequence[bytes]]
-"""Gives the SPIR-V of shaders."""
+"""Returns the SPIR-V of shaders."""
 
 
 def shader_of(operator: str, dispatch: Dispatch) -> Shader:

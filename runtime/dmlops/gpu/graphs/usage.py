@@ -1,4 +1,4 @@
-"""Which of its buffers a compiled shader reads, and which it writes, from its SPIR-V.
+"""The buffers that a compiled shader reads, and those that it writes, from its SPIR-V.
 
 All passes of an operator bind the same buffers, and each uses some of them: one that reorders filters, for
 example, reads no image.

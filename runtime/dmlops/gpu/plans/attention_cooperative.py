@@ -71,7 +71,7 @@ def unit_groups(tile: AttentionTile, heads: int, rows: int) -> int:
 
 
 def unit_parts_of(attention: AttentionPass, shared: int, kept_sizes: Annotated[Sequence[Sizes], 16]) -> Parts:
-    """Which heads share a group, and how the keys are split: all `shared` heads do unless each has many
+    """The heads that share a group, and the split of the keys: all `shared` heads do unless each has many
     queries, and there are as many parts as occupy a GPU, or one if combining them would take longer than they
     save. A multiprocessor has room for two groups, or for one with wide rows."""
     query, keys = kept_sizes[attention.query], kept_sizes[attention.key][2]

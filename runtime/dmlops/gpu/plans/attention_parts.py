@@ -41,7 +41,7 @@ MOST_WEIGHTS = 2048  # of a group: 8 KiB, besides half as much for exchange betw
 
 
 class Parts(NamedTuple):
-    """How keys are split into `number` parts of `keys` each; a group takes one.
+    """The split of keys into `number` parts of `keys` each; a group takes one.
 
     The rest is valid if this form `applies`; if cooperative matrices take the parts, only `vector` and
     `shared` are. A `vector` is that many elements; `shared` adjacent heads have the same keys. A group has

@@ -1,5 +1,4 @@
-"""Inputs of definitions' shaders that depend on the description alone: macros, resources,
-constants."""
+"""Inputs of definitions' shaders that depend only on the description: macros, resources, constants."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ class Fused(NamedTuple):
 
 
 class CommonConstants(NamedTuple):
-    """The constants that depend on the description alone: lists, fused activations and numbers, as words of
+    """The constants that depend only on the description: lists, fused activations and numbers, as words of
     constants."""
 
     lists: Lists
@@ -147,7 +146,7 @@ def define_activations(out: Planning, op: Definition, shader: DefinitionShader) 
 def bind_common(
     out: Planning, op: Definition, shader: DefinitionShader, wanted: int, firsts: Words
 ) -> CommonConstants:
-    """Defines the macros and binds the resources of tensors; returns what depends on the description alone.
+    """Defines the macros and binds the resources of tensors; returns what depends only on the description.
     The intermediate tensors that are `wanted`, as bits, start at the words `firsts` of scratch."""
     bits = 64 if op.is_double else 32
     out.define("REAL_BITS", bits)

@@ -1,7 +1,7 @@
 """Products of float16 by cooperative matrices, on devices that have them.
 
-Tiles of the factors are stored in shared memory as they lie in memory, eight elements to a vector, and each
-wave of a group multiplies 16x16 blocks of them. A convolution is an implicit GEMM that gathers its right
+Tiles of the factors are stored in shared memory in their layout in memory, eight elements to a vector, and
+each wave of a group multiplies 16x16 blocks of them. A convolution is an implicit GEMM that gathers its right
 factor tap by tap; its weights are packed first.
 """
 
@@ -52,7 +52,7 @@ def is_float16(tensor: Tensor) -> bool:
 
 
 def gathered(op: Definition, shader: DefinitionShader, side: Side) -> Side:
-    """How a convolution's right factor is loaded: eight adjacent channels at once, or eight adjacent pixels
+    """The way to load a convolution's right factor: eight adjacent channels at once, or eight adjacent pixels
     if each output element meets one tap, which is never outside; else element by element."""
     window, right = op.factors.window, op.tensors[shader.contracted.right]
     if channels_vector(op.factors, right, 8) == 8:
@@ -82,7 +82,7 @@ def gathered(op: Definition, shader: DefinitionShader, side: Side) -> Side:
 
 
 def right_of(op: Definition, shader: DefinitionShader, found: Matrices) -> Side:
-    """How the right factor is loaded."""
+    """The way to load the right factor."""
     if found.column_axis == NONE:
         return gathered(op, shader, found.right)
     return found.right._replace(
@@ -110,7 +110,7 @@ def row_of(op: Definition, shader: DefinitionShader, found: Matrices) -> Row:
 
 
 def in_rows(found: Matrices, window: Window, row: Row) -> Matrices:
-    """The same matrices, with padded output rows if tiles hold several taps at once."""
+    """The matrices, with padded output rows if tiles hold several taps at once."""
     if row.taps == 1:
         return found
     axis, pitch = window.axes[len(window.sizes) - 1], row.pitch

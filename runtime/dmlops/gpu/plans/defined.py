@@ -178,8 +178,8 @@ class Window(NamedTuple):
 
 class Frame(NamedTuple):
     """The taps of a window: in each dimension the coordinates at output and window coordinate 0 (`first`), at
-    output coordinate 1 (`steps`), and at window coordinate 1 (`taps`), and the sizes of the box that they
-    must lie in (`limits`)."""
+    output coordinate 1 (`steps`), and at window coordinate 1 (`taps`), and the sizes of the box that must
+    contain them (`limits`)."""
 
     first: Sizes
     steps: Sizes
@@ -189,7 +189,7 @@ class Frame(NamedTuple):
 
 class Sliding(NamedTuple):
     """A window of `sizes` over the last dimensions of a tensor, along the output's dimensions in `axes`; no
-    sizes if there is none. `places` is as for the factors of a contraction. The taps that lie in the box of
+    sizes if there is none. `places` is as for the factors of a contraction. The taps in the box of
     `counted` are counted."""
 
     places: Sizes
@@ -200,11 +200,11 @@ class Sliding(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """The sources of a contraction's products; each sum has `depth` of them, or as many per tap. `applies`:
+    """The sources of a contraction's products; each sum has `depth` of them, or that many per tap. `applies`:
     there is a contraction, of floats or of bytes.
 
     For each dimension of a factor apart from the window's: the dimension of the output that indexes it, or
-    the rank of the output if k does; anything larger stands for index 0. The zero points of bytes, if there
+    the rank of the output if k does; anything larger means index 0. The zero points of bytes, if there
     are any (`lessens_left`, `lessens_right`), depend on the output coordinates in `left_less` and
     `right_less`.
     """
@@ -229,7 +229,7 @@ class Separable(NamedTuple):
 
 class Definition(NamedTuple):
     """The planner's input for a definition: the sizes of intermediate tensors, and the lists and numbers that
-    depend on the description alone; `elements` are numbers of a tensor's type, two words each. `is_double`:
+    depend only on the description; `elements` are numbers of a tensor's type, two words each. `is_double`:
     floats are computed in double precision. `reduced`: for each dimension 1 if rows run along it, else 0;
     empty if there are no statistics. `sums`: for each pass of sums 1 if it applies, else 0. `terms`: the
     sizes of the box of terms of which some are selected."""

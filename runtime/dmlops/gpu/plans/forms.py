@@ -12,8 +12,8 @@ from .scratch import space_of
 
 
 def begin_form(out: Planning, op: Definition, shader: DefinitionShader, output: Tensor) -> CommonConstants:
-    """Refuses tensors that shaders cannot address, and an output with more elements than they count; then
-    defines all tensors and everything else that depends on the description alone."""
+    """Rejects tensors that shaders cannot address, and an output with more elements than they count; then
+    defines all tensors and everything else that depends only on the description."""
     out.begin()
     for tensor in op.tensors:
         if tensor.is_present:

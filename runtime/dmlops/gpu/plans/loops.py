@@ -74,7 +74,7 @@ def element_count(sizes: Sizes) -> int:
 
 
 def repeats(loops: Loops) -> int:
-    """How often the body of nested loops runs, saturating at COUNT_LIMIT."""
+    """The number of iterations of nested loops, saturating at COUNT_LIMIT."""
     count = 1
     for loop in loops:
         count *= loop.size
@@ -90,7 +90,7 @@ def bind(out: Planning, tensor: Tensor) -> None:
 
 
 def check_span(out: Planning, tensor: Tensor) -> None:
-    """Refuses a tensor that spans more elements, gaps included, than shaders count."""
+    """Rejects a tensor that spans more elements, gaps included, than shaders count."""
     span, longest = 1, 1
     for size, stride in zip(tensor.sizes, tensor.strides, strict=True):
         span += (size - 1) * stride
@@ -105,7 +105,7 @@ def continues(outer: Loop, inner: Loop) -> bool:
 
 
 def merged_in_order(loops: Loops) -> Loops:
-    """The same loops in the same order, merged as far as possible: none if there is only one coordinate."""
+    """The loops in unchanged order, merged as far as possible: none if there is only one coordinate."""
     found: Loops = []
     for loop in loops:
         if loop.size > 1:
@@ -117,8 +117,8 @@ def merged_in_order(loops: Loops) -> Loops:
 
 
 def outermost_first(sizes: Sizes, strides: Sizes) -> Sizes:
-    """Dimensions in the order in which a tensor lies in memory: sorted by stride, greatest first, after those
-    of size 1, whose strides mean nothing."""
+    """Dimensions in the memory order of a tensor: sorted by stride, greatest first, after those of size 1,
+    whose strides mean nothing."""
     order: Eight = []
     single = 0
     for place, size in enumerate(sizes):
@@ -141,7 +141,7 @@ def in_digits(order: Sizes) -> int:
 
 
 def merged(loops: Loops) -> Loops:
-    """The same loops, merged as far as possible, sorted by the last tensor's stride, greatest outermost."""
+    """The loops, merged as far as possible, sorted by the last tensor's stride, greatest outermost."""
     ordered: Loops = []
     for loop in loops:
         if loop.size > 1:

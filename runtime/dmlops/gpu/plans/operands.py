@@ -10,7 +10,7 @@ SCRATCH = -1
 
 PLACEHOLDER = -2
 """In place of a member: the shader does not access the resource, so planning binds a buffer that the dispatch
-accesses in the same way, to read or to write, whatever else it is."""
+accesses in the same way, to read or to write."""
 
 NO_MEMBER = -1
 
@@ -23,7 +23,7 @@ Signed = Annotated[int, "int"]
 
 
 class Buffer(NamedTuple):
-    """A buffer: a member's tensor, by its place in the struct, and its entry if it is an array; or scratch;
+    """A buffer: a member's tensor, by its place in the struct, and its entry if it is an array, or scratch,
     or a placeholder."""
 
     member: int
@@ -99,7 +99,7 @@ Numbers = Annotated[Sequence[Number], 32]
 
 
 class Switch(NamedTuple):
-    """A macro that depends on the description alone."""
+    """A macro that depends only on the description."""
 
     name: str
     value: int
@@ -123,7 +123,7 @@ Lookups = Annotated[Sequence[Lookup], 8]
 
 
 class Movement(NamedTuple):
-    """Where indices direct elements: for each dimension that is visited, the strides of what is moved
+    """The places that indices select: for each dimension that is visited, the strides of what is moved
     (`strides`) and of the indices (`steps`); and the indices to look up. `is_followed`: this describes the
     movement completely."""
 

@@ -1,5 +1,5 @@
-"""Windows with fractional steps, as in transposed convolutions: phases of the output, each with a window of
-its own.
+"""Windows with fractional steps, as in transposed convolutions: phases of the output, each with its own
+window.
 
 The coordinate of a tap is a quotient, and taps that leave a remainder contribute nothing. Output elements
 whose coordinates are congruent modulo the divisors form a phase: they meet the same taps, one in every period
@@ -69,12 +69,12 @@ def row_dimension(factors: Factors, output: Tensor) -> int:
 
 
 def is_upright(window: Window) -> bool:
-    """Whether the taps come in the order in which they lie on the right factor."""
+    """Whether the taps are in the order of their positions on the right factor."""
     return all(tap >= first for first, tap in zip(window.right_first, window.right_taps, strict=True))
 
 
 def upright(window: Window) -> Window:
-    """The same window with its taps in the order in which they lie on the right factor."""
+    """The window with its taps in the order of their positions on the right factor."""
     left_first: Eight = []
     left_taps: Eight = []
     first: Eight = []

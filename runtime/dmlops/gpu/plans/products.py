@@ -26,7 +26,7 @@ from .tuning import (
 
 
 def plan_products(out: Planning, op: Definition, shader: DefinitionShader) -> None:
-    """Plans the products with the window's taps in the order in which they lie on the right factor: a
+    """Plans the products with the window's taps in the order of their positions on the right factor: a
     backward convolution with steps of 1 becomes a forward one."""
     window = op.factors.window
     if is_upright(window):
@@ -45,9 +45,9 @@ def rows_for_tiles(taps: int, of_bytes: bool, is_cooperative: bool) -> int:
 
 
 def plan_way(out: Planning, op: Definition, shader: DefinitionShader) -> None:
-    """Skinny matrices take a pass of their own; windows with few rows or few products slide over the input;
-    others use tiles: of bytes, of cooperative matrices where these suit, else of ordinary arithmetic; else
-    the definition's own passes where those are as good."""
+    """Skinny matrices have their own pass. Windows with few rows or few products slide over the input. Others
+    use tiles: of bytes, of cooperative matrices where these suit, else of ordinary arithmetic; else the
+    definition's own passes where those are as good."""
     found = matrices_of(op, shader)
     if is_skinny(op, shader, found):
         plan_skinny(out, op, shader, found)

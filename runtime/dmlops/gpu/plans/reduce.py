@@ -108,7 +108,7 @@ def loops_over(op: Reduce, of_axes: bool) -> Loops:
 
 
 def vector_of(op: Reduce, kept: Loops, reduced: Loops, is_across: bool) -> int:
-    """The elements of a vector: adjacent in the input, and in the output if it has as many elements."""
+    """The elements of a vector: adjacent in the input, and in the output if it has equally many elements."""
     inner = kept[-1] if is_across else reduced[-1]
     other = reduced[-1] if is_across else kept[-1]
     outer: Loops = [other]

@@ -73,7 +73,7 @@ class ScanParams(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """How lines lie in a buffer: the offset of the first one, and the stride along the axis."""
+    """The layout of lines in a buffer: the offset of the first one, and the stride along the axis."""
 
     start: int
     step: int
@@ -153,7 +153,7 @@ def plan_scan(out: Planning, op: Scan) -> None:
     length = op.input.sizes[op.axis]
     loops = across([op.input, op.output], op.axis)
     count = repeats(loops)
-    least = SCAN_BLOCKS * SCAN_THREADS * SCAN_ITEMS  # elements that deserve a group of their own
+    least = SCAN_BLOCKS * SCAN_THREADS * SCAN_ITEMS  # elements that deserve their own group
     segments = 1 if count >= SCAN_FEW_LINES else min(max(length // least, 1), MAX_SEGMENTS)
     segment = length if segments == 1 else ceil_div(ceil_div(length, segments), SCAN_ITEMS) * SCAN_ITEMS
     vector = along_vector(op.input.bits, segment, source, target, length, loops)

@@ -75,8 +75,8 @@ class ScatterParams(NamedTuple):
 
 
 def run_of(bits: int, outputs: Loops, updates: Loops, lookups: Lookups) -> int:
-    """How many elements are moved as one, up to 128 bits: a run that is contiguous everywhere, for which
-    indices select one place."""
+    """The number of elements that are moved as one, up to 128 bits: a run that is contiguous everywhere, for
+    which indices select one place."""
     whole, part = outputs[-1].strides, updates[-1].strides
     if bits < 8 or whole[INPUT] != 1 or whole[OUTPUT] != 1:
         return 1

@@ -5,7 +5,7 @@ A thread computes a block of adjacent elements, whose windows overlap, and loads
 window has too many taps for that, or stands alone, several threads share its taps.
 
 With fractional steps, blocks start where all of them leave the same remainder, so that an element meets the
-same taps as its counterpart in any other block. Only blocks support fractional steps.
+same taps as the corresponding one in any other block. Only blocks support fractional steps.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Line(NamedTuple):
 
 class Adjacent(NamedTuple):
     """The dimension of the output that neighboring threads follow, and the tensor's that belongs to it. A
-    thread can take as many `channels`: 1 if these are the window's last dimension."""
+    thread can take up to `channels` channels: 1 if these are the window's last dimension."""
 
     axis: int
     place: int
@@ -78,8 +78,7 @@ class Adjacent(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A thread's block: rows and columns of elements, of as many channels; no rows if threads share windows
-    instead.
+    """A thread's block: rows, columns and channels of elements; no rows if threads share windows instead.
 
     `vector` elements of the tensor are loaded at once, and `stored` of the output stored at once. The first
     vector of a row has `lead` elements before those of the block.
@@ -94,8 +93,8 @@ class Block(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """How weights are read, in words of constants: `steps` are their strides along the window, followed by
-    its divisors; `words` are the channels and the other strides."""
+    """The addressing of weights, in words of constants: `steps` are their strides along the window, followed
+    by its divisors; `words` are the channels and the other strides."""
 
     steps: Annotated[list[int], 16]
     words: Words
@@ -275,12 +274,12 @@ def block_of(
 
 
 def most_shares(op: Definition, layers: int) -> int:
-    """How many threads may share the layers of a block: more than one for sums only."""
+    """The number of threads that may share the layers of a block: more than one for sums only."""
     return power_below(layers // BLOCK_LAYERS, BLOCK_SHARES) if op.factors.applies else 1
 
 
 def shares_of(blocks: int, most: int) -> int:
-    """How many threads share a block: more if there are few blocks."""
+    """The number of threads that share a block: more if there are few blocks."""
     shares = 1
     while shares < most and times(blocks, shares) < BLOCK_BUSY:
         shares = 2 * shares
@@ -288,7 +287,7 @@ def shares_of(blocks: int, most: int) -> int:
 
 
 def whole_vectors(tensor: Tensor, place: int) -> int:
-    """How many adjacent elements along a dimension form aligned vectors."""
+    """The number of adjacent elements along a dimension that form aligned vectors."""
     vector = 4 if tensor.strides[place] == 1 and tensor.bits >= 8 else 1
     for d, stride in enumerate(tensor.strides):
         if d != place and tensor.sizes[d] > 1:
@@ -298,7 +297,7 @@ def whole_vectors(tensor: Tensor, place: int) -> int:
 
 def adjacent_of(op: Definition, sliding: Sliding, tensor: Tensor, output: Tensor) -> Adjacent:
     """The last dimension, unless elements are closer along another one that the window does not move along:
-    the channels of tensors that lie channels last."""
+    the channels of channels-last tensors."""
     last = len(output.sizes) - 1
     groups, rows, row_axis = 1, 1, NONE
     if op.factors.applies:
@@ -316,7 +315,7 @@ def adjacent_of(op: Definition, sliding: Sliding, tensor: Tensor, output: Tensor
 
 
 def lanes_of(places: int, windows: int) -> int:
-    """How many threads share a window, reading adjacent taps: more if there are few windows."""
+    """The number of threads that share a window, reading adjacent taps: more if there are few windows."""
     lanes = power_below(max(places // 2, 1), SHARING_LANES)
     while lanes < SHARING_THREADS and 4 * lanes <= places and times(windows, lanes) < SHARING_BUSY:
         lanes = 2 * lanes
@@ -324,7 +323,7 @@ def lanes_of(places: int, windows: int) -> int:
 
 
 def weights_of(op: Definition, shader: DefinitionShader) -> Weights:
-    """How weights are read, in the order of the shader's constants; empty if there are none."""
+    """The addressing of weights, in the order of the shader's constants; empty if there are none."""
     if shader.sliding.weights == NONE:
         return Weights([], [])
     window = op.factors.window

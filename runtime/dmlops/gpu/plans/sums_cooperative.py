@@ -62,8 +62,8 @@ def groups_of(rows: int, columns: int, others: int, tile_rows: int, tile_columns
 
 
 def rows_of_each(tile_rows: int, sums: int) -> int:
-    """How many of a tile's rows belong to one sum: a multiple of 4, since neighbors are stored as float16, in
-    whole words."""
+    """The number of a tile's rows that belong to one sum: a multiple of 4, since neighbors are stored as
+    float16, in whole words."""
     return tile_rows // sums // 4 * 4
 
 

@@ -39,7 +39,7 @@ class Rates(NamedTuple):
 
 
 class SplitK(NamedTuple):
-    """How many parts k is split into, and the nanoseconds that the product then takes."""
+    """The number of parts that k is split into, and the nanoseconds that the product then takes."""
 
     parts: int
     time: int

@@ -34,7 +34,7 @@ class Difference(NamedTuple):
 
 
 def difference(name: str, found: np.ndarray, expected: np.ndarray) -> Difference | None:
-    """Where two arrays of a shape differ by more than the tolerance of their type; None if nowhere."""
+    """The difference of two arrays of a shape beyond the tolerance of their type; None if there is none."""
     if found.dtype.kind == "f":
         tolerance = TOLERANCE[found.dtype.name]
         own, right = found.astype(np.float64), expected.astype(np.float64)

@@ -28,7 +28,7 @@ ACTIVATION = "OPERATOR_DESC"  # the type of members that hold a fused activation
 
 
 def fuse(net: Net, capabilities: Capability = NO_CAPABILITIES) -> None:
-    """Gives activations to the operators in front of them, where nothing else reads the result in between.
+    """Fuses activations into the operators in front of them, where nothing else reads the result in between.
 
     An operator takes at most one, so that one pass is enough.
     """
@@ -135,7 +135,7 @@ def _members(name: str) -> frozenset[tuple[str, str, str]]:
 
 
 class _Term(NamedTuple):
-    """An expression of a definition, for comparison; whatever it has no operation for raises an error."""
+    """An expression of a definition, for comparison; any other operation raises an error."""
 
     function: str
     operands: tuple[Any, ...]
@@ -170,7 +170,7 @@ def _expression(desc: Description) -> _Term | None:
 
 
 def _dispatches(capabilities: Capability, *descs: Description) -> float:
-    """How many dispatches operators take; a shader that lacks an activation takes one more for it."""
+    """The number of dispatches of operators; a shader that lacks an activation takes one more for it."""
     try:
         return sum(len(plan(desc, capabilities).dispatches) for desc in descs)
     except Unsupported:

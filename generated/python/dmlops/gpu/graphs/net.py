@@ -77,8 +77,8 @@ class Net:
         """The operators of a graph. Raises ValueError if it is invalid at the newest level.
 
         An input is an array in the layout of the tensor that reads it, and an output in that of the tensor
-        that was written, as for `dmlops.reference.run`; `packed`: both are elements as they lie in memory,
-        whatever strides the tensors have.
+        that was written, as for `dmlops.reference.run`; `packed`: both are elements as they are stored in
+        memory, regardless of strides.
         """
         violations = graph.validate()
         if violations:
@@ -178,7 +178,7 @@ def phases(net: Net) -> dict[int, int]:
 
 
 def _end(slot: Slot, packed: bool) -> TensorDesc:
-    """How the elements of an output of the graph are read."""
+    """The tensor as which an output of the graph is read."""
     tensor = slot.given
     if slot.is_constant:
         return TensorDesc("UINT8", (slot.node.size,))

@@ -37,7 +37,7 @@ class Row(NamedTuple):
 
 
 class Clock:
-    """Timestamps of a device, of which commands write one after the other."""
+    """Timestamps of a device, of which commands write in sequence."""
 
     def __init__(self, device: Device, count: int) -> None:
         self._device, self._count = device, count

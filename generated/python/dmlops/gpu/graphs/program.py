@@ -36,8 +36,8 @@ Memory = Literal["arena", "weights", "constants"]
 class Region(NamedTuple):
     """`size` bytes of one of the three memories, from `offset` on.
 
-    The arena has inputs, outputs and everything in between; weights are the contents of constants of the
-    graph; constants are the constant buffers of dispatches.
+    The arena has inputs, outputs and everything in between, weights the contents of constants of the graph,
+    and constants the constant buffers of dispatches.
     """
 
     memory: Memory
@@ -106,7 +106,7 @@ class Weights(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Program:
     """Steps over an arena of `arena.size` bytes; those of `once` run a single time before all others, over
-    weights alone, such as to reorder filters."""
+    weights only, such as to reorder filters."""
 
     inputs: tuple[End, ...]
     outputs: tuple[End, ...]
@@ -165,7 +165,7 @@ class _Storage:
 
 
 class _Layout:
-    """Gives tensors their memory, and dispatches their regions."""
+    """Assigns memory to tensors, and regions to dispatches."""
 
     def __init__(
         self, net: Net, works: Mapping[int, Work], once: Mapping[int, Fixed], alignment: int, keep: bool

@@ -25,7 +25,7 @@ from .net import Net, Source, with_tensors
 
 
 class View(NamedTuple):
-    """Where an output's elements are: in an input, `offset` and `strides` in elements."""
+    """The location of an output's elements: in an input, `offset` and `strides` in elements."""
 
     input: str
     offset: int
@@ -142,7 +142,7 @@ def recast(written: TensorDesc, strides: Sequence[int], read: TensorDesc) -> tup
 
 
 def is_packed(tensor: TensorDesc) -> bool:
-    """Whether its elements lie one after another in the order of its dimensions."""
+    """Whether its elements are contiguous, in the order of its dimensions."""
     return with_strides(tensor, tensor.element_strides).Strides is None
 
 

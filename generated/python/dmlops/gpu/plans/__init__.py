@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Planners: how the shaders of this registry compute a description, as a list of dispatches.
 
-These modules alone decide that. This package runs them; the generator translates the same source to C, for
+Only these modules decide that. This package runs them; the generator translates the same source to C, for
 `dmlops_plan` in the header. They are therefore written in a small subset of Python, which
 `dmlgen.plans.functions` describes: saturating 64-bit integers, strings, records, lists of bounded capacity,
 no floats. A planner gets the facts of a description that it needs (`op`), and writes to a `Planning`.

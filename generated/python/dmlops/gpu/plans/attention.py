@@ -36,9 +36,9 @@ class AttentionPass(NamedTuple):
 
 
 class View(NamedTuple):
-    """Where the entries of an intermediate tensor lie in another one, `tensor` by number, or NONE: the
+    """The location of an intermediate tensor's entries in another one, `tensor` by number, or NONE: the
     coordinate of the first entry, and the steps from it along batch, head, row and element. Further numbers
-    may follow the coordinate, which must lie in [0, `limits`) for all entries."""
+    may follow the coordinate, which must be in [0, `limits`) for all entries."""
 
     tensor: int
     first: Sizes
@@ -50,8 +50,8 @@ class View(NamedTuple):
 
 
 class AttentionViews(NamedTuple):
-    """The tensors that stand for queries, keys, values and the result; for the first rows of keys and values
-    alone, where others follow (`key_before`, `value_before`); and for outputs that store all keys and values.
+    """The tensors that represent queries, keys, values and the result, the first rows only of keys and
+    values, where others follow (`key_before`, `value_before`), and outputs that store all keys and values.
     `shared` adjacent heads have the same keys and values, if that is known; else it is 0."""
 
     query: View
@@ -78,7 +78,7 @@ class Source(NamedTuple):
 
 class Sources(NamedTuple):
     """The tensors that the pass accesses directly. Rows of keys and values before number `begin` are in
-    tensors of their own, and `key` and `value` have the rest; all of them are stored to `key_stored` and
+    separate tensors, and `key` and `value` have the rest; all of them are stored to `key_stored` and
     `value_stored`."""
 
     query: Source
@@ -104,7 +104,7 @@ def no_sources() -> Sources:
 
 
 def is_inside(view: View, tensor: Tensor, sizes: Sizes, begin: int) -> bool:
-    """Whether every entry of an intermediate tensor, from row `begin` on, lies in the view's tensor, and
+    """Whether every entry of an intermediate tensor, from row `begin` on, is in the view's tensor, and
     within all limits."""
     least: Row = []
     least.extend(view.first)
@@ -215,7 +215,7 @@ def is_whole(query: Sizes, sizes: Sizes) -> bool:
 
 
 def with_rows(sizes: Sizes, rows: int) -> Eight:
-    """The same sizes with another number of rows."""
+    """The sizes with another number of rows."""
     return [sizes[0], sizes[1], rows, sizes[3]]
 
 

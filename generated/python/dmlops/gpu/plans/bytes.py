@@ -3,10 +3,10 @@
 """Products of bytes with zero points: by cooperative matrices on devices that have them, else by dot products
 of four bytes.
 
-Tiles of the factors are stored in shared memory line by line, with the bytes of a sum adjacent, however the
-tensors are laid out; a wave multiplies 16x16 blocks of them. There all bytes are signed: UINT8 is biased by
--128. Zero points are accounted for at the end, by the sums of the lines: sum((a - x) (b - y)) = sum(a b) -
-x sum(b - y) - y sum(a). A convolution packs both factors first, the channels of a pixel adjacent.
+Tiles of the factors are stored in shared memory line by line, with the bytes of a sum adjacent, regardless of
+the tensors' layouts; a wave multiplies 16x16 blocks of them. There all bytes are signed: UINT8 is biased by
+-128. Zero points are accounted for at the end, by the sums of the lines: sum((a - x) (b - y)) = sum(a b) - x
+sum(b - y) - y sum(a). A convolution packs both factors first, the channels of a pixel adjacent.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def byte_window_tile_for(found: Matrices, is_cooperative: bool) -> Tile:
 
 
 def byte_split(found: Matrices, tile: Tile, is_cooperative: bool) -> Split:
-    """How groups share the work. k is split where there are few tiles."""
+    """The division of work among groups. k is split where there are few tiles."""
     down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
     groups = times(down * across, found.count)
     parts = 1
@@ -153,7 +153,7 @@ def byte_split(found: Matrices, tile: Tile, is_cooperative: bool) -> Split:
 
 
 def byte_packing(op: Definition, shader: DefinitionShader, found: Matrices) -> BytePacking:
-    """How the factors of a convolution are packed. Few channels are not worth padding to whole vectors."""
+    """The packing of a convolution's factors. Few channels are not worth padding to whole vectors."""
     window, right = op.factors.window, op.tensors[shader.contracted.right]
     channels = op.factors.depth
     vector = 16 if channels % 16 == 0 or channels > BYTES_DEEP else 4
@@ -173,7 +173,7 @@ def byte_packing(op: Definition, shader: DefinitionShader, found: Matrices) -> B
 def packed_factors(
     op: Definition, shader: DefinitionShader, found: Matrices, layout: BytePacking
 ) -> Matrices:
-    """The same matrices with packed factors."""
+    """The matrices with packed factors."""
     right, output = op.tensors[shader.contracted.right], op.tensors[shader.contracted.output]
     image = layout.padded * (right.sizes[1] // op.factors.depth)
     for d, size in enumerate(right.sizes):

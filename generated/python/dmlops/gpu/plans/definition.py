@@ -311,8 +311,8 @@ def dispatch_box(
     threads: Threads,
     waits: bool,
 ) -> None:
-    """A dispatch for `count` elements of a box from number `first` on, after the macros of its own. Elements
-    of an output are numbered in the order in which they lie in memory."""
+    """A dispatch for `count` elements of a box from number `first` on, after its own macros. Elements of an
+    output are numbered in memory order."""
     groups = grid(out, threads.threads, threads.in_group, 1)
     strides: Eight = []
     if one.writes_kept or one.box_list != NONE or one.box_tensor != NONE:

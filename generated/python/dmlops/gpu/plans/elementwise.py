@@ -106,15 +106,14 @@ def plan_map(out: Planning, op: Map) -> None:
 
 
 def check_ranks(out: Planning, op: Map) -> None:
-    """Refuses tensors with other dimensions than the one visited; single ones may have any."""
+    """Rejects tensors with other dimensions than the one visited; single ones may have any."""
     for place, tensor in enumerate(op.tensors):
         if op.single >> place & 1 == 0 and len(tensor.strides) != len(op.tensors[op.over].sizes):
             out.refuse(Reason.RANK_MISMATCH, NO_MEMBER, len(tensor.strides))
 
 
 def plan_coordinates(out: Planning, op: Map) -> None:
-    """By coordinates, in the order in which the tensor visited lies in memory: in vectors if that is the
-    output."""
+    """By coordinates, in the memory order of the tensor visited: in vectors if that is the output."""
     output, is_own = op.tensors[-1], op.over == len(op.tensors) - 1
     sizes = op.tensors[op.over].sizes
     check_ranks(out, op)

@@ -122,7 +122,7 @@ def or_lone(loops: Loops) -> Loops:
 
 
 def widened(moved: Moved) -> Moved:
-    """The same movement in wider elements, up to 16 bytes, if it copies contiguous runs."""
+    """The movement in wider elements, up to 16 bytes, if it copies contiguous runs."""
     inner = moved.loops[-1]
     if inner.strides[INPUT] != 1 or inner.strides[INDICES] != 0 or inner.strides[OUTPUT] != 1:
         return moved
@@ -147,7 +147,7 @@ def widened(moved: Moved) -> Moved:
 
 
 def striped(moved: Moved) -> Moved:
-    """The same movement down strips as wide as a cache line, if indices select the row to read from.
+    """The movement down strips as wide as a cache line, if indices select the row to read from.
 
     Row by row, each element of a row may come from another row of the input, and by the time its neighbors
     in memory are needed, the cache has evicted them. The rows of a strip fit.
@@ -174,7 +174,7 @@ def moved_of(out: Planning, op: Gather) -> Moved:
 
 
 def tuple_width(moved: Moved, index_bits: int) -> int:
-    """How many of an element's indices are loaded at once, if they are contiguous; else 1."""
+    """The number of an element's indices that are loaded at once, if they are contiguous; else 1."""
     width = gcd(len(moved.lookups), 128 // index_bits)
     for loop in moved.loops:
         width = gcd(width, loop.strides[INDICES])

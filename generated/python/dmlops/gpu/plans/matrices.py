@@ -24,7 +24,7 @@ MOST_BYTES = 33025  # products of two differences of bytes, each at most 255 * 2
 
 
 class Side(NamedTuple):
-    """How a factor is read: its strides along the dimensions of the output (`steps`) and along k (`depth`).
+    """The addressing of a factor: its strides along the output's dimensions (`steps`) and along k (`depth`).
 
     `vector` adjacent elements are loaded at once, along k if `is_along`, else across rows or columns. With a
     window, `matrix` is the left factor's stride from one channel group to the next.
@@ -85,8 +85,8 @@ def own_axis(sizes: Sizes, places: Sizes, others: Sizes) -> int:
 
 
 def side_of(tensor: Tensor, places: Sizes, sizes: Sizes, axis: int, depth: int) -> Side:
-    """How a factor is read whose rows or columns run along `axis`. Its stride along a dimension of the output
-    is the sum of its own strides over all dimensions indexed by that coordinate."""
+    """The addressing of a factor whose rows or columns run along `axis`. Its stride along a dimension of the
+    output is the sum of its own strides over all dimensions indexed by that coordinate."""
     steps = padded([])
     step = 0
     for place, stride in zip(places, tensor.strides, strict=True):
@@ -112,8 +112,8 @@ def side_vector(side: Side, axis: int, lines: int, depth: int, most: int) -> int
 
 
 def merged_last(output: Tensor, row_axis: int) -> int:
-    """How many of the output's last dimensions form one, since their elements are evenly spaced, as far
-    apart as those of the last. That of rows does not matter."""
+    """The number of the output's last dimensions that form one, since their elements are evenly spaced, as
+    far apart as those of the last. That of rows does not matter."""
     run, count = output.strides[len(output.strides) - 1], 0
     for place in range(len(output.sizes)):
         axis = len(output.sizes) - 1 - place
@@ -125,7 +125,7 @@ def merged_last(output: Tensor, row_axis: int) -> int:
 
 
 def side_by_side(output: Tensor, row_axis: int) -> int:
-    """How many elements are contiguous in the output, as loops over its last dimensions visit them."""
+    """The number of contiguous elements in the output, as loops over its last dimensions visit them."""
     run = 1
     for place in range(len(output.sizes)):
         axis = len(output.sizes) - 1 - place
@@ -279,7 +279,7 @@ def windowed(op: Definition, shader: DefinitionShader) -> Matrices:
 
 
 def is_bordered(window: Window, tensor: Tensor, output: Tensor) -> bool:
-    """Whether any tap lies outside of the tensor."""
+    """Whether any tap is outside of the tensor."""
     found = False
     behind = len(tensor.sizes) - len(window.sizes)
     for d, first in enumerate(window.right_first):
@@ -292,8 +292,8 @@ def is_bordered(window: Window, tensor: Tensor, output: Tensor) -> bool:
 
 
 def columns_vector(window: Window, tensor: Tensor, output: Tensor) -> int:
-    """How many adjacent columns form a vector in the right factor, wherever they start: more than 1 only if
-    each element meets a single tap, and these are contiguous along all of the window's dimensions."""
+    """The number of adjacent columns that form a vector in the right factor, wherever they start: more than 1
+    only if each element meets a single tap, and these are contiguous along all of the window's dimensions."""
     run = 1
     is_whole = True
     behind = len(tensor.sizes) - len(window.sizes)
@@ -313,7 +313,7 @@ def columns_vector(window: Window, tensor: Tensor, output: Tensor) -> int:
 
 
 def channels_vector(factors: Factors, tensor: Tensor, most: int) -> int:
-    """How many adjacent channels, up to `most`, form a vector in the right factor, wherever they start."""
+    """The number of adjacent channels, up to `most`, of a vector in the right factor, wherever they start."""
     if tensor.strides[1] != 1:
         return 1
     vector = gcd(most, factors.depth)
@@ -337,7 +337,7 @@ def first_of(window: Window, tensor: Tensor) -> int:
 
 
 def tiles_of(found: Matrices, rows: int, columns: int) -> int:
-    """How many tiles of that size there are."""
+    """The number of tiles of that size."""
     return times(ceil_div(found.rows, rows) * ceil_div(found.columns, columns), found.count)
 
 

@@ -25,8 +25,8 @@ Tiles = Annotated[list[SumsTile], 32]
 
 
 class PassSelection(NamedTuple):
-    """How outputs come about: the passes, each with its tile if it is of sums; the intermediate tensors that
-    they write, as bits; those that any passes to outputs write (`led`); those kept as float16; and, if
+    """The computation of outputs: the passes, each with its tile if it is of sums; the intermediate tensors
+    that they write, as bits; those that any passes to outputs write (`led`); those kept as float16; and, if
     attention is used (`attends`), whether scores, or which keys are masked, depend on tensors that are
     present, how it splits its keys, and what it accesses directly."""
 

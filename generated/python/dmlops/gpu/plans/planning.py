@@ -161,7 +161,7 @@ class Planning:
     def follow(self, shader: str, places: dict[Buffer, Buffer], owner: int) -> None:
         """Lets the next dispatches use another operator's shader, and read what has been written so far.
 
-        `places` are the buffers that stand for its own; `owner` is the member to name in place of its own.
+        `places` are the buffers that replace its own; `owner` is the member to name in place of its own.
         """
         self.begin()
         self._shader, self.places, self._owner, self._waits = shader, places, owner, True
@@ -169,14 +169,13 @@ class Planning:
 
 @cache
 def _reads(resources: type[NamedTuple]) -> int:
-    """How many of the resources are only read."""
+    """The number of resources that are only read."""
     hints = get_type_hints(resources, include_extras=True)
     return sum(hint == Read for hint in hints.values())
 
 
 def _put(words: list[int], record: Any) -> None:
-    """The words of a record: numbers one after another; records in lists are aligned to vectors of four
-    words."""
+    """The words of a record: consecutive numbers; records in lists are aligned to vectors of four words."""
     for value in record:
         if type(value) is int:
             words.append(value)

@@ -48,7 +48,7 @@ class Tile(NamedTuple):
 
 
 class Split(NamedTuple):
-    """How groups share the work: tiles down and across a matrix, parts of k, and the products in a part."""
+    """The division of work: tiles down and across a matrix, parts of k, and the products in a part."""
 
     down: int
     across: int
@@ -58,7 +58,7 @@ class Split(NamedTuple):
 
 class Row(NamedTuple):
     """The `taps` along a window's last dimension whose products tiles hold at once, how many columns
-    (`reach`) the last of them lies behind the first, and the columns (`pitch`) that a row of the output
+    (`reach`) the last of them is behind the first, and the columns (`pitch`) that a row of the output
     counts with padding."""
 
     taps: int
@@ -67,7 +67,7 @@ class Row(NamedTuple):
 
 
 class Packing(NamedTuple):
-    """How factors are packed: in so many `items`, none if they are read where they are, each a vector of
+    """The packing of factors: in so many `items`, none if they are read where they are, each a vector of
     `vector` elements, of which a word of scratch holds `in_word`."""
 
     items: int
@@ -96,8 +96,8 @@ class Product(NamedTuple):
 
 class Common(NamedTuple):
     """The parameters shared by all passes of a plan: the split, the sizes of the output and what groups
-    divide their numbers by, the partial sums in scratch, in words, and what depends on the description
-    alone."""
+    divide their numbers by, the partial sums in scratch, in words, and what depends only on the
+    description."""
 
     split: Split
     sizes: Dimensions

@@ -133,7 +133,7 @@ def vector_along(op: Definition, rows: RowsPass, widths: Words) -> int:
 
 
 def layout_of(op: Definition, shader: DefinitionShader) -> Layout:
-    """How rows lie in tensors. Without statistics any loop can be a row, and the innermost is best."""
+    """The layout of rows in tensors. Without statistics any loop can be a row, and the innermost is best."""
     between: Eight = []
     within: Eight = []
     for axis in range(len(op.tensors[shader.rows.source].sizes)):

@@ -14,7 +14,7 @@ from .tuning import REDUCTION_GROUPS
 
 
 class Space(NamedTuple):
-    """Where intermediate tensors lie in the scratch buffer: the first word of each, and the total."""
+    """The layout of intermediate tensors in the scratch buffer: the first word of each, and the total."""
 
     firsts: Words
     words: int

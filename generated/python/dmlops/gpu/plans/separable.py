@@ -5,7 +5,7 @@ axis.
 
 A group computes a tile of two dimensions at several coordinates of the others (planes). It starts by
 tabulating the taps of all its columns, rows and planes. Columns run along the last dimension, or along that
-whose elements are adjacent: the channels of tensors that lie channels last.
+whose elements are adjacent: the channels of channels-last tensors.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def plan_separable(out: Planning, op: Definition, shader: DefinitionShader) -> N
     if one.is_sum:
         out.define("TAPS", tile.taps)
         out.define("SPAN", tile.span)
-    # Where the taps of adjacent outputs lie apart, a thread's columns lie apart instead, so that neighboring
+    # Where the taps of adjacent outputs are apart, a thread's columns are spaced instead, so that neighboring
     # threads load adjacent elements.
     is_apart = one.is_sum and tile.columns > 1 and output.bits >= 16 and tensor.sizes[axis] > extent.columns
     is_whole = tensor.sizes[axis] == extent.columns and tensor.bits >= 16 and tile.columns > 1

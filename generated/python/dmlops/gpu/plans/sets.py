@@ -44,7 +44,7 @@ class Sets(NamedTuple):
 
 
 class Sharing(NamedTuple):
-    """How threads share sets, or parts of them, of `extent` vectors.
+    """The division of sets, or parts of them, of `extent` vectors, among threads.
 
     `unroll`: vectors that one thread has in flight. `lanes`: the threads that share a set. `threads`: those
     in a group.
@@ -74,9 +74,9 @@ def most_lanes(sets: Sets) -> int:
 
 
 def shared(sets: Sets, extent: int) -> Sharing:
-    """How threads share sets in parts of `extent` vectors: as many as have something to load, with more in
-    flight for each where a set is long or stays in registers. Few sets are shared by more threads, each with
-    fewer vectors; many, by fewer threads. `lanes` and `unroll` only grow or only shrink, within bounds."""
+    """Divides sets among threads in parts of `extent` vectors: as many as have something to load, with more
+    in flight for each where a set is long or stays in registers. Few sets are shared by more threads, each
+    with fewer vectors; many, by fewer. `lanes` and `unroll` only grow or only shrink, within bounds."""
     most = most_lanes(sets)
     number = times(sets.number, ceil_div(sets.extent, extent))
     is_whole = not sets.is_across and extent <= most * REDUCTION_WHOLE_UNROLL

@@ -54,8 +54,8 @@ class Skinny(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """How threads share the work: each has so many `columns`, and takes `step` products of them at once. In a
-    group, `lanes` threads differ in their products, and `width` in their columns."""
+    """The division of work among threads: each has so many `columns`, and takes `step` products of them at
+    once. In a group, `lanes` threads differ in their products, and `width` in their columns."""
 
     columns: int
     step: int
@@ -79,7 +79,7 @@ def transposed(found: Matrices) -> Matrices:
 
 
 def skinny_of(shader: DefinitionShader, found: Matrices) -> Skinny:
-    """The matrices, transposed if they have too many rows. Threads store rows, whatever is contiguous."""
+    """The matrices, transposed if they have too many rows. Threads store rows, contiguous or not."""
     contracted = shader.contracted
     if found.rows > MOST_ROWS:
         return Skinny(True, transposed(found), contracted.left)

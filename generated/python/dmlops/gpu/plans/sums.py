@@ -4,7 +4,8 @@
 groups.
 
 Rows run along those dimensions of the result that weights depend on, columns along those that the other
-factors depend on. A group computes a block of both, so that whatever it loads of one serves all of the other.
+factors depend on. A group computes a block of both, so that everything it loads of one serves all of the
+other.
 """
 
 from __future__ import annotations
@@ -143,8 +144,7 @@ def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, is_a
 
 
 def tile_alone(weights: Tensor, rows: int, columns: int, others: int) -> SumsTile:
-    """Many threads on some rows and up to 4 columns; a single group computes these blocks one after
-    another."""
+    """Many threads on some rows and up to 4 columns; a single group computes these blocks in sequence."""
     in_group = SUMS_ROWS
     while in_group < min(rows, SUMS_ALONE_ROWS):
         in_group *= 2

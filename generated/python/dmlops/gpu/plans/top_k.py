@@ -83,7 +83,7 @@ class Runs(NamedTuple):
 
 
 class Selectors(NamedTuple):
-    """How groups select: the threads of each line's part, the parts of a line, and the elements of a part."""
+    """The division of work: threads per part of a line, parts of a line, and elements of a part."""
 
     threads: int
     parts: int

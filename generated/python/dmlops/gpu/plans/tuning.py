@@ -10,7 +10,7 @@ measures the numbers on the GPU at hand, and rewrites their lines.
 from __future__ import annotations
 
 MULTIPROCESSORS = 132  # NVIDIA H200: has that many
-"multiprocessors, each with registers and shared memory of its own, that work is shared among"
+"multiprocessors, each with its own registers and shared memory, that work is shared among"
 SATURATING_THREADS = 16384  # NVIDIA H200: for reductions 8192 at 0.83 to 1.12, 65536 at 0.85 to 1.00
 "threads that saturate a GPU; with fewer, each reduces or sorts less"
 
@@ -213,9 +213,9 @@ PARTS_FEW_QUERIES = 4  # NVIDIA H200: 1.03 to 15 times as fast
 PARTS_MOST_QUERIES = 64  # NVIDIA H200: 1.4 to 2.8 times as fast with 64
 "the same if there are few in all heads together, but many keys"
 PARTS_QUERIES = 2560  # NVIDIA H200: 1.1 to 12 times as fast with fewer, with 3072 and more 0.6 to 1.2
-"queries in all heads together that count as few"
-PARTS_LEAST_KEYS = 256  # NVIDIA H200: 0.95 to 1.09 times as fast with as many, with 64 and 128 0.63 to 0.78
-"keys that count as many"
+"queries in all heads together up to which these are few"
+PARTS_LEAST_KEYS = 256  # NVIDIA H200: 0.95 to 1.09 times as fast with that many, with 64 and 128 0.63 to 0.78
+"keys from which on there are many"
 PARTS_COOPERATIVE_SHARED = 2  # NVIDIA H200: 1 at 0.94, 4 at 0.76 to 0.87, 8 at 0.32 to 0.58
 "heads that share keys up to which that beats cooperative matrices for single queries"
 PARTS_COOPERATIVE_GROUPS = 264  # NVIDIA H200: 132 at 0.80 to 1.10
@@ -223,7 +223,7 @@ PARTS_COOPERATIVE_GROUPS = 264  # NVIDIA H200: 132 at 0.80 to 1.10
 PARTS_COOPERATIVE_LEAST = 64  # NVIDIA H200: 128 at 0.91 to 1.00, 256 at 0.77 to 0.97
 "keys per part then, at least"
 PARTS_COOPERATIVE_WORTH = (
-    4096  # NVIDIA H200: 1.1 to 7 times as fast with as many, with 256 to 2048 0.70 to 0.95
+    4096  # NVIDIA H200: 1.1 to 7 times as fast with that many, with 256 to 2048 0.70 to 0.95
 )
 "parts times keys from which that pays"
 PARTS_THREADS = 128  # NVIDIA H200: 64 at 0.87 to 1.00, 256 at 0.99
@@ -292,7 +292,7 @@ SEPARABLE_SPAN = 512  # NVIDIA H200: 256 at 0.87, 1024 at 1.00
 SELECTED_LANES = 16  # NVIDIA H200: 4 at 0.84, 8 at 0.83, 32 at 0.81
 "elements that share the search for their terms, at most"
 SELECTED_ROOM = 33554432  # 128 MiB
-"words of tables that tell which terms to add, at most; with more, each element tests all terms"
+"words of tables that mark the terms to add, at most; with more, each element tests all terms"
 
 SKINNY_LEAST_THREADS = 256  # NVIDIA H200: 128 at 1.00, 512 at 0.71 to 0.99
 "threads in a group, at least"

@@ -31,7 +31,7 @@ def value_type(bits: int, is_float: bool, is_signed: bool) -> str:
 
 
 def check_type(out: Planning, bits: int, is_float: bool) -> None:
-    """Refuses a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan."""
+    """Rejects a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan."""
     if bits == 16 and out.has(Capability.LACKS_16_BIT):
         out.refuse(Reason.LACKS_16_BIT, NO_MEMBER, bits)
     if bits == 64 and is_float and out.has(Capability.LACKS_DOUBLES):
