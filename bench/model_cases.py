@@ -73,7 +73,7 @@ class Graphs:
         )
 
     def norm(self, x: Any, scale: np.ndarray, bias: np.ndarray | None = None) -> Any:
-        """Over the last dimension; without a bias by the mean square alone."""
+        """Over the last dimension; without a bias by the mean square only."""
         sizes = (1, 1, prod(x.tensor.Sizes[:-1]), scale.size)
         weights = [self._weight(one, sizes, (0, 0, 0, 1)) for one in (scale, bias) if one is not None]
         return self._normalized(x, sizes, weights, [3], bias is not None)
@@ -245,7 +245,7 @@ class Graphs:
 
 
 class Torch:
-    """The same layers in torch."""
+    """The layers in torch."""
 
     def __init__(self, torch: Any, device: str, dtype: Any) -> None:
         self.torch, self.device, self.dtype = torch, device, dtype

@@ -1,7 +1,7 @@
 """Microseconds to validate one GATHER_ELEMENTS description in Python, compared with other ways to do it.
 
 `python bench/validate.py`: three tensors with sizes and strides, valid at feature level 6.4. The hand-written
-checks are those of the rules, over slotted objects, and stop at the first fault; the others check what a
+checks are those of the rules, over slotted objects, and stop at the first error; the others check what a
 schema can express. Times with construction are compared with hand-written code that constructs the same.
 "Again" is the same description once more: tensors remember that they were found valid.
 """

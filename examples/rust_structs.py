@@ -1,4 +1,4 @@
-"""Enumerations, constants and structs of DirectML in Rust, from registry.json alone:
+"""Enumerations, constants and structs of DirectML in Rust, from registry.json only:
 
     python examples/rust_structs.py generated/registry.json > directml.rs
 

@@ -2,8 +2,8 @@
 
     python scripts/mutate.py [--count N] [--seed S] [--kinds PATTERN] [--cheap]
 
-Works on a clone of HEAD in a temporary folder, without pages and headers that may lie beside the checkout.
-Each mutation is first linted and held against the tables in tests/data/facts. If both pass, and the fact is
+Works on a clone of HEAD in a temporary folder, without pages and headers that may be beside the checkout.
+Each mutation is first linted and compared with the tables in tests/data/facts. If both pass, and the fact is
 one that results follow from, the clone is generated again and the tests that can see facts of that kind run;
 `--cheap` leaves that out. So what is printed is a lower bound of what all tests notice.
 """
@@ -207,7 +207,7 @@ def mutations(specs: Path, choice: random.Random, kinds: list[Kind]) -> Iterator
 
 
 class Clone:
-    """A checkout of HEAD of its own."""
+    """A separate checkout of HEAD."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "clone"

@@ -29,7 +29,7 @@ MOST_DIMENSIONS = 8  # more than C infers from
 
 @dataclass(frozen=True)
 class Answers:
-    """What is said of a description: violations, advice, the lowest level, outputs as far as they follow."""
+    """Results for a description: violations, advice, the lowest level, outputs as far as they follow."""
 
     violations: Violations
     advice: Violations
@@ -39,7 +39,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the two say of a description."""
+    """Results of both for a description."""
 
     level: str
     form: Form
@@ -48,7 +48,7 @@ class Comparison:
 
 
 def compare(forms: Iterable[tuple[str, Form]], library: Library) -> Iterator[Comparison]:
-    """What the two say of those descriptions that C structs can hold."""
+    """Results of both for those descriptions that C structs can hold."""
     not_in_c = {case["breaks"] for case in matrix_cases() if case.get("form") == "json"}
     for level, form in forms:
         try:
@@ -111,7 +111,7 @@ def _tensors(desc: Description) -> Iterator[TensorDesc]:
 
 
 def _miscounts(desc: Description) -> bool:
-    """Whether a rule refuses the count of an array (C then does not read it), or general rules hide that."""
+    """Whether a rule rejects the count of an array (C then does not read it), or general rules hide that."""
     counts = {member.count for member in desc.MEMBERS if member.count}
     found = desc.validate(NEWEST)
     general = any(one.rule.startswith(("DML-TENSOR-", "DML-OPERATOR-")) for one in found)
@@ -136,7 +136,7 @@ def _lacks_counted(desc: Description) -> bool:
 
 
 def compare_many(count: int, library: Library) -> Iterator[Comparison]:
-    """The same of so many descriptions: the cases of the matrices, then random ones."""
+    """Results for so many descriptions: the cases of the matrices, then random ones."""
     return islice(compare(chain(map(level_and_form, matrix_cases()), random_forms(seed=20)), library), count)
 
 

@@ -55,7 +55,7 @@ class Shape:
 
 @cache
 def shapes() -> dict[str, Shape]:
-    """Whatever an address can point to, by name."""
+    """Everything that an address can point to, by name."""
     found = {name: Shape(bits // 8) for name, (bits, _) in NUMBERS.items()}
     for name, members in STRUCTS.items():
         found[name.removeprefix("DML_")] = _shape(abi.struct(name, members), members)

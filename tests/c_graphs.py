@@ -23,7 +23,7 @@ from dmlops import Description, FeatureLevel, Graph, GraphEdgeType, GraphNodeTyp
 from random_graphs import random_graphs
 
 Pointer = ctypes.c_void_p
-MOST = 64  # violations that the library tells
+MOST = 64  # violations that the library reports
 
 
 class Struct(ctypes.Structure):
@@ -150,7 +150,7 @@ LEVELS = (FeatureLevel("2.0"), FeatureLevel("5.0"), *[max(FeatureLevel)] * 6)
 
 @dataclass(frozen=True)
 class Comparison:
-    """What Python and C say of a graph: violations, then advice, then the lowest level."""
+    """Results of Python and C for a graph: violations, then advice, then the lowest level."""
 
     graph: Graph
     python: tuple[Violations, int]
@@ -170,7 +170,7 @@ def _is_cut(whole: str, text: str) -> bool:
 
 
 def compare(count: int, library: Library, seed: int = 1) -> Iterator[Comparison]:
-    """What the two say of random graphs that C structs can hold."""
+    """Results of both for random graphs that C structs can hold."""
     for number, graph in enumerate(islice(random_graphs(seed), count)):
         level = LEVELS[number % len(LEVELS)]
         try:

@@ -105,7 +105,7 @@ class Library:
 
 
 def as_c(tensor: TensorDesc, is_given: bool) -> Output | None:
-    """What C says of an output that the Python package infers, or finds given; None if C cannot hold it."""
+    """C's result for an output that the Python package infers, or finds given; None if C cannot hold it."""
     fits = 1 <= len(tensor.Sizes) <= 8 and all(0 <= size < 1 << 32 for size in tensor.Sizes)
     if not fits or not isinstance(tensor.DataType, TensorDataType) or tensor.DataType == 0:
         return None

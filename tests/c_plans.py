@@ -42,7 +42,7 @@ class Library:
 
 
 def expected(desc: dmlops.Description, capabilities: Capability = NO_CAPABILITIES) -> list[list[str]]:
-    """What the Python package plans, as the library writes it, or the reason why there is nothing."""
+    """The Python package's plan, as the library writes it, or the reason why there is nothing."""
     places = {member.name: place for place, member in enumerate(desc.MEMBERS)}
     try:
         if desc.validate():

@@ -96,7 +96,7 @@ class Bare:
 
 @dataclass(frozen=True)
 class Nested:
-    """A DML_OPERATOR_DESC; of an operator that the registry lacks, the type alone."""
+    """A DML_OPERATOR_DESC; of an operator that the registry lacks, only the type."""
 
     operator: str
     members: Mapping[str, Any]
@@ -106,7 +106,7 @@ Member = Tensor | Bare | Nested | int | float | bytes | Sequence[Any] | Mapping[
 
 
 class Memory:
-    """What a description is made of: blocks of bytes, and addresses in them."""
+    """The memory of a description: blocks of bytes, and addresses in them."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
@@ -122,7 +122,7 @@ class Memory:
         return self._blocks - 1
 
     def array(self, items: Sequence[tuple[bytes, Mapping[int, int | None]]]) -> int:
-        """A block of structs one after the other."""
+        """A block of consecutive structs."""
         addresses: dict[int, int | None] = {}
         end = 0
         for content, inner in items:

@@ -43,7 +43,7 @@ def described(
     layout: str = "packed",
     types: Mapping[str, str] | None = None,
 ) -> Any:
-    """The description; `types` names the data types that the arrays do not tell, those of 4 bits."""
+    """The description; `types` names the data types that the arrays do not show, those of 4 bits."""
 
     def tensor(type_: str, sizes: Sequence[int], is_input: bool) -> dict[str, Any]:
         packed = {"DataType": type_, "Sizes": list(sizes)}

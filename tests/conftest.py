@@ -25,7 +25,7 @@ compiler.ARGUMENTS = (*compiler.ARGUMENTS, "-WX")
 
 @pytest.fixture(scope="session")
 def registry() -> Registry:
-    """What the specs of this repository are."""
+    """The specs of this repository, resolved."""
     return whole_registry()
 
 
@@ -37,7 +37,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
 
 @pytest.fixture(scope="session")
 def gather_specs(shared: Shared) -> Path:
-    """Specs with the gather family alone, so that a test of the generator need not generate everything."""
+    """Specs of only the gather family, so that a test of the generator need not generate everything."""
 
     def make(folder: Path) -> None:
         specs = folder / "specs"

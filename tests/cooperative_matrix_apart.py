@@ -1,8 +1,8 @@
 """Cooperative matrices in ordinary arithmetic, for drivers that have none: the same shader, matrices lowered.
 
-A wave is 32 consecutive threads. Each thread holds eight sums of a matrix, and as many entries of a left
-factor, in the positions where NVIDIA's cooperative matrices hold them; four threads share two rows. Right
-factors stay in group memory, where threads read them as they multiply.
+A wave is 32 consecutive threads. Each thread holds eight sums of a matrix and eight entries of a left factor,
+in the positions where NVIDIA's cooperative matrices hold them; four threads share two rows. Right factors
+stay in group memory, where threads read them as they multiply.
 """
 
 from __future__ import annotations

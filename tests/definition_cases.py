@@ -13,14 +13,14 @@ Desc = dict[str, Any]
 
 
 computed = dmlops.reference.run
-"""What computes the outputs of a description; the fixture `target` says which."""
+"""A function that computes the outputs of a description; the fixture `target` says which."""
 
 
 @pytest.fixture(params=["reference", "shader"], autouse=True)
 def target(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each test of a module that has this fixture runs twice: with the "reference", and with the "shader".
 
-    Both get the same numbers, whatever ran before: gradients against differences need some that lie apart.
+    Both get the same numbers in any order of tests: gradients against differences need some that are apart.
     """
     monkeypatch.setattr(request.module, "RANDOM", np.random.default_rng(11))
     if request.param == "shader":
@@ -58,7 +58,7 @@ def run(
 
 
 def one(operator: str, inputs: dict[str, np.ndarray], output: Desc, **members: Any) -> np.ndarray:
-    """The same, of OutputTensor alone."""
+    """The result of OutputTensor only."""
     return run(operator, inputs, {"OutputTensor": output}, **members)["OutputTensor"]
 
 

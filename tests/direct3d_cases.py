@@ -46,7 +46,7 @@ class Case(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What became of a case: a message, empty if nothing went wrong, and the bytes of its outputs."""
+    """The result of a case: a message, empty if nothing went wrong, and the bytes of its outputs."""
 
     message: str
     outputs: list[bytes]
@@ -183,7 +183,7 @@ def records(data: bytes) -> Iterator[Record]:
 
 
 def wrong(name: str, record: Record, capabilities: Capability) -> str:
-    """What is wrong with a record, nothing if it is right."""
+    """The errors of a record, none if it is right."""
     if record.message:
         return record.message
     case = named(name)

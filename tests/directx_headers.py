@@ -1,4 +1,4 @@
-"""The genuine DirectML.h, from DirectX-Headers, in the folder that DIRECTX_HEADERS names."""
+"""The official DirectML.h, from DirectX-Headers, in the folder that DIRECTX_HEADERS names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from c_runner import WARNINGS, compiler
 
 @dataclass(frozen=True)
 class Platform:
-    """How DirectML.h compiles: the text that comes before it, folders of headers, other options."""
+    """A way to compile DirectML.h: the text that comes before it, folders of headers, other options."""
 
     before: str
     folders: tuple[str, ...]
@@ -47,7 +47,7 @@ def directx() -> Path:
 def compiles(
     name: str, platform: Platform, directx: Path, header: Path, text: str, *options: str
 ) -> subprocess.CompletedProcess[str]:
-    """Compiles C or C++ beside the genuine headers; the warnings of dmlops.h are errors."""
+    """Compiles C or C++ beside the official headers; the warnings of dmlops.h are errors."""
     folders = [f"-isystem{directx / folder}" for folder in platform.folders]
     flags = [*WARNINGS, *platform.options, *folders, f"-I{header.parent}", *options]
     command = [compiler(name), *flags, "-x", "c++" if name.endswith("++") else "c", "-"]

@@ -1,7 +1,7 @@
 """Reads DxDispatch models as its parser does, going by its source and DirectML.h and not by the exporter.
 
-Whatever the parser throws at (src/model/JsonParsers.cpp and Model.cpp of DxDispatch), and whatever fails or
-crashes when it binds (HlslDispatchable.cpp, DmlDispatchable.cpp), raises Refused here.
+What the parser rejects (src/model/JsonParsers.cpp and Model.cpp of DxDispatch), or fails or crashes when it
+binds (HlslDispatchable.cpp, DmlDispatchable.cpp), raises Refused here.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class Reader:
             need(tensors == set(command["bindings"]), "every tensor has its buffer")
 
     def _bound_to_shader(self, name: str, binding: Any) -> None:
-        """Structured buffers, and the one constant buffer, which alone is bound by its name."""
+        """Structured buffers, and the one constant buffer, the only one that is bound by its name."""
         if isinstance(binding, str):
             need(name == "Params" and len(self.resources[binding]) % 256 == 0, "constants come in 256 bytes")
             return

@@ -76,7 +76,7 @@ def to_json(struct: str, stated: Stated) -> Json:
 
 
 def from_json(page: Json) -> Stated:
-    """What the page states, all on line 0."""
+    """The statements of the page, all on line 0."""
     constraints: list[Constraint] = [Same(0, one[0], tuple(one[1:])) for one in page.get("same", ())]
     constraints += [SameButAxis(0, one[0], (one[1], one[2])) for one in page.get("same_but_axis", ())]
     constraints += [Crossed(0, *one) for one in page.get("crossed", ())]

@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
         if command["type"] == "writeFile":
             resource = model["resources"][command["resource"]]
             data = reader.resources[command["resource"]]
-            file = Path(command["targetPath"])  # in the current folder, unless told
+            file = Path(command["targetPath"])  # in the current folder by default
             file.write_bytes(npy(resource["initialValuesDataType"], data))
             print(f"Resource '{command['resource']}' written to '{file}'")
     return 0
@@ -98,7 +98,7 @@ COMPUTED: dict[str, Callable[..., np.ndarray]] = {"DML_OPERATOR_GATHER_ELEMENTS"
 
 
 def places(tensor: Tensor) -> list[int]:
-    """Where the elements lie, in row-major order of their coordinates."""
+    """The offsets of the elements, in row-major order of their coordinates."""
     sizes = tensor["Sizes"]
     strides = tensor.get("Strides") or [int(np.prod(sizes[d + 1 :])) for d in range(len(sizes))]
     coordinates = itertools.product(*map(range, sizes))

@@ -63,8 +63,8 @@ def flushes(device: Any) -> bool:
 
 @cache
 def quotient_error(device: Any) -> float:
-    """How far quotients in single precision may be off, in units in the last place: by none beyond rounding
-    on a device that shows none, else by what Vulkan allows."""
+    """The error allowed for quotients in single precision, in units in the last place: none beyond rounding
+    on a device that shows none, else what Vulkan allows."""
     dividends, divisors = np.random.default_rng(1).uniform(1, 2, (2, 4096)).astype(np.float32)
     of = dmlops.TensorDesc.of(dividends)
     desc = dmlops.ElementWiseDivide(ATensor=of, BTensor=of, OutputTensor=of)
@@ -161,7 +161,7 @@ def run_in_guard_zones(
     work: Work | None = None,
     text_of: Callable[[str], str] = shader,
 ) -> dict[str, Any]:
-    """What gpu.run gives, every buffer between guard zones; bytes that belong to no element stay, too.
+    """The outputs of gpu.run, every buffer between guard zones; bytes that belong to no element stay, too.
 
     Another plan than the device's may be given, and shaders of another text.
     """
@@ -183,7 +183,7 @@ def run_in_guard_zones(
 
 
 def fill_of(name: str, work: Work) -> int:
-    """What the bytes of an output or a scratch buffer are before work."""
+    """The bytes of an output or a scratch buffer before work."""
     return 0 if name in work.zero_initialize else UNTOUCHED
 
 

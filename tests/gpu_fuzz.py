@@ -40,7 +40,7 @@ CHOOSES = re.compile(r"MAX_POOLING\d?|MAX_UNPOOLING|ROI_POOLING")
 
 
 def differences(one: Drawn, device: Any) -> list[str]:
-    """What the device computes otherwise than the reference."""
+    """Results of the device that differ from the reference."""
     found = run_in_guard_zones(device, one.desc, one.arrays)
     wanted = dict(by_tensor(reference.run(one.desc, one.arrays)))
     texts = []
@@ -66,7 +66,7 @@ def by_tensor(results: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def near(one: Drawn, found: np.ndarray, wanted: np.ndarray, smallest: float) -> np.ndarray:
-    """Which elements are right; numbers below `smallest` may be flushed."""
+    """A mask of the elements that are right; numbers below `smallest` may be flushed."""
     desc: Any = one.desc
     if is_chosen(desc):
         return (found == wanted) | ((found != found) & (wanted != wanted))
@@ -114,14 +114,14 @@ def is_chosen(desc: Any) -> bool:
 
 
 class Fuzzed(NamedTuple):
-    """How many descriptions of each family have been run, and what was found of them."""
+    """The number of descriptions run of each family, and findings of them."""
 
     counts: Counter[str]
     findings: list[str]
 
 
 def fuzz(process: int, processes: int, seed: int, seconds: float) -> Fuzzed:
-    """What one of the processes gets done in so many seconds, of all families in turn."""
+    """The work of one of the processes in so many seconds, of all families in turn."""
     end, swept = time.monotonic() + seconds, Fuzzed(Counter(), [])
     device = opened()
     for turn, number in enumerate(count(seed + process, processes)):

@@ -11,7 +11,7 @@ import dmlops
 from dmlops import TensorDesc
 
 Run = Callable[[Any, Mapping[str, Any]], dict[str, Any]]
-"""What runs an operator: `reference.run`, `gpu.run` or the `run` of a session."""
+"""A function that runs an operator: `reference.run`, `gpu.run` or the `run` of a session."""
 Weights = dict[str, np.ndarray[Any, Any]]
 
 

@@ -23,7 +23,7 @@ TOLERANCE = {"float16": 3e-3, "float32": 1e-4, "float64": 1e-6}
 
 @dataclass(frozen=True)
 class Trial:
-    """What became of a node test: its status as a whole, and for each form of each node the operators, and
+    """The result of a node test: its status as a whole, and for each form of each node the operators, and
     whether the outputs were right (None: it has no outputs to compare).
 
     `refused_otherwise` are forms that no level accepts, and not for their data types: a mistake in the form.
@@ -48,7 +48,7 @@ def by_operator() -> Mapping[str, list[Any]]:
 
 
 def trial(test: Any) -> Trial:
-    """What becomes of a test if all inputs but the first are known, or none, or, if need be, all."""
+    """The result of a test if all inputs but the first are known, or none, or, if need be, all."""
     given, expected = test.data_sets[0]
     try:
         arrays = [array_of(item) for item in given]
@@ -126,7 +126,7 @@ def _every_form(graph: Graph, node: Any) -> Iterator[Plan]:
 
 
 def _is_mistaken(plan: Plan) -> bool:
-    """Whether the newest level refuses the plan for more than data types."""
+    """Whether the newest level rejects the plan for more than data types."""
     broken = {violation.rule for work in plan.work for violation in work.desc.validate()}
     return "DML-OPERATOR-data-type" not in broken
 

@@ -361,7 +361,7 @@ def root_mean_square(node: Node) -> Any:
 
 
 def group_normalization(node: Node) -> Any:
-    """Groups become channels of their own; one scale each, so that they must be the same in a group."""
+    """Groups become separate channels; one scale each, so that they must be the same in a group."""
     x, scale, bias = node.inputs
     groups = node.attributes["num_groups"]
     shape = (x.shape[0], groups, x.shape[1] // groups, prod(x.shape[2:]))

@@ -286,7 +286,7 @@ class Regions:
         return float((number - f(self.outset)) * pace + first - f(self.inset))
 
     def spots(self, r: int, cell: Place) -> Iterator[tuple[float, float] | None]:
-        """Where the samples of a cell lie in the image, row by row; None is out of bounds."""
+        """The positions of a cell's samples in the image, row by row; None is out of bounds."""
         for sample in places((self.samples(r, 0), self.samples(r, 1))):
             spot = [self.where(r, i, cell[i], sample[i]) for i in range(2)]
             if all(-1 <= c <= size for c, size in zip(spot, self.image, strict=True)):
@@ -346,7 +346,7 @@ def roi_align_grad(d: Members, x: Arrays) -> Arrays:
 
 
 def roi_gradient(d: Members, x: Arrays, regions: Regions) -> np.ndarray:
-    """The chain rule, sample by sample: a sample lies between the corners by a fraction."""
+    """The chain rule, sample by sample: a sample is between the corners by a fraction."""
     g, result = x["InputGradientTensor"], np.zeros((len(regions.regions), 4))
     if not regions.linear:
         return result
@@ -663,7 +663,7 @@ def coordinate(d: Members, axis: int, o: int) -> np.float32:
 
 
 def taps(d: Members, axis: int, o: int, size: int) -> list[tuple[int, float]]:
-    """Which elements along an axis make a result, and with what weight."""
+    """The elements along an axis that make a result, and their weights."""
     x = coordinate(d, axis, o)
     if d.InterpolationMode == "NEAREST_NEIGHBOR":
         if d.RoundingDirection is None:

@@ -1,6 +1,6 @@
 """Runs the data of matrices through the `dmlops` that Python finds first.
 
-plain_cases.py reference|shaders|plans SLUG... runs in a process of its own, for a package other than this
+plain_cases.py reference|shaders|plans SLUG... runs in a separate process, for a package other than this
 project's. It prints differences from the expected data or, for plans, between C and Python.
 """
 
@@ -19,7 +19,7 @@ from matrix_cases import Case, arrays, cases, check, described
 
 
 def elements(case: Case) -> int:
-    """How many elements its inputs have."""
+    """The number of elements of its inputs."""
     desc = described(case)
     tensors = [getattr(desc, name) for name in case["inputs"]]
     return sum(
@@ -28,7 +28,7 @@ def elements(case: Case) -> int:
 
 
 def differences(case: Case, run: Callable[[Any, Any], Mapping[str, Any]]) -> str:
-    """What is not as the case expects; nothing where all is."""
+    """Differences from what the case expects."""
     try:
         found = run(described(case), arrays(case, "inputs"))
         for name, expected in case["outputs"].items():

@@ -27,7 +27,7 @@ _ROUNDING = ("floor", "ceil", "trunc", "round_even", "round_away")
 _EXACT = ("abs", "sign", "min", "max", "sqrt", *_ROUNDING)
 """Functions of floats that have one right result: those of floats that decide."""
 _WILD = ("pow", "apply_activation", "normalize_index", "above", "below", "scaled", "larger")
-"""Functions of elements with arguments of their own, or with more than one right result."""
+"""Functions of elements with their own arguments, or with more than one right result."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an expression stands: what `at` runs through, loop variables, and how deep it is in loops.
+    """The context of an expression: what `at` runs through, loop variables, and how deep it is in loops.
 
-    `ints` are integers, `places` coordinates with the sizes that they lie in. `decides`: floats do here.
+    `ints` are integers, `places` coordinates with the sizes that contain them. `decides`: floats do here.
     """
 
     sizes: str
@@ -230,7 +230,7 @@ class RandomOperator:
     # Coordinates.
 
     def _coordinate(self, tensor: Tensor, depth: int, place: Place) -> str:
-        """A coordinate that lies in the tensor."""
+        """A coordinate inside the tensor."""
         there = [name for name, sizes in place.places if sizes == tensor.sizes]
         if place.sizes == tensor.sizes:
             there.append("at")

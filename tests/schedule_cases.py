@@ -77,11 +77,11 @@ class Variant:
         return lowered(self.operator, forms_of(self.registry, self.operator))
 
     def by_definition(self, desc: Any, arrays: Arrays) -> Arrays:
-        """What the definition itself gives."""
+        """The outputs of the definition itself."""
         return run(module(replace(self.registry, by_definition=True)), desc, arrays)
 
     def by_schedule(self, desc: Any, arrays: Arrays) -> Arrays:
-        """What the schedule gives."""
+        """The outputs of the schedule."""
         return run(module(self.registry), desc, arrays)
 
 
@@ -98,7 +98,7 @@ def module(registry: Registry) -> types.ModuleType:
 
 
 def planned_by(registry: Registry) -> types.ModuleType:
-    """The module that tells planners of the only operator, which is computed by definition."""
+    """The module with planner inputs of the only operator, which is computed by definition."""
     return _module(registry, "gpu/definitions")
 
 
@@ -123,7 +123,7 @@ def _rendered(registry: Registry, folder: str) -> bytes:
 
 
 def run(computing: types.ModuleType, desc: Any, arrays: Arrays) -> Arrays:
-    """What a module computes."""
+    """The outputs of a module."""
     with np.errstate(all="ignore"):
         result: Arrays = computing.computation(desc).run(arrays)
     return result

@@ -1,4 +1,4 @@
-"""Which branches of shaders (`#if` and the like) plans take, and random descriptions that take many.
+"""The branches of shaders (`#if` and the like) that plans take, and random descriptions that take many.
 
     python tests/shader_branches.py [SEEDS]
 
@@ -128,7 +128,7 @@ def bytes_of(desc: Any) -> int:
 
 
 def main() -> None:
-    """Chooses descriptions one after the other: each takes most branches that none before it takes."""
+    """Chooses descriptions in sequence: each takes most branches that none before it takes."""
     seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     numbers = [(family, seed) for family in FAMILIES for seed in range(seeds)]
     descs = {number: drawn_description(*number) for number in numbers}

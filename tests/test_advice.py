@@ -41,7 +41,7 @@ def gemm(alpha: float, **changes: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is generated for the operators kept, ACTIVATION_ELU with advice on its Alpha."""
+    """The outputs for the operators kept, ACTIVATION_ELU with advice on its Alpha."""
     specs, out = tmp_path_factory.mktemp("specs") / "specs", tmp_path_factory.mktemp("out")
     shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("counterparts"))
     for file in (specs / "operators").rglob("*.yaml"):
@@ -56,7 +56,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def python(outputs: Path, *forms: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the generated package says of descriptions."""
+    """Results of the generated package for descriptions."""
     lines = "".join(f"{json.dumps(form)}\n" for form in forms)
     command = [sys.executable, "-m", "dmlops", "validate", "-"]
     environment = {**os.environ, "PYTHONPATH": str(outputs / "python")}

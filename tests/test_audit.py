@@ -28,7 +28,7 @@ Part = tuple[str, ...]
 
 
 def facts() -> list[Part]:
-    """What a page of GATHER_ELEMENTS says, part by part, the syntax apart."""
+    """The statements of a page of GATHER_ELEMENTS, part by part, the syntax apart."""
     tensor = "const DML_TENSOR_DESC*"
     return [
         ("text", "Picks elements along one axis."),

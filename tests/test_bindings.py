@@ -1,4 +1,4 @@
-"""What may be bound: the rules in Python and in C, the JSON form, and the command line."""
+"""Rules of bindings: in Python and in C, the JSON form, and the command line."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_examples_of_the_page(example: str, library: Library) -> None:
     assert tuple(not library.judge(one)[0] for one in tables) == expected
 
 
-# What overlaps, told by painting bytes.
+# What overlaps, found by painting bytes.
 
 
 @st.composite

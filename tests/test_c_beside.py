@@ -1,4 +1,4 @@
-"""dmlops.h with the genuine DirectML.h: every target version, on Linux and with MinGW, in both orders."""
+"""dmlops.h with the official DirectML.h: every target version, on Linux and with MinGW, in both orders."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def errors(result: subprocess.CompletedProcess[str]) -> list[str]:
 
 
 def declared(directx: Path, target: int) -> set[str]:
-    """The types, enumerators and constants that the genuine header declares at a target version."""
+    """The types, enumerators and constants that the official header declares at a target version."""
     platform = PLATFORMS["linux"]
     folders = [f"-isystem{directx / folder}" for folder in platform.folders]
     command = [compiler("g++"), "-E", "-P", "-x", "c++", *folders, f"-DDML_TARGET_VERSION={target:#x}", "-"]
@@ -55,7 +55,7 @@ def declared(directx: Path, target: int) -> set[str]:
 
 
 def known(registry: Registry, level: FeatureLevel) -> set[str]:
-    """The same as the registry has it."""
+    """The declarations as the registry has them."""
     names = [(constant.name, constant.since) for constant in registry.constants]
     names += [(struct.c_name, struct.since) for struct in registry.structs.values()]
     for enum in registry.enums.values():
@@ -127,7 +127,7 @@ def test_fits_at_every_target_version(
 @pytest.mark.parametrize("version", ["", "-DDML_TARGET_VERSION=0x3000"])
 @pytest.mark.parametrize("name", ["g++", "clang++", MINGW])
 def test_where_it_comes_too_late_is_one_clear_error(name: str, version: str, directx: Path) -> None:
-    """Where dmlops.h does not look for DirectML.h: with DMLOPS_STANDALONE, and with MinGW."""
+    """Cases in which dmlops.h does not look for DirectML.h: with DMLOPS_STANDALONE, and with MinGW."""
     platform = PLATFORMS["mingw" if name == MINGW else "linux"]
     text = ("" if name == MINGW else STANDALONE) + DMLOPS + platform.before + DIRECTML + BOTH_ARE_THERE
     options = ("-std=c++17", "-fsyntax-only", *filter(None, [version]))

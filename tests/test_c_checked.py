@@ -1,4 +1,4 @@
-"""dmlops_checked.h beside the genuine DirectML.h: a device of our own, checked, on Linux and under Wine."""
+"""dmlops_checked.h beside the official DirectML.h: a device of our own, checked, on Linux and under Wine."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
 
 
 def compared(library: Library, descriptions: Iterable[dmlops.Description]) -> Counter[str]:
-    """How many descriptions of each operator have dispatches, which are the same in C and Python."""
+    """The number of descriptions of each operator with dispatches, which are the same in C and Python."""
     planned_of: Counter[str] = Counter()
     for desc in descriptions:
         wanted = expected(desc)

@@ -260,7 +260,7 @@ def in_environment(value: Any) -> Any:
 
 
 def runner_of(registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program that judges by the registry's header; each rule says its value, whatever is broken."""
+    """A program that judges by the registry's header; each rule says its value, broken or not."""
     monkeypatch.setattr(c_rules, "reads", lambda rule: frozenset())
     return build(write_headers(registry, tmp_path), "runner.c", tmp_path / "runner", "clang", *SANITIZERS)
 

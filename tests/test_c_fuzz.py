@@ -45,7 +45,7 @@ def test_no_seed_causes_an_undefined_act_with_another_compiler(corpus: Path, tmp
 
 
 def test_bytes_of_a_description() -> None:
-    """Structs and arrays lie one after the other, and addresses are ones."""
+    """Structs and arrays are consecutive, and addresses are ones."""
     tensor = TensorDesc(TensorDataType.FLOAT32, (2, 3))
     desc = GatherElements(InputTensor=tensor, IndicesTensor=None, OutputTensor=None, Axis=7)  # type: ignore[arg-type]
     level = FeatureLevel.LEVEL_6_4

@@ -149,7 +149,7 @@ def test_no_bytes_cause_an_undefined_act(tmp_path: Path) -> None:
 
 
 def test_structs_of_interfaces_are_laid_out_without_d3d12_h(tmp_path: Path) -> None:
-    """As the genuine header lays them out: see test_c_beside."""
+    """As the official header lays them out: see test_c_beside."""
     source = tmp_path / "table.c"
     source.write_text(TABLE)
     for name in ("gcc", "x86_64-w64-mingw32-gcc"):

@@ -214,7 +214,7 @@ def test_cpp_before_17_has_what_c_has(header: Path) -> None:
 
 
 def test_names_are_those_of_the_constants(registry: Registry, header: Path, tmp_path: Path) -> None:
-    """Each constant, by its identifier in C, has its name; each member lies where its number says."""
+    """Each constant, by its identifier in C, has its name; each member is where its number says."""
     lines = [f'expect(dmlops_operator_name({o.c_constant}), "{o.name}");' for o in registry.operators]
     for enum in registry.enums.values():
         function = f"dmlops_{enum.name.lower()}_name"

@@ -19,7 +19,7 @@ SHADERS = ROOT / "generated/hlsl"
 
 
 def run(*command: str | Path, **environment: str) -> str:
-    """What a command prints; it must succeed."""
+    """The output of a command; it must succeed."""
     result = attempt(*command, **environment)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
@@ -59,7 +59,7 @@ def project(folder: Path, *lines: str, source: str = "int main(void) { return 0;
 
 
 def messages(**changes: object) -> list[str]:
-    """What the Python package says of the description in the examples, in the form that they print."""
+    """Results of the Python package for the description in the examples, in the form that they print."""
     members: dict[str, object] = {
         "InputTensor": TensorDesc(TensorDataType.FLOAT32, (4, 3)),
         "IndicesTensor": TensorDesc(TensorDataType.INT64, (2, 3)),

@@ -107,7 +107,7 @@ def test_what_nobody_uses_goes(tmp_path: Path) -> None:
 
 @pytest.fixture
 def searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The operators whose cases were searched, with a cache of its own."""
+    """The operators whose cases were searched, with a separate cache."""
     names: list[str] = []
     search = matrix.search
 

@@ -71,7 +71,7 @@ def test_every_algorithm_is_listed_on_the_page_and_used() -> None:
 
 
 def test_a_role_may_use_names(tmp_path: Path) -> None:
-    """What a role is told may have a name, of the rules' `let` or of the section's."""
+    """The expression of a role may have a name, of the rules' `let` or of the section's."""
     section = """compute:
   algorithm: top_k
   let: {half: (Length + 1) // 2}

@@ -49,7 +49,7 @@ def origin(gather_specs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture
 def clone(origin: Path, tmp_path: Path) -> Path:
-    """What actions/checkout leaves of a branch: its last commit."""
+    """The result of actions/checkout for a branch: its last commit."""
     git(tmp_path, "clone", "-q", "--depth=1", "--branch=change", f"file://{origin}", "clone")
     return tmp_path / "clone"
 
@@ -60,7 +60,7 @@ def given(value: str, inputs: dict[str, str]) -> str:
 
 
 def run_step(name: str, clone: Path, inputs: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """A step of the action with the environment that GitHub sets, by what `shell: bash` stands for."""
+    """A step of the action with the environment that GitHub sets, by what `shell: bash` means."""
     step = STEPS[name]
     scripts = Path(sys.executable).parent
     environment = {
@@ -86,7 +86,7 @@ def inputs(origin: Path, **other: str) -> dict[str, str]:
 
 
 def test_the_action_is_one_by_githubs_schema() -> None:
-    """Its inputs are texts with a default; what others write goes to a shell by its environment alone."""
+    """Its inputs are texts with a default; what others write goes to a shell only by its environment."""
     tool = str(Path(sys.executable).parent / "check-jsonschema")
     command = [tool, "--builtin-schema", "vendor.github-actions", str(ROOT / "action.yml")]
     subprocess.run(command, check=True, capture_output=True)

@@ -123,7 +123,7 @@ def values(type_: str) -> np.ndarray:
 
 
 def single(members: Mapping[str, float]) -> dict[str, float]:
-    """The members as the ABI holds them."""
+    """The members as the ABI stores them."""
     return {name: float(np.float32(value)) for name, value in members.items()}
 
 

@@ -202,7 +202,7 @@ def described(operator: str, arrays: Mapping[str, np.ndarray], output: np.dtype[
 
 
 def both(device: Any, desc: Any, arrays: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    """What the reference and the shader give."""
+    """The outputs of the reference and the shader."""
     (name,) = (member.name for member in desc.MEMBERS if member.role == "output")
     return [dmlops.reference.run(desc, arrays)[name], dmlops.gpu.run(desc, arrays, device)[name]]
 

@@ -56,7 +56,7 @@ def numbers(type_: str) -> np.ndarray:
 
 
 def patterns(type_: str) -> np.ndarray:
-    """Elements of any bits whatever, NaN among the floats."""
+    """Elements of any bits, NaN among the floats."""
     dtype = np.dtype(type_.lower())
     random = np.random.default_rng(7).bytes(61 * dtype.itemsize)
     return np.concatenate([np.frombuffer(random, dtype), numbers(type_)])

@@ -53,7 +53,7 @@ def described(
 
 
 def results(desc: dmlops.Description, data: np.ndarray, device: Any) -> list[np.ndarray]:
-    """What the reference gives, and what the shader."""
+    """The outputs of the reference and the shader."""
     assert desc.validate("6.4") == []
     inputs = {"InputTensor": data}
     return [
@@ -248,7 +248,7 @@ def test_nan_and_infinities(device: Any) -> None:
 
 
 def test_exponentials_overflow_and_vanish(device: Any) -> None:
-    """As DirectML's do; also where a set is reduced in parts, of which one has -infinity alone."""
+    """As DirectML's do; also where a set is reduced in parts, of which one has only -infinity."""
     data = np.full((4, 40000), -math.inf, np.float32)
     data[0] = 100
     data[1, 20000:] = -110

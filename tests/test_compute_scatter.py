@@ -144,7 +144,7 @@ def test_the_last_of_many_updates_stays(device: Any, data_type: str, count: int)
     values, updates = random_bits(rng, (3, 40), data_type), random_bits(rng, (count, 40), data_type)
     indices = rng.integers(0, 3, (count, 40))
     check_elements(device, values, indices, updates, 0)
-    # In the order of coordinates, however the tensors lie in memory.
+    # In the order of coordinates, for any layout of the tensors.
     turned = permuted((count, 40), [1, 0])
     check_elements(device, values, indices, updates, 0, {"UpdatesTensor": turned, "IndicesTensor": turned})
 

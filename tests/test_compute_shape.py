@@ -122,7 +122,7 @@ def interesting(data_type: str, rng: np.random.Generator) -> np.ndarray:
         numbers += [1e300, np.inf, -np.inf, np.nan, -127.5, 255.9, 256.1, -129.0, 2147483520.0, -2147483904.0]
         # Beside numbers that are half-way between two of FLOAT16, which go to the even one.
         numbers += [1 + 2.0**-11 + 2.0**-40, 1 + 3 * 2.0**-11 - 2.0**-40]
-        # Whole numbers of more bits than a float has, and what is around where they are told apart from
+        # Whole numbers of more bits than a float has, and what is around where they are distinguished from
         # halves.
         numbers += [2.0**24 + 1, -(2.0**25) - 3, 1e9 + 7, 131071 + 1e-9, 131072.3]
         numbers += [65519.999999999, 65520 - 1e-9]

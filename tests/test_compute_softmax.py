@@ -38,7 +38,7 @@ def described(
 
 
 def results(desc: dmlops.Description, data: np.ndarray, device: Any) -> list[np.ndarray]:
-    """What the reference gives, and what the shader."""
+    """The outputs of the reference and the shader."""
     assert desc.validate("6.4") == []
     inputs = {"InputTensor": data}
     return [

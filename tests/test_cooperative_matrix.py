@@ -492,7 +492,7 @@ def test_attention_with_any_tile(
 
 @pytest.mark.parametrize("depth", [64, 80, 128, 256, 512])
 def test_group_memory_of_attention_is_what_every_device_with_them_has(depth: int) -> None:
-    """However many heads, queries and keys the tile is chosen by."""
+    """For any number of heads, queries and keys that the tile is chosen by."""
     sizes = ((1, 512, 512, 4), (8, 2048, 2048, 12))
     chosen = [multiplying(attention_of((*one, depth, depth), "FLOAT16")).defines for one in sizes]
     for made in {tuple(made.items()): made for made in chosen}.values():

@@ -137,7 +137,7 @@ def test_questions() -> None:
 def webnn(
     name: str, inputs: Mapping[str, Any], outputs: Mapping[str, tuple[Any, tuple[int, ...]]], **options: Any
 ) -> list[dict[str, np.ndarray]]:
-    """What every form of an operation computes; inputs are arrays, lists of them, or absent."""
+    """The outputs of every form of an operation; inputs are arrays, lists of them, or absent."""
     operation = counterparts.operation("webnn", name)
     assert operation
     (signature,) = operation.signatures

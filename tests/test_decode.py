@@ -1,4 +1,4 @@
-"""Decoding specs: each fault is reported once, at its position. JSON Schemas accept and reject the same."""
+"""Decoding specs: each error is reported once, at its position. JSON Schemas accept and reject the same."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ CHECKS: dict[str, Callable[[], None]] = {
 def test_small_blocks(name: str, block: int, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if block == 1 and name in ("samples", "gradients of samples", "convolution", "recurrence"):
         pytest.skip("thousands of blocks")
-    monkeypatch.setattr(cases, "RANDOM", np.random.default_rng(11))  # the same, whatever ran before
+    monkeypatch.setattr(cases, "RANDOM", np.random.default_rng(11))  # the same in any order of tests
     monkeypatch.setattr(dmlops.definition, "BLOCK", block)
     monkeypatch.setattr(dmlops.definition, "BUDGET", budget)
     CHECKS[name]()
@@ -58,7 +58,7 @@ def test_first_of_equal_elements(budget: int, monkeypatch: pytest.MonkeyPatch) -
 def test_padding_does_not_touch_infinities() -> None:
     x = np.full((1, 1, 3, 3), np.inf, np.float32)
     w = np.full((1, 1, 3, 3), np.inf, np.float32)
-    w[0, 0, 0, 0] = -np.inf  # lies in the padding for the first row and column
+    w[0, 0, 0, 0] = -np.inf  # is in the padding for the first row and column
     found = one(
         "CONVOLUTION",
         {"InputTensor": x, "FilterTensor": w},

@@ -19,7 +19,7 @@ def section(value: str) -> str:
 
 
 def converted(folder: Path, value: str, data_type: str, numbers: np.ndarray = WIDE) -> list[Any]:
-    """What CAST to a data type gives, defined as `value`, whatever schedule it gets."""
+    """The output of CAST to a data type, defined as `value`, with any schedule."""
     variant = Variant(folder, "CAST", section(value))
     arrays = {"InputTensor": numbers}
     desc = described("CAST", np.zeros(numbers.shape, data_type), arrays)

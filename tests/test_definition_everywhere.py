@@ -25,7 +25,7 @@ MEMBERS = {"Axis": "UINT", "Count": "UINT", "Offset": "INT", "Factor": "FLOAT", 
 
 @dataclass(frozen=True)
 class Definition:
-    """What OutputTensor is, of types of its own or those of InputTensor."""
+    """The rule for OutputTensor, of its own types or those of InputTensor."""
 
     name: str
     value: str

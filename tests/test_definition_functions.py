@@ -51,7 +51,7 @@ class Row:
 
 
 def rows() -> Iterator[Row]:
-    """All functions and operators with operands of each kind; lint refuses many."""
+    """All functions and operators with operands of each kind; lint rejects many."""
     for kind, (x, y, z) in OPERANDS.items():
         yield from (Row(kind, "int" if kind == COORDINATES else "same", text) for text in of_alike(x, y, z))
         yield from (Row(kind, "bits", text) for text in of_bits(x, y))
@@ -158,7 +158,7 @@ def spec(name: str, value: int, kind: str, output: str, texts: Sequence[str]) ->
 
 
 def write(specs: Path, operators: dict[str, str]) -> None:
-    """The specs with these operators alone."""
+    """The specs with only these operators."""
     shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
     (specs / "operators/functions").mkdir(parents=True)
     (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
@@ -168,7 +168,7 @@ def write(specs: Path, operators: dict[str, str]) -> None:
 
 @pytest.fixture(scope="module")
 def accepted(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
-    """The rows that lint accepts, each in an operator of its own."""
+    """The rows that lint accepts, each in a separate operator."""
     specs = tmp_path_factory.mktemp("each") / "specs"
     alone = {
         f"row_{n}": (row, spec(f"ROW_{n}", n, row.operands, row.output, [row.text]))

@@ -32,7 +32,7 @@ def f32(*sizes: int) -> dict[str, Any]:
 def onnx(
     operator: str, *inputs: np.ndarray | None, outputs: int = 1, opset: int = 22, **attributes: Any
 ) -> list[Any]:
-    """What ONNX's reference makes of the inputs, None for one that is absent."""
+    """The outputs of ONNX's reference for the inputs, None for one that is absent."""
     names = [f"x{number}" if array is not None else "" for number, array in enumerate(inputs)]
     results = [f"y{number}" for number in range(outputs)]
     node = helper.make_node(operator, names, results, **attributes)
@@ -522,7 +522,7 @@ def test_layer_normalization() -> None:
 @pytest.mark.parametrize("type_", [np.uint32, np.uint64])
 def test_max_unpooling_keeps_the_last_of_those_that_go_to_one_place(type_: Any) -> None:
     x = integers(np.int8, 2, 3, 20, 30)
-    places = RANDOM.integers(0, 2 * 3 * 7 * 9 + 40, x.shape).astype(type_)  # some lie outside
+    places = RANDOM.integers(0, 2 * 3 * 7 * 9 + 40, x.shape).astype(type_)  # some are outside
     places[0, 0, 0, :2] = np.iinfo(type_).max, 2**31
     expected = np.zeros(2 * 3 * 7 * 9, np.int8)
     for number, place in enumerate(places.ravel()):

@@ -322,7 +322,7 @@ def test_regions(operator: str, function: str, mode: str, corners: bool) -> None
 
 @pytest.mark.parametrize("function", ["AVERAGE", "MAX"])
 def test_regions_without_end_lie_outside(function: str) -> None:
-    """However many samples are allowed, the answer comes."""
+    """The answer comes for any number of samples allowed."""
     form = {
         "InputTensor": f32(1, 1, 4, 4),
         "ROITensor": f32(4, 4),
@@ -397,7 +397,7 @@ POOLINGS = {
 @pytest.mark.parametrize("more", [0, 1, 2])
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_windows_with_gaps_and_more_results(operator: str, dims: int, more: int) -> None:
-    """Sizes that are rounded up, and windows that lie outside of the input."""
+    """Sizes that are rounded up, and windows outside of the input."""
     image, window, strides, gaps = [6, 7, 5][:dims], [2, 3, 2][:dims], [2, 1, 3][:dims], [2, 1, 3][:dims]
     start, end = [1, 2, 0][:dims], [0, 3, 2][:dims]
     pooled = [

@@ -22,7 +22,7 @@ RANDOM = np.random.default_rng(7)
 
 @pytest.fixture(autouse=True)
 def same_numbers_in_any_order() -> None:
-    """Each test draws the same numbers, whatever ran before it."""
+    """Each test draws the same numbers, in any order of tests."""
     RANDOM.bit_generator.state = np.random.default_rng(7).bit_generator.state
 
 
@@ -485,7 +485,7 @@ def test_resample_nearest(wanted: tuple[int, int]) -> None:
 
 
 def test_resample_nearest_at_ties() -> None:
-    """Halving, where every coordinate lies between two elements; also what the gradient gives back."""
+    """Halving, where every coordinate is between two elements; also what the gradient gives back."""
     forward = double(random(1, 2, 4, 6))
     expected = functional.interpolate(forward, (2, 3), mode="nearest-exact")
     gradient = random(1, 2, 2, 3)

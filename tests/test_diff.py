@@ -238,7 +238,7 @@ def test_one_fact_changed_is_one_change(
 
 
 def test_every_field_of_a_record_is_compared_or_left_out_for_a_reason() -> None:
-    """Left out: names, positions, what follows from other fields, and what has a walk of its own."""
+    """Left out: names, positions, what follows from other fields, and what has its own walk."""
     left_out = {
         "Registry": "tensor graphs bindings calls operator_rules counterparts identifiers retired "
         "identifiers_position declared by_definition",

@@ -352,7 +352,7 @@ def test_import_loads_no_operator_and_no_numpy() -> None:
 
 
 def public(value: object) -> Iterator[tuple[str, object]]:
-    """What a module or a class offers of its own."""
+    """The public names that a module or a class itself defines."""
     for name, one in vars(value).items():
         inside = getattr(one, "__module__", "") or ""
         if not name.startswith("_") and inside.startswith("dmlops") and not isinstance(one, property):

@@ -1,4 +1,4 @@
-"""`python -m dmlops`: one result per line whatever the line contains, and explanations for people."""
+"""`python -m dmlops`: one result per line of any content, and explanations for people."""
 
 from __future__ import annotations
 

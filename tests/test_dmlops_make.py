@@ -281,7 +281,7 @@ def test_sizes_of_convolutions_are_those_of_onnx(attributes: dict[str, list[int]
 @pytest.mark.parametrize("attributes", SPATIAL, ids=str)
 @pytest.mark.parametrize("operator", ["MaxPool", "AveragePool"])
 def test_gradients_take_the_sizes_of_poolings(operator: str, attributes: dict[str, list[int]]) -> None:
-    """Those that ONNX infers; advice begins with a window that lies beyond the padding."""
+    """Those that ONNX infers; advice begins with a window beyond the padding."""
     if operator == "AveragePool":  # its gradient has no dilations
         attributes = {name: value for name, value in attributes.items() if name != "dilations"}
     x = (2, 3, 11, 13)

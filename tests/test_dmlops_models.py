@@ -1,7 +1,6 @@
 """DxDispatch models, and the other files that the command line accepts.
 
-The spellings are those that DxDispatch's parser accepts. DXDISPATCH_MODELS can name a folder of its own
-models.
+The spellings are those that DxDispatch's parser accepts. DXDISPATCH_MODELS can name a folder of its models.
 """
 
 from __future__ import annotations

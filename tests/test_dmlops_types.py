@@ -167,7 +167,7 @@ def test_numpy_numbers_lists_and_names_are_brought_into_one_form(name: str) -> N
     start = valid(name)
 
     def loose(value: Any) -> Any:
-        """The same in the forms that callers have."""
+        """The description in the forms that callers have."""
         if isinstance(value, IntEnum) and value.name:
             return value.name
         match value:

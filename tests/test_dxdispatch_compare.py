@@ -46,7 +46,7 @@ def filled(gather_specs: Path, directx: Path, tmp_path_factory: pytest.TempPathF
 
 
 def run_cases(folder: Path, program: Callable[[list[str]], int]) -> None:
-    """What Run-Cases.ps1 does, where there is no PowerShell."""
+    """Does the work of Run-Cases.ps1, where there is no PowerShell."""
     results = folder / "results"
     results.mkdir()
 
@@ -412,7 +412,7 @@ def test_results_of_other_cases_are_not_compared(spoiled: Path, tmp_path: Path) 
 
 
 def test_the_stand_in_is_a_program(filled: Path, directx: Path, tmp_path: Path) -> None:
-    """And reads from files alone what the script would give it."""
+    """And reads only from files what the script would give it."""
     content = json.loads((filled / "cases.json").read_text(encoding="utf-8"))
     name = next(case["runs"]["directml"] for case in content["cases"] if "outputs" in case)
     model = filled / f"models/{name}.json"

@@ -204,7 +204,7 @@ def test_models_of_shaders_give_what_is_expected(slug: str, header: str, device:
 
 
 def run_on_vulkan(device: Any, model: dict[str, Any], reader: Reader) -> dict[str, bytes]:
-    """What a model of shaders writes, by file. A resource that is not bound gets a buffer of its own."""
+    """The output of a model of shaders, by file. A resource that is not bound gets its own buffer."""
     from dmlops.gpu.resources import Binding
 
     content = {name: reader._resource(one) for name, one in model["resources"].items()}

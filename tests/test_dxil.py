@@ -186,7 +186,7 @@ def check_error(plans: Plans, number: int, one: Drawn, is_loose: bool) -> None:
     assert errors.max() <= function.float_bound, (one.desc.OPERATOR, is_loose)
 
 
-# What was wrong in DXIL alone
+# What was wrong only in DXIL
 
 PUT_BACK: dict[str, Callable[[str], str]] = {
     "ELEMENT_WISE_POW": lambda text: text.replace("#define DXIL_PRECISE precise", "#define DXIL_PRECISE"),

@@ -41,7 +41,7 @@ def described(operator: Operator, example: Example, without: frozenset[str] = fr
 
 
 def arrays(operator: Operator, example: Example) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What an example takes, and what it gives."""
+    """The inputs and outputs of an example."""
 
     def array(given: TensorData | tuple[TensorData, ...]) -> Any:
         if isinstance(given, tuple):

@@ -241,7 +241,7 @@ UINTS, SINTS = st.integers(0, 2**32 - 1), st.integers(-(2**31), 2**31 - 1)
 
 
 def forms(*texts: str) -> st.SearchStrategy[str]:
-    """Texts in which I stands for an integer and L for an array, both made up."""
+    """Texts in which I means an integer and L an array, both made up."""
 
     def filled(text: str) -> st.SearchStrategy[str]:
         parts = [part for part in re.split(r"\b([IL])\b", text) if part]

@@ -58,7 +58,7 @@ def test_defaults_are_those_of_the_functions(registry: Registry, functions: Func
 
 @pytest.mark.parametrize("name", POOLING)
 def test_pooling_has_the_defaults_of_onnx(registry: Registry, name: str) -> None:
-    """A window alone gives the sizes that ONNX infers: any other stride, padding or dilation gives others."""
+    """Only a window gives the sizes that ONNX infers: any other stride, padding or dilation gives others."""
     schema, sizes, window = onnx.defs.get_schema(POOLING[name]), (1, 1, 9, 8), [3, 2]
     node = helper.make_node(POOLING[name], ["x"], ["y"], kernel_shape=window)
     x = helper.make_tensor_type_proto(TensorProto.FLOAT, sizes)

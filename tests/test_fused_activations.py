@@ -1,4 +1,4 @@
-"""Fused activations that need whole rows or have members of their own, against formulas in NumPy."""
+"""Fused activations that need whole rows or have their own members, against formulas in NumPy."""
 
 from __future__ import annotations
 

@@ -389,7 +389,7 @@ def test_drivers_without_a_device_are_no_drivers(monkeypatch: pytest.MonkeyPatch
 
 
 class Limited:
-    """Vulkan, with limits of its own."""
+    """Vulkan, with separate limits."""
 
     def __init__(self, limits: dict[str, Any]) -> None:
         from dmlops.gpu.device import vk
@@ -453,7 +453,7 @@ def test_calls_are_recorded_once(device: Any, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("dmlops.gpu.device.MOST_RECORDED", 2)
 
     def negate(size: int, in_place: str | None = None) -> int:
-        """How often something has been recorded, by then."""
+        """The number of recordings by then."""
         values = np.arange(size, dtype=np.float32) + len(recorded)
         tensor = dmlops.TensorDesc.of(values)
         desc = dmlops.ElementWiseNegate(InputTensor=tensor, OutputTensor=tensor)
@@ -551,7 +551,7 @@ class CountingCompiler:
 
 @pytest.fixture
 def counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CountingCompiler:
-    """A compiler with a cache of its own in `cache`."""
+    """A compiler with a separate cache in `cache`."""
     monkeypatch.setenv("DMLOPS_CACHE", str(tmp_path / "cache"))
     found = CountingCompiler()
     monkeypatch.setattr(compiler, "find", lambda: found)
@@ -666,7 +666,7 @@ def test_a_cache_on_a_full_disk_leaves_nothing_behind(
 
 
 def test_a_process_forked_after_the_first_use_opens_the_device_anew(device: Any) -> None:
-    """Or is told what to do, by a driver that cannot do so."""
+    """Or raises an error that says what to do, if the driver cannot."""
     case = simple()
     gpu.run(dmlops.from_json(case.description), case.inputs, device)  # the parent has it open
     context = multiprocessing.get_context("fork")

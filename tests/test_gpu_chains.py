@@ -159,7 +159,7 @@ BINARY = ("element_wise_add", "element_wise_subtract", "element_wise_max", "elem
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_any_operators_are_joined_without_a_difference(device: Any, data: Any) -> None:
-    """Whatever reads what, and whichever results are outputs too."""
+    """For any readers, and any results that are outputs too."""
     builder = dmlops.graph.Builder()
     flat, turned = (192,), ((8, 24), (1, 8))
     values = [builder.input(name, TensorDesc("FLOAT32", SIZES)) for name in "xyz"]
@@ -184,7 +184,7 @@ def test_any_operators_are_joined_without_a_difference(device: Any, data: Any) -
 
 
 def operators(graph: Any) -> list[int]:
-    """How many operators each dispatch stands for."""
+    """The number of operators that each dispatch runs."""
     return [len(one.operators) for one in program(graph, 16).nodes]
 
 

@@ -24,7 +24,7 @@ MANY = 9000  # bound pipelines at once: their descriptors take more than a block
 
 @pytest.fixture(params=["as detected", "sets"])
 def either(request: pytest.FixtureRequest, device: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The device as it is, and opened anew without descriptors in memory."""
+    """The device as it is, and opened again without descriptors in memory."""
     if request.param == "as detected":
         return device
     detected = devices.detected
@@ -52,7 +52,7 @@ def test_every_buffer_is_the_one_that_was_bound(either: Any) -> None:
 
 
 def test_recordings_keep_their_buffers(either: Any) -> None:
-    """Descriptors that were given back are written anew, those of recordings that are alive are not."""
+    """Descriptors that were given back are written again, those of recordings that are alive are not."""
     network = TransformerLayer(6, 16, 4)
     data = draw(network.shapes, network.data_type)
     expected = network.run(reference.run, data)

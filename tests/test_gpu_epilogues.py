@@ -163,7 +163,7 @@ def test_epilogues_compile_for_direct3d(name: str) -> None:
 
 
 def operators(graph: Any) -> list[int]:
-    """How many operators each dispatch stands for."""
+    """The number of operators that each dispatch runs."""
     return [len(one.operators) for one in program(graph, 16).nodes]
 
 

@@ -152,7 +152,7 @@ def test_barriers_stand_only_where_something_depends_on_what_was_written() -> No
 
 
 def test_operators_that_can_overlap_are_not_held_apart() -> None:
-    """Whatever order the graph's author wrote them in."""
+    """For any order in which the graph's author wrote them."""
     builder = dmlops.graph.Builder()
     outputs = {}
     for name in "abc":
@@ -187,7 +187,7 @@ def test_tensors_that_live_at_the_same_time_do_not_overlap(lifetimes: Any, align
 @given(st.data())
 @settings(max_examples=80, deadline=None)
 def test_other_strides_read_the_same_elements(data: Any) -> None:
-    """Whatever strides are found, they read a turned tensor as the reader reads it when packed."""
+    """All strides that are found read a turned tensor as the reader reads it when packed."""
     sizes = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
     axes = data.draw(st.permutations(range(len(sizes))))
     source = np.arange(np.prod(sizes), dtype=np.int32).reshape([sizes[axis] for axis in np.argsort(axes)])
@@ -416,7 +416,7 @@ def test_the_player_runs_a_plan(files: Path, device: Any, name: str, capsys: Any
 
 
 def played(folder: Path, inputs: list[np.ndarray]) -> list[bytes]:
-    """What a plan for Direct3D 12 computes, as examples/player.cpp runs it, with its DXIL on the CPU."""
+    """The outputs of a plan for Direct3D 12, as examples/player.cpp runs it, with its DXIL on the CPU."""
     told = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
     codes = [(folder / one["file"]).read_bytes() for one in told["shaders"]]
     assert all(map(gpu.is_signed, codes))

@@ -1,4 +1,4 @@
-"""Sums with more terms than a software driver lets a thread add up: right or refused, never wrong."""
+"""Sums with more terms than a software driver lets a thread add up: right or rejected, never wrong."""
 
 from __future__ import annotations
 

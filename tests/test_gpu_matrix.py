@@ -37,7 +37,7 @@ TOLERANCE = {np.dtype(np.float16): 2e-3, np.dtype(np.float32): 4e-6, np.dtype(np
 
 
 def cases(operator: str) -> list[dict[str, Any]]:
-    """Small cases that show all that tables allow; of operators with forms of their own some of them."""
+    """Small cases that show all that tables allow; of operators with their own forms some of them."""
     small = small_cases(operator)
     if len(small) <= MOST:
         return small

@@ -24,7 +24,7 @@ def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> T
 
 
 def last(data_type: str, count: int, channels: int, *spatial: int) -> TensorDesc:
-    """A tensor that lies channels last."""
+    """A channels-last tensor."""
     steps = [channels * int(np.prod(spatial[d + 1 :])) for d in range(len(spatial))]
     strides = (steps[0] * spatial[0], 1, *steps)
     return of(data_type, count, channels, *spatial, strides=strides)
@@ -250,7 +250,7 @@ SMALLER = [
 def test_rows_before_columns_give_the_same(
     name: str, value: float | None, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However little smaller results are, and where columns reach farther than there is room for."""
+    """For results that are smaller by any amount, and where columns reach farther than there is room for."""
     monkeypatch.setattr(separable, "SEPARABLE_SMALLER", 1)
     monkeypatch.setattr(separable, "SEPARABLE_SPAN", 24)
     assert int(gpu.plan(CASES[name]).dispatches[0].defines["SPAN"]) > 0

@@ -49,7 +49,7 @@ def test_rows_move_in_runs(data_type: str, width: int, bits: int, count: int, de
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 1.0])
 @pytest.mark.parametrize("sizes", [(3, 1700), (2, 2, 2048), (9001,)], ids=["rows", "blocks", "line"])
 def test_coordinates_of_several_blocks(sizes: tuple[int, ...], share: float, device: Any) -> None:
-    """However many elements are nonzero."""
+    """For any number of nonzero elements."""
     rng = np.random.default_rng(4)
     values = (rng.random(sizes) < share).astype(np.float32)
     desc = dmlops.NonzeroCoordinates(

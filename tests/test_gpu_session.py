@@ -29,7 +29,7 @@ NETWORKS = {
     "transformer layer": TransformerLayer(6, 16, 4),
 }
 TOLERANCE = 1e-5
-LARGE = 1 << 18  # elements of an array that has a buffer of its own
+LARGE = 1 << 18  # elements of an array that has its own buffer
 
 
 @pytest.fixture
@@ -362,7 +362,7 @@ def test_a_full_device_gives_up_what_is_only_kept(
 
 
 def test_small_arrays_side_by_side_keep_apart(session: gpu.Session) -> None:
-    """Of many sizes, more together than lie in one block of memory, among them some too large for that."""
+    """Of many sizes, more together than fit in one block of memory, among them some too large for that."""
     rng = np.random.default_rng(0)
     values = [rng.random(size, np.float32) for size in (1, LARGE, *rng.integers(1, 1 << 15, 80))]
     arrays = [session.array(one) for one in values]

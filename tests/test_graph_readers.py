@@ -26,7 +26,7 @@ def _gemm() -> dmlops.Gemm:
 
 
 def matmul_add() -> bytes:
-    """What ONNX Runtime makes of a MatMul and an Add: DxDispatch's models/matmul_add/Partition_0.bin."""
+    """The output of ONNX Runtime for a MatMul and an Add: DxDispatch's models/matmul_add/Partition_0.bin."""
     return serialized(
         graph_table(
             ["x"],

@@ -111,7 +111,7 @@ def test_a_node_reads_what_it_writes() -> None:
 
 
 def test_a_graph_of_many_nodes_takes_linear_time() -> None:
-    """Each node of a chain is told once; 20 000 nodes would take minutes if edges were searched for each."""
+    """Each node of a chain is seen once; 20 000 nodes would take minutes if edges were searched for each."""
     nodes = [relu("", f"v{at}", f"v{at + 1}") for at in range(20_000)]
     assert graph(nodes, ("v0",), ("v20000",)).validate() == []
 
@@ -218,7 +218,7 @@ def test_the_reference_runs_a_graph() -> None:
 
 
 def test_strides_say_where_the_next_operator_finds_an_element() -> None:
-    """A column of a row-major matrix is written; the reader has the same bytes, one after the other."""
+    """A column of a row-major matrix is written; the reader has the same bytes, consecutively."""
     gaps = {"OutputTensor": tensor(1, 1, 2, 2, Strides=[8, 8, 4, 1], TotalTensorSizeInBytes=32)}
     first = node(
         "first",

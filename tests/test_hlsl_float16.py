@@ -17,7 +17,7 @@ from test_hlsl_functions import gelu
 __all__ = ["device"]
 
 HALVES = np.arange(2**16, dtype=np.uint16).view(np.float16)
-MOST = 0.51  # ulp; one half is what rounding alone loses
+MOST = 0.51  # ulp; one half is the loss of rounding itself
 
 Numbers = Any
 
@@ -177,7 +177,7 @@ def test_powers_with_integers_as_exponents(device: Any, exponents: Any) -> None:
 
 
 def test_integers_to_powers_that_are_halves(device: Any) -> None:
-    """The same, the other way round: integers stay as exact as they are without halves."""
+    """The converse: integers stay as exact as they are without halves."""
     rng = np.random.default_rng(3)
     x = rng.integers(-12, 13, 2**14).astype(np.int16)
     y = rng.integers(0, 5, x.size).astype(np.float16)

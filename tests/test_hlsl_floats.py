@@ -42,7 +42,7 @@ def run(device: Any, operator: str, **arrays: Numbers) -> Numbers:
 
 
 def check(device: Any, bound: float, found: Numbers, oracle: Callable[..., Numbers], *given: Numbers) -> None:
-    """Where argument and result are normal numbers."""
+    """A mask of where argument and result are normal numbers."""
     smallest = max(smallest_compared(device, np.float32), float(np.finfo(np.float32).tiny))
     with np.errstate(all="ignore"):
         exact = oracle(*(array.astype(np.float64) for array in given))

@@ -97,7 +97,7 @@ EXACT: dict[str, Callable[..., Any]] = {
 ON_BITS = {"Sqrt", "Divide", "Fmod", "Max", "Min"}  # right for subnormals on any device
 PREDICATES: dict[str, Callable[..., Any]] = {"IsNan": np.isnan, "IsInfinity": np.isinf}
 PUBLIC = [*APPROXIMATIONS, *EXACT, *PREDICATES]
-SHIFTED = "ExpShifted"  # for floats alone, which are not above 0
+SHIFTED = "ExpShifted"  # only for floats, which are not above 0
 BINARY = {"Pow", "Atan2", "Divide", "Fmod", "FloorMod", "Max", "Min"}
 
 
@@ -118,7 +118,7 @@ def closure(name: str) -> list[str]:
 
 
 def shader(functions: str, call: str, inputs: int, type_name: str, output_type: str) -> str:
-    """A shader that makes each element of its output from those of a and b, or a alone."""
+    """A shader that makes each element of its output from those of a and b, or only a."""
     return f"""{DXIL_PRECISE}
 {functions}
 [[vk::binding(0, 0)]] StructuredBuffer<{type_name}> aTensor : register(t0);
@@ -184,7 +184,7 @@ def evaluate(device: Any, name: str, *arguments: Any) -> Any:
 
 
 def comparable(smallest: float, arrays: tuple[Any, ...]) -> Any:
-    """Where no array has a number between 0 and the smallest to be compared."""
+    """A mask of where no array has a number between 0 and the smallest to be compared."""
     return np.all([(array == 0) | ~(np.abs(array) < smallest) for array in arrays], axis=0)
 
 
@@ -242,10 +242,10 @@ def arguments(name: str, dtype: Any) -> tuple[Any, ...]:
 
 
 def error_in_ulps(result: float, exact: Any, dtype: Any) -> float:
-    """How far a result is off, in units in the last place.
+    """The error of a result, in units in the last place.
 
-    Infinity counts as the power of two that follows all numbers; an exact value
-    of that size or more has to give it.
+    Infinity is treated as the power of two that follows all numbers; an exact value of that size or more has
+    to give it.
     """
     info = np.finfo(dtype)
     beyond = mpmath.ldexp(1, int(info.maxexp))

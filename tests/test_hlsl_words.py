@@ -25,7 +25,7 @@ KEYWORDS = {
 
 @pytest.fixture(scope="module")
 def words() -> list[str]:
-    """Whatever looks like a name in the compiler's library, which has its keywords somewhere.
+    """Everything that looks like a name in the compiler's library, which has its keywords somewhere.
 
     A word may stand alone there, or at the end of another, where the linker has put the two together.
     """

@@ -45,7 +45,7 @@ IN_BRACES = {
     "broadcast",
     "rank",
     "axis",
-}  # where braces stand for values
+}  # where braces contain values
 
 
 class Plain(yaml.SafeDumper):
@@ -87,7 +87,7 @@ def spoil_texts(node: Any, nasty: str, key: str = "") -> Any:
     text = nasty
     if key in IN_BRACES:
         text = text.replace("{", "(").replace("}", ")")
-    if key in ("message", "hint", "broadcast", "rank", "axis"):  # the schema refuses these characters there
+    if key in ("message", "hint", "broadcast", "rank", "axis"):  # the schema rejects these characters there
         text = node + "; " + re.sub(r'[%"\\]', "", text)[:40].strip()
     return text
 

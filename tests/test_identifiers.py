@@ -75,7 +75,7 @@ def test_an_identifier_is_not_forgotten(
     edit(specs, ELEMENTS, RULE, "")
     edit(specs, ELEMENTS, "operator: GATHER_ELEMENTS\n", "operator: GATHER_ELEMENTS\nunconstrained: [Axis]\n")
     edit(specs, "identifiers.yaml", f"  - {NAME}\n", "")
-    assert main(["lint", "--specs", str(specs)]) == 0  # nothing here tells what was there before
+    assert main(["lint", "--specs", str(specs)]) == 0  # nothing here says what was there before
     assert main(["breaking", "--specs", str(specs), "--against", str(gather_specs)]) == 1
     assert "identifier-forgotten" in capsys.readouterr().out
 

@@ -41,7 +41,7 @@ def module_name(package: str, path: Path) -> str:
 
 
 def loaded(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
-    """The imports that run when a module is loaded: in no function, and not for type checkers alone."""
+    """The imports that run when a module is loaded: in no function, and not only for type checkers."""
     for node in body:
         match node:
             case ast.Import() | ast.ImportFrom():

@@ -87,7 +87,7 @@ def test_every_macro_is_used() -> None:
 
 
 def test_every_macro_is_declared() -> None:
-    """In the head of the shader, by its name or, where X stands for tensors or factors, by its end."""
+    """In the head of the shader, by its name or, where X represents tensors or factors, by its end."""
     missing = {}
     for (operator, number), one in found().items():
         head = gpu.shader(operator).partition("\n\n")[0]

@@ -102,7 +102,7 @@ def untestable(name: str) -> set[str]:
 
 
 def distance(one: Matrix, other: Matrix) -> int:
-    """How many members, fields of tensors and levels differ."""
+    """The number of members, fields of tensors and levels that differ."""
     count = int(one["feature_level"] != other["feature_level"])
     for name in one["desc"].keys() | other["desc"].keys():
         left, right = one["desc"].get(name), other["desc"].get(name)

@@ -310,7 +310,7 @@ def test_messages(desc: Description, message: str) -> None:
 
 
 def test_every_rule_of_the_public_list_has_a_text() -> None:
-    """The list of identifiers is the committed one, which tells what may be asked for."""
+    """The list of identifiers is the committed one, which says what may be asked for."""
     listed = yaml.safe_load((ROOT / "specs/identifiers.yaml").read_text(encoding="utf-8"))["active"]
     for identifier in listed:
         rule = registry.rule(identifier)

@@ -71,7 +71,7 @@ def test_a_changed_spec_is_a_finding_or_another_spec(tmp_path: Path) -> None:
         copy.parent.mkdir(parents=True)
         copy.write_text(changed[copy.as_posix()], encoding="utf-8")
     refused: set[str] = set()
-    try:  # all at once, since faults of one file do not hide those of another
+    try:  # all at once, since errors of one file do not hide those of another
         load_registry(specs)
     except SpecError as error:
         refused = {finding.position.file for finding in error.findings}

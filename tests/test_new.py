@@ -1,4 +1,4 @@
-"""`dmlgen new`: what it writes, against the genuine DirectML.h and the specs, and what it rejects."""
+"""`dmlgen new`: what it writes, against the official DirectML.h and the specs, and what it rejects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["directx"]
 
 
 def left(specs: Path, capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str]]:
-    """What lint finds: code, and the line that it is about."""
+    """Findings of lint: code, and the line that it is about."""
     capsys.readouterr()
     main(["lint", "--specs", str(specs), "--format", "json"])
     found = []

@@ -99,7 +99,7 @@ def changed(path: Path, random: Random) -> Iterator[tuple[str, str]]:
 
 
 def findings(folder: Path) -> tuple[list[tuple[str, str]], Registry | None]:
-    """What lint finds and where, apart from identifiers of the operators that are left out."""
+    """Findings of lint and their positions, apart from identifiers of the operators that are left out."""
     try:
         registry = load_registry(folder)
     except SpecError as error:

@@ -28,7 +28,7 @@ DOCUMENTED = {
     "test_attention_23_boolmask_fullymasked_row_nan_robustness",  # a query that sees no key
     "test_dynamicquantizelinear",  # DirectML rounds one element down: see test_observed.py
 }
-ELSEWHERE = {  # what no node test shows: old, of double precision, with known inputs alone, dynamic or large
+ELSEWHERE = {  # what no node test shows: old, of double precision, with only known inputs, dynamic or large
     "Cast": {"ELEMENT_WISE_LOGICAL_EQUALS", "ELEMENT_WISE_LOGICAL_NOT"},
     "Einsum": {"GEMM", "REDUCE"},
     "GlobalLpPool": {"LP_POOLING"},

@@ -56,7 +56,7 @@ def node(
 
 
 def oracle(model: Any, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
-    """What ONNX Runtime computes, without its optimizer."""
+    """The outputs of ONNX Runtime, without its optimizer."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -71,7 +71,7 @@ def oracle(model: Any, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
 
 
 def computed(model: Any, inputs: dict[str, np.ndarray], expected: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """What the model's operators compute, whose outputs are declared as those expected."""
+    """The results of the model's operators, whose outputs are declared as those expected."""
     for output, right in zip(model.graph.output, expected, strict=True):
         number = helper.np_dtype_to_tensor_dtype(right.dtype)
         output.CopyFrom(helper.make_tensor_value_info(output.name, number, [None] * right.ndim))
@@ -142,7 +142,7 @@ def test_multi_head_attention(name: str) -> None:
 @pytest.mark.parametrize("more", [{}, {"unidirectional": 1}, {"key_padding_mask": MASKS["keys"]}])
 @pytest.mark.parametrize("packed", ["all", "keys with values"])
 def test_packed_attention(packed: str, more: dict[str, Any]) -> None:
-    """ONNX Runtime packs tensors on GPUs alone: the oracle is its attention of the same numbers apart."""
+    """ONNX Runtime packs tensors only on GPUs: the oracle is its attention of the same numbers apart."""
     query, key, value = (array.reshape(B, S, N, H) for array in QKV.values())
     one = {"query": np.stack([query, key, value], 3), "key": None, "value": None}
     if packed != "all":
@@ -435,7 +435,7 @@ def test_products_with_weights_of_few_bits(bits: int, points: bool, bias: bool) 
 @pytest.mark.parametrize("activation", [0, 1])
 @pytest.mark.parametrize("of", [np.float32, np.float16])
 def test_group_normalization(last: int, activation: int, of: Any) -> None:
-    """ONNX Runtime has this for GPUs alone: the oracle is NumPy."""
+    """ONNX Runtime has this only for GPUs: the oracle is NumPy."""
     x, gamma, beta = random(2, 6, 3, 4), random(6), random(6)
     grouped = x.reshape(2, 2, -1)
     normal = (grouped - grouped.mean(-1, keepdims=True)) / np.sqrt(grouped.var(-1, keepdims=True) + 1e-5)

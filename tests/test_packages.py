@@ -24,7 +24,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> str:
-    """What a command prints; it must succeed. Nothing of this process' environment is on its path."""
+    """The output of a command; it must succeed. Nothing of this process' environment is on its path."""
     clean = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(cwd), **environment}
     result = subprocess.run(command, cwd=cwd, env=clean, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -81,7 +81,7 @@ def dist(source: Path, shared: Shared) -> Path:
 
 @pytest.fixture(scope="module", params=["-py3-none-any.whl", ".tar.gz"])
 def dmlops_installed(request: pytest.FixtureRequest, dist: Path, shared: Shared) -> Environment:
-    """The package alone, with what it needs and without extras."""
+    """Only the package, with what it needs and without extras."""
     package = dist / f"dmlops-{VERSION}{request.param}"
     return Environment(shared(f"with-{package.name}", lambda folder: Environment.of(folder, package)))
 

@@ -43,7 +43,7 @@ def planned(case: Case) -> Moved:
 
 
 def follow(movement: Moved, values: np.ndarray, indices: np.ndarray, output: np.ndarray) -> None:
-    """What a plan says, done element by element on flat buffers."""
+    """A plan carried out element by element on flat buffers."""
     for at in itertools.product(*(range(loop.size) for loop in movement.loops)):
         position, read, written = (
             sum(c * d.strides[which] for c, d in zip(at, movement.loops, strict=True)) for which in range(3)
@@ -273,7 +273,7 @@ RESOURCE = re.compile(
 
 
 def test_plans_bind_what_shaders_declare() -> None:
-    """As many resources that are read, and as many that are written, in that order."""
+    """That many resources that are read, and the same number that are written, in that order."""
     operators: set[str] = set()
     for case in itertools.islice(matrix_cases(), 0, None, 5):
         desc = dmlops.from_json(level_and_form(case)[1])

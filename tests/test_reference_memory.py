@@ -1,4 +1,4 @@
-"""The reference gives the same bytes whatever the memory layout of its inputs, and never writes to them."""
+"""The reference gives the same bytes for any memory layout of its inputs, and never writes to them."""
 
 from __future__ import annotations
 

@@ -23,14 +23,14 @@ LIMITS, SCALED = {"Min": 0, "Max": 1}, {"ScaleBias": {"Scale": 2, "Bias": 1}}
 
 
 def required(operator: str, source: str, target: str, **members: Any) -> set[str]:
-    """What the plan of an operator with one input needs."""
+    """Requirements of the plan of an operator with one input."""
     tensors = {"InputTensor": source, "OutputTensor": target}
     form = {name: {"DataType": one, "Sizes": [2, 3]} for name, one in tensors.items()}
     return options(dmlops.from_json({"type": operator, "desc": {**form, **members}}))
 
 
 def options(desc: Any) -> set[str]:
-    """What all shaders of a description's plan require."""
+    """Requirements of all shaders of a description's plan."""
     codes = [
         compiler.compile(gpu.shader(one.shader or desc.OPERATOR), one.defines, "dxil")
         for one in gpu.plan(desc).dispatches

@@ -120,7 +120,7 @@ F16, LESS = {"DataType": "FLOAT16", "Sizes": [1, 3, 2, 4]}, {"DataType": "FLOAT3
 
 
 def generated(specs: Path, out: Path, rules: str) -> Path:
-    """What is generated for BLEND with these rules."""
+    """The outputs for BLEND with these rules."""
     path = specs / "operators/blend/blend.yaml"
     path.parent.mkdir(exist_ok=True)
     path.write_text(HEAD + rules + SUPPORT, encoding="utf-8")

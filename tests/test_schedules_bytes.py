@@ -422,7 +422,7 @@ def test_all_layouts_of_all_types_are_read(left: str, right: str, device: Any) -
 
 
 def without_units(work: Work) -> Work:
-    """The same tiles by ordinary arithmetic, which no plan has: in loops, as DXC takes twenty times as long
+    """The tiles by ordinary arithmetic, which no plan has: in loops, as DXC takes twenty times as long
     for straight code."""
     ordinary = {"COOPERATIVE_MATRIX": 0, "unroll": "loop"}
     return work._replace(

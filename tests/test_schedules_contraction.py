@@ -226,7 +226,7 @@ def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> T
 
 
 def channels_last(desc: Any, *names: str, gap: int = 0) -> Any:
-    """The same with tensors whose channels are innermost in memory, `gap` elements apart from the next
+    """The cases with tensors whose channels are innermost in memory, `gap` elements apart from the next
     pixel's: input and output, or those that are named."""
 
     def last(tensor: TensorDesc) -> TensorDesc:

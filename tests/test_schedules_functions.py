@@ -1,4 +1,4 @@
-"""GELU and softplus as definitions write them get functions of their own; similar values do not."""
+"""GELU and softplus as definitions write them get their own functions; similar values do not."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def tensor(sizes: tuple[int, ...], kind: str, strides: tuple[int, ...] | None = 
 
 
 def compared(device: Any, desc: Any, arrays: dict[str, Any], kind: str) -> dict[str, np.ndarray]:
-    """What the shader gives: twice the same, near the reference, and nothing else written."""
+    """The outputs of the shader: twice the same, near the reference, and nothing else written."""
     found = run_in_guard_zones(device, desc, arrays)
     again = gpu.run(desc, arrays, device)
     with np.errstate(all="ignore"):

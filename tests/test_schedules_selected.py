@@ -1,4 +1,4 @@
-"""Which outputs sum selected terms, and which have lanes."""
+"""Outputs that sum selected terms, and those that have lanes."""
 
 from __future__ import annotations
 

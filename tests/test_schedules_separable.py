@@ -1,4 +1,4 @@
-"""Which outputs consist of taps along each axis."""
+"""Outputs that consist of taps along each axis."""
 
 from __future__ import annotations
 

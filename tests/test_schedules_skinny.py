@@ -54,7 +54,7 @@ UNITS = Capability.COOPERATIVE_MATRIX
 
 
 def whole(desc: Any, **special: float) -> dict[str, np.ndarray]:
-    """Inputs of -1, 0 and 1, whose sums are exact in whatever order; `special` is what some elements of an
+    """Inputs of -1, 0 and 1, whose sums are exact in any order; `special` is what some elements of an
     input are instead."""
     rng = np.random.default_rng(7)
     tensors = {one.name: getattr(desc, one.name) for one in desc.MEMBERS if one.role == "input"}
@@ -65,7 +65,7 @@ def whole(desc: Any, **special: float) -> dict[str, np.ndarray]:
 
 
 def computed(desc: Any, inputs: dict[str, np.ndarray]) -> np.ndarray:
-    """What NumPy makes of them in double precision."""
+    """The result of NumPy in double precision."""
     a, b = (inputs[name].astype(np.float64) for name in ("ATensor", "BTensor"))
     a = np.swapaxes(a, -1, -2) if desc.TransA.name == "TRANSPOSE" else a
     b = np.swapaxes(b, -1, -2) if desc.TransB.name == "TRANSPOSE" else b

@@ -71,7 +71,7 @@ def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> T
 
 
 def last(data_type: str, count: int, channels: int, *spatial: int) -> TensorDesc:
-    """A tensor that lies channels last."""
+    """A channels-last tensor."""
     steps = [channels * int(np.prod(spatial[d + 1 :])) for d in range(len(spatial))]
     strides = (steps[0] * spatial[0], 1, *steps)
     return of(data_type, count, channels, *spatial, strides=strides)
@@ -97,7 +97,7 @@ def pooling(
 
 
 def indexed(kind: str, data: TensorDesc, *window: Any, **members: Any) -> Any:
-    """A pooling that tells where the greatest elements are."""
+    """A pooling that outputs where the greatest elements are."""
     desc = pooling(kind, data, *window, **members)
     assert desc.OutputTensor is not None
     indices = TensorDesc("UINT32", desc.OutputTensor.Sizes)

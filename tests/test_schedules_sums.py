@@ -1,4 +1,4 @@
-"""Which intermediate tensors share sums of products, and the results of recurrent networks' shaders."""
+"""Intermediate tensors that share sums of products, and the results of recurrent networks' shaders."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def described(name: str) -> Any:
 
 
 def spread(tensor: TensorDesc) -> TensorDesc:
-    """The same tensor, its elements two apart and its rows further."""
+    """The tensor, its elements two apart and its rows further."""
     strides, step = [], 2
     for size in reversed(tensor.Sizes):
         strides.insert(0, step)
@@ -311,7 +311,7 @@ def test_whatever_groups_share(name: str, value: int, device: Any, monkeypatch: 
     "name", ["rnn, both ways, many", "gru, both ways", "lstm, all there", "lstm, one step"]
 )
 def test_a_group_that_is_alone(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever it has to do; it goes through all steps in one dispatch."""
+    """For any work; it goes through all steps in one dispatch."""
     monkeypatch.setattr(sums, "SUMS_ALONE", 1 << 30)
     desc = described(name)
     outputs = sum(getattr(desc, one.name) is not None for one in desc.MEMBERS if one.role == "output")
@@ -377,7 +377,7 @@ def made_of_halves(name: str) -> Any:
 
 
 def by_units(desc: Any) -> list[int]:
-    """Which dispatches take cooperative matrices."""
+    """The dispatches that take cooperative matrices."""
     return [int("COOPERATIVE_MATRIX" in step.defines) for step in gpu.plan(desc, UNITS).dispatches]
 
 

@@ -1,4 +1,4 @@
-"""Which intermediate tensors depend on totals of all elements of a tensor, and the shaders' results."""
+"""Intermediate tensors that depend on totals of all elements of a tensor, and the shaders' results."""
 
 from __future__ import annotations
 

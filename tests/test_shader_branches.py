@@ -1,4 +1,4 @@
-"""Which branches of shaders no case takes: what the matrices and the descriptions of test_dxil.py miss.
+"""Branches of shaders that no case takes: what the matrices and the descriptions of test_dxil.py miss.
 
 `tests/data/untaken_branches.txt` lists the conditions that hold in no shader of any plan of theirs. Some need
 a device's capabilities, some the absence of tensors that operators require; the rest are gaps to be closed,

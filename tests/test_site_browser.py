@@ -165,7 +165,7 @@ def test_the_search_finds(site: Path, browser: webdriver.Chrome) -> None:
 
 
 def test_the_message_of_every_rule_leads_to_it(site: Path, browser: webdriver.Chrome) -> None:
-    """What the Python validators say of the matrices' negatives, alone and as `explain` prints it."""
+    """Results of the Python validators for the matrices' negatives, alone and as `explain` prints it."""
     messages: dict[str, tuple[str, str]] = {}
     for path in sorted(ROOT.glob("generated/matrix/*.json")):
         for case in json.loads(path.read_text(encoding="utf-8")).get("cases", ()):
@@ -321,7 +321,7 @@ STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
 
 @pytest.mark.parametrize(("scheme", "rules"), [("light", STANDARDS), ("dark", ["color-contrast"])])
 def test_pages_are_accessible(site: Path, browser: webdriver.Chrome, scheme: str, rules: list[str]) -> None:
-    """What axe checks of WCAG 2.1 AA; in the other scheme the contrast alone differs."""
+    """What axe checks of WCAG 2.1 AA; in the other scheme only the contrast differs."""
     axe = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     scheme_of(browser, scheme)
     for page in KINDS[:12]:  # the last two are tables of hundreds of like rows

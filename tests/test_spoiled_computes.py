@@ -1,7 +1,7 @@
 """One wrong letter in a key or a name of any `compute` section is a finding at that place.
 
 Every word of every family is changed once, at its first occurrence in the family. One registry holds all the
-changed files, because faults in one file do not hide those in another.
+changed files, because errors in one file do not hide those in another.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FAMILIES = sorted(path.name for path in (SPECS / "operators").iterdir())
 class Spoil:
     """A word of a spec, where it stands, and the text with one letter of it changed.
 
-    `is_bound`: it is where a parameter or a loop variable gets its name, so that what misses it is a fault.
+    `is_bound`: it is where a parameter or a loop variable gets its name, so that what misses it is an error.
     """
 
     file: Path

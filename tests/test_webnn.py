@@ -193,7 +193,7 @@ def test_corners(graph: dict[str, Any], expected: Any) -> None:
 )
 @pytest.mark.parametrize("cell", [True, False])
 def test_gates_in_another_order(network: str, layout: str, order: list[int], cell: bool) -> None:
-    """The same network, with the rows of its weights in the other order."""
+    """The network with the rows of its weights in the other order."""
     gates, hidden, ways = len(order), 3, () if cell else (2,)
     shapes = {"weight": (4,), "recurrentWeight": (hidden,), "bias": (), "recurrentBias": ()}
     weights = {name: real(*ways, gates * hidden, *rest) for name, rest in shapes.items()}

@@ -38,7 +38,7 @@ def plain(shared: Shared) -> Path:
 
 
 def differences(plain: Path, by: str, slugs: list[str]) -> str:
-    """What the cases of the matrices show to be wrong."""
+    """The errors that the cases of the matrices show."""
     environment = {**os.environ, "PYTHONPATH": str(plain / "python")}
     command = [sys.executable, str(ROOT / "tests/plain_cases.py"), by, *slugs]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

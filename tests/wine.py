@@ -38,7 +38,7 @@ class Wine:
 
 @pytest.fixture(scope="session")
 def wine() -> Wine:
-    """Wine with a prefix of its own. Left out, with a warning, only where Debian's packages are not there."""
+    """Wine with its own prefix. Left out, with a warning, only where Debian's packages are not there."""
     found = next(
         (path for path in ("/usr/lib/wine/wine64", shutil.which("wine")) if path and Path(path).exists()),
         None,

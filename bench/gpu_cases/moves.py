@@ -12,7 +12,7 @@ from .case import LARGE, SMALL, Case, channels_last, drawn, size_of, tensor, uni
 
 def moves() -> Iterator[Case]:
     """Permuted dimensions, blocks of pixels as channels, and tensors that are repeated, joined, unfolded,
-    mirrored beyond their edges, padded and cut where channels lie last, and accumulated along columns."""
+    mirrored beyond their edges, padded and cut where channels are last, and accumulated along columns."""
 
     def moved(name: str, sizes: Sequence[int], order: Sequence[int], data_type: str) -> Case:
         """A copy with permuted dimensions."""
@@ -97,8 +97,7 @@ def moves() -> Iterator[Case]:
         )  # fmt: skip
 
     def framed(count: int, channels: int, size: int, data_type: str) -> Iterator[Case]:
-        """A frame of zeros around images that lie channels last, and images without their outermost
-        pixels."""
+        """A frame of zeros around channels-last images, and images without their outermost pixels."""
         bare = channels_last((count, channels, size, size), data_type)
         whole = channels_last((count, channels, size + 2, size + 2), data_type)
         shown = f"channels last {count}x{channels} {size}x{size} {data_type}"

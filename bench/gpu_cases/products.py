@@ -27,7 +27,7 @@ class Layer:
     images: int = 32
     dilation: int = 1
     dimensions: int = 2
-    is_last: bool = False  # whether images lie channels last
+    is_last: bool = False  # whether images are channels last
 
     @property
     def name(self) -> str:

@@ -40,7 +40,7 @@ def regions() -> Iterator[Case]:
         results = tensor((count, channels, 7, 7), data_type)
 
         def by_grid(torch: Any, x: Any, corners: Any, batches: Any) -> Any:
-            """In single precision: halves cannot tell all places in the image apart."""
+            """In single precision: float16 cannot distinguish all places in the image."""
             sample = (torch.arange(14, device=x.device) + 0.5) / 14
             first, last = corners[:, :2, None].float(), corners[:, 2:, None].float()
             places = first + (last - first) * sample

@@ -32,7 +32,7 @@ FILLS = (0xCA, 0xFF)  # bytes that nobody has written; the second make NaN of ea
 
 
 class Mistake(AssertionError):
-    """What a shader does that Direct3D leaves undefined, or that depends on the order of threads."""
+    """Operations of a shader that Direct3D leaves undefined, or that depends on the order of threads."""
 
 
 class Buffer(NamedTuple):

@@ -97,7 +97,7 @@ class Plans:
 
 
 def key_of(desc: Any, dispatch: Dispatch) -> Key:
-    """What a dispatch's shader is compiled from."""
+    """The source of a dispatch's shader."""
     return dispatch.shader or desc.OPERATOR, tuple(dispatch.defines.items())
 
 
@@ -107,7 +107,7 @@ def words(tensor: Any) -> int:
 
 
 def gaps(tensor: Any, content: np.ndarray) -> np.ndarray:
-    """Where the bytes of a buffer are that belong to no element."""
+    """The positions of bytes of a buffer that belong to no element."""
     size = tensor.DataType.numpy.itemsize
     found = np.ones((-(-content.size // size), size), bool)
     grid = np.ix_(*map(range, tensor.Sizes))

@@ -75,7 +75,7 @@ def real(kind: str, text: str) -> str:
 
 
 class Metadata:
-    """What a module says about itself, as lists of typed texts."""
+    """The metadata of a module, as lists of typed texts."""
 
     def __init__(self, text: str) -> None:
         self._records = dict(re.findall(r"^(!\d+) = (?:distinct )?!\{(.*)\}$", text, re.M))

@@ -5,7 +5,7 @@ just what it says, and each value a variable. In C compiled for `LOOSE`, operati
 not precise are left to the C compiler, which may reassociate and fuse them as a driver may; all others are
 kept as they are (`kept_float` and the like). Other flags ("nsw", "inbounds") are left aside.
 
-What compute shaders of ours do not use (textures, vectors) is refused with Untranslatable.
+What compute shaders of ours do not use (textures, vectors) is rejected with Untranslatable.
 """
 
 from __future__ import annotations
