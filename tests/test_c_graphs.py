@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
-from collections import Counter
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -57,14 +56,17 @@ def test_a_case_breaks_its_rule_alone(case: Json, library: Library) -> None:
 
 
 def test_c_and_python_agree_on_random_graphs(library: Library) -> None:
-    seen: Counter[str] = Counter()
-    for one in compare(COUNT, library):
-        assert one.agrees, one
-        seen.update(rule for rule, _, _ in one.python[0])
-        seen["none"] += not one.python[0]
+    """Draws go on until every rule has been broken, however rarely it is."""
     cases = [case for case in graph_cases() if case["form"] == "any"]
-    rules = {rule for case in cases for rule in (*case["violations"], *case["advice"])}
-    assert rules - seen.keys() == set() and seen["none"] > COUNT // 80
+    missing = {rule for case in cases for rule in (*case["violations"], *case["advice"])}
+    valid = 0
+    for number, one in enumerate(compare(4 * COUNT, library)):
+        assert one.agrees, one
+        missing -= {rule for rule, _, _ in one.python[0]}
+        valid += not one.python[0]
+        if number >= COUNT and not missing:
+            break
+    assert not missing and valid > COUNT // 80
 
 
 def test_slots_count_absent_tensors_and_entries(library: Library) -> None:

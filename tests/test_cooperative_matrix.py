@@ -485,7 +485,7 @@ def test_attention_with_any_tile(
     desc, arrays = attention((2, 37, 85, 1, 24, 40), "FLOAT16")
     made = multiplying(desc).defines
     assert (made["NUM_THREADS"], made["SLICES"]) == (tile.waves * 32, tile.slices)
-    assert made["SPLIT_K"] == in_parts
+    assert made["SPLIT_KV"] == in_parts
     validate(compiler.compile(shader("MULTIHEAD_ATTENTION"), made), tmp_path, "attention")
     attends(device, desc, arrays, is_alike=not in_parts)
 

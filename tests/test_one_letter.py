@@ -37,6 +37,7 @@ COMPANY = ("operators/gather/gather_elements.yaml", "operators/activation/activa
 # Texts for people, addresses, and what others test.
 FREE = {
     "summary",
+    "seen",
     "because",
     "says",
     "unspecified",
