@@ -234,6 +234,199 @@ def test_a_variance_is_that_of_all_elements() -> None:
     np.testing.assert_allclose(np.ravel(found["OutputTensor"]), [-1.2247, 0, 1.2247] * 2, atol=1e-4)
 
 
+def test_a_row_of_masked_keys_keeps_the_weights_of_its_scores() -> None:
+    """microsoft/onnxruntime, attention_op_test.cc: masks of two and three dimensions without a 1."""
+    hidden = np.array([[0.5, 0.2, 0.3, -0.6], [0.8, -0.5, 0, 1]])[[[0, 1], [1, 0]]]
+    weights = [
+        [0.1, -0.2, 0.3, 1.0, 1.1, 0.3, 0.5, 0.2, 0.3, -0.6, 1.5, 2.0],
+        [0.5, 0.1, 0.4, 1.6, 1.0, 2.0, 0.4, 0.8, 0.9, 0.1, -1.3, 0.7],
+        [0.3, 0.2, 4.0, 2.2, 1.6, 1.1, 0.7, 0.2, 0.4, 1.0, 1.2, 0.5],
+        [0.2, 0.1, 0.4, 1.6, 2.4, 3.3, 2.1, 4.2, 8.4, 0.0, 2.1, 3.2],
+    ]
+    bias = [-0.5, 0.6, 1.2, 2.1, 0.5, 0.7, 0.2, 1.2, 0.5, 0.4, 0.3, 1.2]
+    query, key, value = np.split((hidden @ weights + bias).astype(np.float32), 3, axis=-1)
+    members = {
+        **dict.fromkeys(("QueryTensor", "KeyTensor", "ValueTensor", "OutputTensor"), ("FLOAT32", [2, 2, 4])),
+        "MaskTensor": ("INT32", [2, 2, 2, 2]),
+        "MaskType": "BOOLEAN",
+        "MaskFilterValue": -10000,
+        "HeadCount": 2,
+        "Scale": 2**-0.5,
+    }
+    found = computed(
+        "MULTIHEAD_ATTENTION",
+        members,
+        QueryTensor=query,
+        KeyTensor=key,
+        ValueTensor=value,
+        MaskTensor=np.zeros((2, 2, 2, 2), np.int32),
+    )
+    rows = np.array([[3.96724534, 0.07324841, 4.25, 5.65], [3.14984703, 0.10842596, 4.25, 5.65]])
+    np.testing.assert_allclose(found["OutputTensor"], rows[[[0, 1], [1, 0]]], atol=5e-3)
+
+
+def test_angles_of_zeros_and_infinities() -> None:
+    """microsoft/tensorflow-directml-plugin, cwise_ops_binary_test.py."""
+    inf = math.inf
+    y = np.array([0, 0, -0.0, -0.0, 1.2345, 1.2345, -4.321, -4.125, inf, inf, -inf, -inf], np.float32)
+    x = np.array([0, -0.0, 0, -0.0, inf, -inf, inf, -inf, inf, -inf, inf, -inf], np.float32)
+    members = {name: ("FLOAT32", [12]) for name in ("ATensor", "BTensor", "OutputTensor")}
+    found = computed("ELEMENT_WISE_ATAN_YX", members, ATensor=y, BTensor=x)
+    quarters = np.array([0, 4, 0, -4, 0, 4, 0, -4, 1, 3, -1, -3])
+    np.testing.assert_allclose(found["OutputTensor"], quarters * (math.pi / 4), atol=2e-5)
+
+
+def test_the_first_word_of_a_random_counter_is_the_lowest() -> None:
+    """microsoft/tensorflow-directml-plugin, random_ops_test.py: elements follow TensorFlow's counters,
+    which carry from the first word to the second."""
+
+    def words(*counter: int, count: int = 4) -> Any:
+        members = {
+            "InputStateTensor": ("UINT32", [6]),
+            "OutputTensor": ("UINT32", [count]),
+            "Type": "PHILOX_4X32_10",
+        }
+        state = np.array([*counter, 0, 0], np.uint32)
+        return computed("RANDOM_GENERATOR", members, InputStateTensor=state)["OutputTensor"]
+
+    assert words(2**32 - 1, 0, 0, 0, count=8) == words(2**32 - 1, 0, 0, 0) + words(0, 1, 0, 0)
+
+
+def test_the_first_nan_of_a_window_takes_the_gradient() -> None:
+    """microsoft/tensorflow-directml-plugin, pooling_ops_test.py."""
+    members = {
+        "InputTensor": ("FLOAT32", [1, 1, 4, 4]),
+        "InputGradientTensor": ("FLOAT32", [1, 1, 3, 3]),
+        "OutputGradientTensor": ("FLOAT32", [1, 1, 4, 4]),
+        "Strides": [1, 1],
+        "WindowSize": [2, 2],
+        "StartPadding": [0, 0],
+        "EndPadding": [0, 0],
+        "Dilations": [1, 1],
+    }
+    found = computed(
+        "MAX_POOLING_GRAD",
+        members,
+        InputTensor=np.full((1, 1, 4, 4), np.nan, np.float32),
+        InputGradientTensor=np.array([11, 12, 13, 15, 16, 17, 19, 20, 21], np.float32).reshape(1, 1, 3, 3),
+    )
+    expected = [[11, 12, 13, 0], [15, 16, 17, 0], [19, 20, 21, 0], [0, 0, 0, 0]]
+    assert found["OutputGradientTensor"] == [[expected]]
+
+
+def test_gradients_of_a_slice_with_a_negative_stride() -> None:
+    """microsoft/tensorflow-directml-plugin, array_ops_test.py: elements 3 and 1 of six, of [3:0:-2]."""
+    members = {
+        "InputGradientTensor": ("FLOAT32", [1, 1, 1, 2]),
+        "OutputGradientTensor": ("FLOAT32", [1, 1, 1, 6]),
+        "InputWindowOffsets": [0, 0, 0, 1],
+        "InputWindowSizes": [1, 1, 1, 3],
+        "InputWindowStrides": [1, 1, 1, -2],
+    }
+    gradient = np.array([5, 7], np.float32).reshape(1, 1, 1, 2)
+    found = computed("SLICE_GRAD", members, InputGradientTensor=gradient)
+    assert found["OutputGradientTensor"] == [[[[0, 7, 0, 5, 0, 0]]]]
+
+
+def test_the_first_step_of_adam_is_1() -> None:
+    """microsoft/tensorflow-directml-plugin, training_ops_test.py: the first powers of both betas."""
+    shape = [1, 1, 1, 100]
+    rows = {
+        "InputParametersTensor": np.arange(100),
+        "InputFirstMomentTensor": np.arange(1, 101),
+        "InputSecondMomentTensor": np.arange(101, 201),
+        "GradientTensor": np.arange(100),
+    }
+    outputs = ("OutputParametersTensor", "OutputFirstMomentTensor", "OutputSecondMomentTensor")
+    members = {
+        **dict.fromkeys((*rows, *outputs), ("FLOAT32", shape)),
+        "TrainingStepTensor": ("UINT32", [1, 1, 1, 1]),
+        "LearningRate": 0.001,
+        "Beta1": 0.9,
+        "Beta2": 0.999,
+        "Epsilon": 1e-8,
+    }
+    inputs = {name: row.astype(np.float32).reshape(shape) for name, row in rows.items()}
+    step = np.ones((1, 1, 1, 1), np.uint32)
+    found = computed("ADAM_OPTIMIZER", members, **inputs, TrainingStepTensor=step)
+    x, m, v, g = rows.values()
+    rate = 0.001 * math.sqrt(1 - 0.999) / (1 - 0.9)
+    expected = x - rate * (0.9 * m + 0.1 * g) / (np.sqrt(0.999 * v + 0.001 * g * g) + 1e-8)
+    np.testing.assert_allclose(np.ravel(found["OutputParametersTensor"]), expected, rtol=1e-6, atol=1e-6)
+
+
+def differences(function: Any, x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """The gradient of a function with respect to x, by differences in double precision."""
+    found = np.zeros(x.shape)
+    for at in np.ndindex(x.shape):
+        step = np.zeros(x.shape)
+        step[at] = 1e-5
+        found[at] = ((function(x + step) - function(x - step)) * gradient).sum() / 2e-5
+    return found
+
+
+SHAPE = [2, 4, 2, 3]
+IMAGES, GRADIENTS = np.random.default_rng(0).random((2, *SHAPE)).astype(np.float32)
+
+
+def test_gradients_of_batch_normalization_in_training() -> None:
+    """microsoft/tensorflow-directml-plugin, nn_fused_batchnorm_test.py."""
+    axes, channels = (0, 2, 3), [1, 4, 1, 1]
+    scale = np.array([1, 2, -1, 0.5], np.float32).reshape(channels)
+
+    def normalized(x: np.ndarray) -> np.ndarray:
+        result: np.ndarray = (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 0.001)
+        return scale * result
+
+    by_channel = (
+        "MeanTensor",
+        "VarianceTensor",
+        "ScaleTensor",
+        "OutputScaleGradientTensor",
+        "OutputBiasGradientTensor",
+    )
+    members = {
+        **dict.fromkeys(("InputTensor", "InputGradientTensor", "OutputGradientTensor"), ("FLOAT32", SHAPE)),
+        **dict.fromkeys(by_channel, ("FLOAT32", channels)),
+        "Epsilon": 0.001,
+    }
+    found = computed(
+        "BATCH_NORMALIZATION_TRAINING_GRAD",
+        members,
+        InputTensor=IMAGES,
+        InputGradientTensor=GRADIENTS,
+        MeanTensor=IMAGES.mean(axes, keepdims=True),
+        VarianceTensor=IMAGES.var(axes, keepdims=True),
+        ScaleTensor=scale,
+    )
+    expected = differences(normalized, IMAGES, GRADIENTS)
+    np.testing.assert_allclose(found["OutputGradientTensor"], expected, atol=1e-4)
+
+
+def test_gradients_of_normalization_across_channels() -> None:
+    """microsoft/tensorflow-directml-plugin, dml_lrn_ops.cc and lrn_op_test.py: LocalSize counts the
+    channels of TensorFlow's neighborhood, and Alpha is that many times its alpha."""
+
+    def normalized(x: np.ndarray) -> np.ndarray:
+        squares = np.pad(x * x, [(0, 0), (1, 1), (0, 0), (0, 0)])
+        result: np.ndarray = x * (1.3 + 0.7 * (squares[:, :-2] + squares[:, 1:-1] + squares[:, 2:])) ** -0.8
+        return result
+
+    members = {
+        **dict.fromkeys(("InputTensor", "InputGradientTensor", "OutputGradientTensor"), ("FLOAT32", SHAPE)),
+        "CrossChannel": True,
+        "LocalSize": 3,
+        "Alpha": 0.7 * 3,
+        "Beta": 0.8,
+        "Bias": 1.3,
+    }
+    found = computed(
+        "LOCAL_RESPONSE_NORMALIZATION_GRAD", members, InputTensor=IMAGES, InputGradientTensor=GRADIENTS
+    )
+    expected = differences(normalized, IMAGES, GRADIENTS)
+    np.testing.assert_allclose(found["OutputGradientTensor"], expected, atol=1e-4)
+
+
 @pytest.mark.parametrize(("x", "expected"), [(100, math.inf), (-110, -math.inf), (3, 3)])
 def test_the_exponentials_of_log_sum_exp_overflow(x: float, expected: float) -> None:
     """microsoft/onnxruntime, issue 29099: infinities for 100 and -100; that of -110 underflows anywhere."""
