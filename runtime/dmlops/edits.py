@@ -33,10 +33,12 @@ COSTS = {
     "broadcast": 1.0,  # sizes with strides of 0 for dimensions that repeat
     "ones": 1.0,  # leading dimensions of size 1; 0.5 more for trailing ones
     "stored": 1.0,  # a total size in bytes, an alignment, strides in bytes, tensors of a fused activation
+    "repeat": 5.0,  # strides of 0 for a required tensor, at a size that a rule names: rather a group count
     # The same elements, described differently.
     "strides": 2.0,  # strides of another length
     "split": 2.0,  # a dimension split in several
     "layout": 2.5,  # dimensions in another order, with strides
+    "sequence layout": 4.5,  # the same in three dimensions, which are often batches of rows
     "list": 2.0,  # entries added to a list or removed from it; ones for zeros
     "heads": 3.0,  # the heads of attention merged into one dimension, which needs a copy
     # What was chosen.
@@ -310,7 +312,7 @@ def _broadcasts(problem: Problem) -> Iterator[Edit]:
     for path, tensor, member in problem.read:
         repeated = None if path == problem.tensors[0][0] else _repeated(problem, path, tensor)
         if repeated is not None:
-            cost = COSTS["broadcast"] + (0 if member.optional else 4.0)  # rather a group count of filters
+            cost = COSTS["broadcast" if member.optional else "repeat"]
             yield Edit(cost, problem.at, {path: repeated})
     inputs = [one for one in problem.tensors if one[2].role == "input"]
     targets: list[Shape] = [tensor.Sizes for _, tensor, _ in problem.read]
@@ -555,8 +557,8 @@ def _layouts(problem: Problem) -> Iterator[Edit]:
                 sizes = tuple(tensor.Sizes[d] for d in permuted)
                 values[path] = resized(tensor, sizes, tuple(tensor.element_strides[d] for d in permuted))
         if values:
-            cost = COSTS["layout"] + extra + 0.1 * (len(values) - 1)
-            cost += 2.0 * any(len(one.Sizes) == 3 for one in values.values())  # rather sequences than rows
+            kind = "sequence layout" if any(len(one.Sizes) == 3 for one in values.values()) else "layout"
+            cost = COSTS[kind] + extra + 0.1 * (len(values) - 1)
             yield Edit(cost, (*min(values), "Sizes"), values)
 
 

@@ -18,7 +18,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import Any, Literal, Protocol
 
 from . import shader_cache
@@ -116,23 +118,8 @@ def with_loop_test(source: str, storage_buffers: int) -> str:
     """
     start = source.index("[numthreads(")
     threads = source[start : source.index("]", start) + 1]
-    return f"""#define CSMain CSTested
-{source}
-#undef CSMain
-[[vk::binding({storage_buffers + 1}, 0)]] RWByteAddressBuffer loopsEnded : register(u63);
-
-{threads}
-void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
-{{
-    CSTested(group, thread);
-    uint turns = 0;
-    [loop]
-    for (uint i = thread; i < thread + 2; ++i)
-        turns += 1 + group.z;
-    if (turns < 2)
-        loopsEnded.Store(0, 1);
-}}
-"""
+    _, _, body = files(__package__).joinpath("loop_test.hlsl").read_text("utf-8").partition("\n\n")
+    return Template(body).substitute(source=source, threads=threads, binding=storage_buffers + 1)
 
 
 def arguments(defines: Mapping[str, int | str], target: Target = "spirv") -> list[str]:
