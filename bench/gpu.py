@@ -2,10 +2,14 @@
 
     python bench/gpu.py [FOLDER] --compile-only
     python bench/gpu.py [FOLDER] [--only TEXT ...] [--json FILE] [--plot FILE]
+    python bench/gpu.py [FOLDER] --without FORM ... [--only TEXT ...] [--json FILE]
 
 The first form fills FOLDER with SPIR-V, on a machine with a shader compiler, for one without. The second
 needs dmlops, numpy, a Vulkan driver and the packages vulkan and cffi. A software driver only gets the small
 cases, once each, which shows that everything works but says nothing about speed.
+
+The third measures what fast forms earn: the speed of some of the cases that use a form, if planners leave it
+out and take the next one that applies, relative to their speed with it. With --compile-only it fills FOLDER.
 
 GB/s counts the least traffic possible: every tensor once, and only the selected part of one that is subject
 to indices or strides of 0. The ceilings are a copy of a tensor by a shader, and for products only arithmetic,
@@ -34,12 +38,14 @@ from xml.sax.saxutils import escape
 import compiled
 import gpu_peak
 import numpy as np
+from fallbacks import FORMS, Fallback, fallback
 from gpu_cases import LARGE, SMALL, Case, cases, squares
 from provenance import provenance
 from torch_gpu import torch_on_gpu
 
 from dmlops import gpu, reference
 from dmlops.gpu.memory import array_of, buffer_size
+from dmlops.gpu.plans.capabilities import FASTER
 from dmlops.gpu.work import Dispatch, Work, tensor_names
 
 ROTATED_BYTES = 600 << 20
@@ -47,11 +53,16 @@ RUNS, CALLS = 5, 20
 WARM_UP = 0.25  # seconds: an idle GPU's clocks are down
 SMALL_BYTES = 4 << 20
 AHEAD = 4  # cases whose tensors are generated while others are timed
+MOST_CASES = 12  # timed without a form
+FEW_RUNS, FEW_CALLS = 3, 6  # of a case without a form, which may be very slow
+
+Shader = Callable[[str], str]
+"""The text of an operator's shader."""
 
 
-def code_of(folder: Path, operator: str, dispatch: Dispatch) -> bytes:
+def code_of(folder: Path, operator: str, dispatch: Dispatch, shader: Shader = gpu.shader) -> bytes:
     """The SPIR-V of a dispatch, from the folder or compiled into it."""
-    return compiled.code_of(folder, gpu.shader(dispatch.shader or operator), dispatch.defines)
+    return compiled.code_of(folder, shader(dispatch.shader or operator), dispatch.defines)
 
 
 class VulkanTimer:
@@ -68,12 +79,12 @@ class VulkanTimer:
         )
 
     @classmethod
-    def of(cls, device: Any) -> VulkanTimer:
+    def of(cls, device: Any, runs: int = RUNS, calls: int = CALLS) -> VulkanTimer:
         """A software driver runs everything once. A GPU is warmed up, unless torch keeps its clocks up, as
         any CUDA context does."""
         if is_software(device):
             return cls(device, 1, 1)
-        return cls(device, RUNS, CALLS, 0 if torch_on_gpu() else WARM_UP)
+        return cls(device, runs, calls, 0 if torch_on_gpu() else WARM_UP)
 
     def seconds(self, calls: Sequence[Callable[[Any], None]]) -> float:
         """Seconds per call."""
@@ -132,6 +143,7 @@ def on_vulkan(
     timer: VulkanTimer,
     arrays: dict[str, np.ndarray],
     expected: np.ndarray,
+    shader: Shader = gpu.shader,
 ) -> dict[str, float]:
     """GB/s of each variant. Exits if a result is wrong."""
     from dmlops.gpu.commands import barrier, clear, copy
@@ -170,9 +182,8 @@ def on_vulkan(
                 for dispatch in work.dispatches:
                     parameters = buffer(len(dispatch.constants))
                     device.upload(parameters, dispatch.constants)
-                    pipeline = device.pipeline(
-                        code_of(folder, case.operator, dispatch), len(dispatch.buffers)
-                    )
+                    code = code_of(folder, case.operator, dispatch, shader)
+                    pipeline = device.pipeline(code, len(dispatch.buffers))
                     bindings = [
                         *(places[key] for key in dispatch.buffers),
                         Binding(parameters, 0, parameters.size),
@@ -277,6 +288,31 @@ def measured(
     return found
 
 
+def depending(
+    known: Sequence[Case], form: str, capabilities: gpu.Capability, folder: Path
+) -> list[tuple[Case, Fallback]]:
+    """Cases that use a form, with their plans without it: at most MOST_CASES, from all families."""
+    planned = ((case, fallback(form, case, capabilities, folder)) for case in known)
+    found = [(case, other) for case, other in planned if other is not None]
+    return found[:: -(-len(found) // MOST_CASES)] if found else []
+
+
+def earned(form: str, known: Sequence[Case], folder: Path, device: Any) -> dict[str, float]:
+    """The speed of cases without a form, relative to their speed with it."""
+    timer = VulkanTimer.of(device, FEW_RUNS, FEW_CALLS)
+    without = dict(depending(known, form, device.capabilities, folder))
+    found: dict[str, float] = {}
+    for case, arrays in with_arrays(list(without)):
+        expected, _ = computed(case, arrays)
+        timed = (folder, device, timer, arrays, expected)
+        work = gpu.plan(case.describe(), device.capabilities)
+        own = on_vulkan(case, {form: work}, *timed)
+        other = on_vulkan(case, {f"without {form}": without[case].work}, *timed, without[case].shader)
+        found[case.name] = other[f"without {form}"] / own[form]
+        print(f"without {form:20} {case.name:32} {found[case.name]:6.3f}", flush=True)
+    return found
+
+
 def plotted(device: str, ceiling: float, results: dict[str, dict[str, Any]]) -> str:
     """An SVG with a bar per case: its speed relative to torch, or to the copy's ceiling without torch."""
     unit, left, line = 160, 290, 16  # pixels: a ratio of 1, the names, a bar
@@ -314,12 +350,28 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", default=[""], metavar="TEXT", help="cases whose names contain a TEXT"
     )
+    parser.add_argument(
+        "--without",
+        nargs="+",
+        choices=FORMS,
+        default=[],
+        metavar="FORM",
+        help="measure what these forms earn",
+    )
     parser.add_argument("--device", help="part of the Vulkan device's name")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results here")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them here, as SVG")
     arguments = parser.parse_args()
     wanted = [case for case in cases() if any(text in case.name for text in arguments.only)]
 
+    if arguments.compile_only and arguments.without:
+        for form in arguments.without:
+            for case, other in depending(wanted, form, FASTER, arguments.folder):
+                own = gpu.plan(case.describe(), FASTER)
+                for work, shader in ((own, gpu.shader), (other.work, other.shader)):
+                    for dispatch in work.dispatches:
+                        code_of(arguments.folder, case.operator, dispatch, shader)
+        return
     if arguments.compile_only:
         copied = next(squares())
         for case, capabilities in itertools.product((copied, *wanted), compiled.CAPABILITIES):
@@ -337,6 +389,15 @@ def main() -> None:
             f"{device.name} runs on the CPU: the small cases alone, once each; no figure here means anything"
         )
         wanted = [case for case in wanted if case.bytes_moved <= SMALL_BYTES]
+    run = provenance()
+    if arguments.without:
+        forms: dict[str, dict[str, float]] = {}
+        for form in arguments.without:
+            forms[form] = earned(form, wanted, arguments.folder, device)
+            if arguments.json:
+                report = {"device": device.name, "run": run, "without": forms}
+                arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+        return
     timer = VulkanTimer.of(device)
     side, groups = (SMALL, 16) if is_software(device) else (LARGE, gpu_peak.GROUPS)
     print(f"{device.name}: GB/s")
@@ -344,7 +405,6 @@ def main() -> None:
     ceiling: float = measured(copied, copied.arrays(), arguments, device, timer)["shader"]
     peaks = gpu_peak.operations_per_second(device, timer.seconds, arguments.folder, groups)
     print("arithmetic:", *(f"{peak / 1e12:.1f} T/s of {kind}" for kind, peak in peaks.items()))
-    run = provenance()
     results: dict[str, dict[str, Any]] = {}
     for case, arrays in with_arrays(wanted):
         # Without cooperative matrices, halves are accumulated in single precision.

@@ -1,4 +1,4 @@
-"""The tables of speed in README.md and docs/PERFORMANCE.md, from the files in bench/results.
+"""The tables of speed in README.md, docs/PERFORMANCE.md and docs/SHADERS.md, from the files in bench/results.
 
     python bench/summary.py [--write]
 
@@ -18,7 +18,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "PERFORMANCE.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "PERFORMANCE.md", ROOT / "docs" / "SHADERS.md")
 LOW = 0.9  # cases slower than this are counted
 
 FAMILIES: Mapping[str, tuple[str, ...]] = {
@@ -149,6 +149,18 @@ def sessions() -> str:
     return table(("work", "how", "microseconds"), rows)
 
 
+def earned() -> str:
+    """The speed without each form, relative to the speed with it; the most useful first."""
+    if not (RESULTS / "nvidia-h200-without.json").exists():
+        return "Not measured yet."
+    forms = {name: [*one.values()] for name, one in results("nvidia-h200-without")["without"].items() if one}
+    rows = [
+        (name, len(one), f"{geometric_mean(one):.2f}", f"{min(one):.2f} to {max(one):.2f}")
+        for name, one in sorted(forms.items(), key=lambda item: geometric_mean(item[1]))
+    ]
+    return table(("without", "cases", "speed: mean", "from, to"), rows)
+
+
 def models() -> str:
     """Whole models: times in microseconds, memory in MB."""
     rows = []
@@ -176,7 +188,7 @@ def models_overall() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     one.__name__: one
-    for one in (families, kinds, slowest, overall, provenance, sessions, models, models_overall)
+    for one in (families, kinds, slowest, overall, provenance, sessions, earned, models, models_overall)
 }
 
 

@@ -14,17 +14,22 @@ import pytest
 
 from dmlops import gpu
 from dmlops.gpu.graphs.program import program
+from dmlops.gpu.plans.capabilities import FASTER
 from gpu_device import device
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
+import fallbacks  # noqa: E402
+import gpu_cases  # noqa: E402
 import model_cases  # noqa: E402
 import provenance  # noqa: E402
 import summary  # noqa: E402
 import tune  # noqa: E402
 
 __all__ = ["device"]  # a fixture
+
+CASES = list(gpu_cases.cases())
 
 
 @pytest.mark.parametrize("page", summary.PAGES, ids=lambda path: path.name)
@@ -55,6 +60,24 @@ def test_small_cases_are_measured_and_drawn(tmp_path: Path, device: Any) -> None
     assert all(one["shader"] > 0 for one in found["GB/s"].values())
     bars = ElementTree.parse(plot).getroot().iter("{http://www.w3.org/2000/svg}rect")
     assert len(list(bars)) == 1 + len(found["GB/s"])  # and the ground
+
+
+def test_what_a_form_earns_is_measured(tmp_path: Path, device: Any) -> None:
+    results = tmp_path / "without.json"
+    command = [sys.executable, ROOT / "bench/gpu.py", tmp_path / "shaders", "--without", "rows", "skinny"]
+    command += ["--only", "layer norm 64x64 float32", "add 64 float32", "--json", results]
+    command += ["--device", device.name]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(results.read_text())["without"]
+    assert found["skinny"] == {} and found["rows"].keys() == {"layer norm 64x64 float32"}
+    assert found["rows"]["layer norm 64x64 float32"] > 0
+
+
+@pytest.mark.parametrize("form", sorted({*fallbacks.FORMS} - {*fallbacks.IN_PLACE}))
+def test_some_case_depends_on_each_form(form: str, tmp_path: Path) -> None:
+    planned = (fallbacks.fallback(form, case, FASTER, tmp_path) for case in CASES)
+    assert next((one for one in planned if one is not None and one.work.dispatches), None) is not None
 
 
 def test_models_are_measured_and_compared(tmp_path: Path, device: Any) -> None:

@@ -30,8 +30,9 @@ class Case:
     bytes_moved: int
     operations: int = 0
 
-    def describe(self) -> Any:
-        return dmlops.from_json({"type": f"DML_OPERATOR_{self.operator}", "desc": self.desc})
+    def describe(self, package: Any = dmlops) -> Any:
+        """The description, as an object of this package."""
+        return package.from_json({"type": f"DML_OPERATOR_{self.operator}", "desc": self.desc})
 
 
 def tensor(sizes: Sequence[int], data_type: str, strides: Sequence[int] | None = None) -> dict[str, Any]:
