@@ -702,7 +702,9 @@ def resample(d: Members, x: Arrays) -> Arrays:
 
 
 def resample_grad(d: Members, x: Arrays) -> Arrays:
+    """Offsets belong to the tensors of this operator, as was seen: the forward pass has them exchanged."""
     g, sizes = x["InputGradientTensor"], d.sizes("OutputGradientTensor")
+    d = Members(d | {"InputPixelOffsets": d.OutputPixelOffsets, "OutputPixelOffsets": d.InputPixelOffsets})
     result = np.zeros(sizes)
     for at in places(g.shape):
         for p, w in crossed(d, at, sizes):
@@ -866,13 +868,13 @@ def multihead_attention(d: Members, x: Arrays) -> Arrays:
                     scores[t] += d.MaskFilterValue
             elif kind == "KEY_SEQUENCE_LENGTH":
                 if t >= mask.reshape(-1, batches)[0, b]:
-                    scores[t] = d.MaskFilterValue
+                    scores[t] += d.MaskFilterValue
             elif kind == "KEY_SEQUENCE_END_START":
                 end, start = mask.reshape(-1, batches)[:, b]
                 if not start <= t < end:
-                    scores[t] = d.MaskFilterValue
+                    scores[t] += d.MaskFilterValue
             elif kind == "KEY_QUERY_SEQUENCE_LENGTH_START_END" and t >= mask.ravel()[b]:
-                scores[t] = d.MaskFilterValue
+                scores[t] += d.MaskFilterValue
         powers = np.exp(scores - scores.max(initial=-np.inf))
         output[b, s, h] = ((powers / powers.sum())[:, None] * values[b, group, :limit]).sum(0)
     sizes = {

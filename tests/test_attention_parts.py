@@ -90,8 +90,8 @@ def test_masks_and_relative_positions(kind: str, device: Any) -> None:
     for mask, mask_type, filtered in (
         (dense, "BOOLEAN", -8.0),
         (dense, "BOOLEAN", -np.inf),
-        (np.array([[290, 0]], np.int32), "KEY_SEQUENCE_LENGTH", -1e4),
-        (np.array([[250, 233], [5, 233]], np.int32), "KEY_SEQUENCE_END_START", -1e4),
+        (np.array([[290, 0]], np.int32), "KEY_SEQUENCE_LENGTH", -8.0),
+        (np.array([[250, 233], [5, 233]], np.int32), "KEY_SEQUENCE_END_START", -8.0),
     ):
         desc, arrays = attention((2, 3, 290, 2, 8, 8), kind, mask, mask_type, filtered)
         check(device, desc, arrays)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 import dmlops
 
@@ -234,8 +235,20 @@ def test_a_variance_is_that_of_all_elements() -> None:
     np.testing.assert_allclose(np.ravel(found["OutputTensor"]), [-1.2247, 0, 1.2247] * 2, atol=1e-4)
 
 
-def test_a_row_of_masked_keys_keeps_the_weights_of_its_scores() -> None:
-    """microsoft/onnxruntime, attention_op_test.cc: masks of two and three dimensions without a 1."""
+@pytest.mark.parametrize("operator", ["MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1"])
+@pytest.mark.parametrize(
+    ("mask_type", "mask"),
+    [
+        ("BOOLEAN", np.zeros((2, 2, 2, 2))),
+        ("KEY_SEQUENCE_LENGTH", [[0, 0]]),
+        ("KEY_SEQUENCE_END_START", [[0, 0], [2, 2]]),
+        ("KEY_SEQUENCE_END_START", [[3, 2], [0, -1]]),
+    ],
+)
+def test_a_row_of_masked_keys_keeps_the_weights_of_its_scores(
+    operator: str, mask_type: str, mask: ArrayLike
+) -> None:
+    """microsoft/onnxruntime, attention_op_test.cc: masks without a 1, lengths of 0, and ends out of range."""
     hidden = np.array([[0.5, 0.2, 0.3, -0.6], [0.8, -0.5, 0, 1]])[[[0, 1], [1, 0]]]
     weights = [
         [0.1, -0.2, 0.3, 1.0, 1.1, 0.3, 0.5, 0.2, 0.3, -0.6, 1.5, 2.0],
@@ -247,22 +260,56 @@ def test_a_row_of_masked_keys_keeps_the_weights_of_its_scores() -> None:
     query, key, value = np.split((hidden @ weights + bias).astype(np.float32), 3, axis=-1)
     members = {
         **dict.fromkeys(("QueryTensor", "KeyTensor", "ValueTensor", "OutputTensor"), ("FLOAT32", [2, 2, 4])),
-        "MaskTensor": ("INT32", [2, 2, 2, 2]),
-        "MaskType": "BOOLEAN",
+        "MaskTensor": ("INT32", list(np.shape(mask))),
+        "MaskType": mask_type,
         "MaskFilterValue": -10000,
-        "HeadCount": 2,
+        **(
+            {"HeadCount": 2}
+            if operator == "MULTIHEAD_ATTENTION"
+            else {"QueryHeadCount": 2, "KeyValueHeadCount": 2}
+        ),
         "Scale": 2**-0.5,
     }
     found = computed(
-        "MULTIHEAD_ATTENTION",
+        operator,
         members,
         QueryTensor=query,
         KeyTensor=key,
         ValueTensor=value,
-        MaskTensor=np.zeros((2, 2, 2, 2), np.int32),
+        MaskTensor=np.array(mask, np.int32),
     )
     rows = np.array([[3.96724534, 0.07324841, 4.25, 5.65], [3.14984703, 0.10842596, 4.25, 5.65]])
     np.testing.assert_allclose(found["OutputTensor"], rows[[[0, 1], [1, 0]]], atol=5e-3)
+
+
+@pytest.mark.parametrize(
+    ("mode", "inset", "outset", "wanted"),
+    [
+        ("LINEAR", -0.5, 0.5, [33.5, 1077.5]),
+        ("LINEAR", 0, 0, [6, 1105]),
+        ("NEAREST_NEIGHBOR", 0, 0.5, [11, 1100]),
+    ],
+)
+def test_gradients_of_resampling_have_exchanged_offsets(
+    mode: str, inset: float, outset: float, wanted: list[float]
+) -> None:
+    """microsoft/tensorflow-directml-plugin: offsets for centers and for corners of dml_resize_grad_ops.cc,
+    whose results image_grad_test_base.py compares with numeric differentiation."""
+    members = {
+        "InputGradientTensor": ("FLOAT32", [1, 1, 1, 4]),
+        "OutputGradientTensor": ("FLOAT32", [1, 1, 1, 2]),
+        "InterpolationMode": mode,
+        "Scales": [1, 1, 1, 2],
+        "InputPixelOffsets": [-0.5, -0.5, -0.5, inset],
+        "OutputPixelOffsets": [0.5, 0.5, 0.5, outset],
+    }
+    given = np.array([1, 10, 100, 1000], np.float32).reshape(1, 1, 1, 4)
+    assert description("RESAMPLE_GRAD", **members).advice("6.4") == []
+    found = computed("RESAMPLE_GRAD", members, InputGradientTensor=given)
+    assert np.ravel(found["OutputGradientTensor"]).tolist() == wanted
+    forward = members | {"InputPixelOffsets": [0.5] * 4, "OutputPixelOffsets": [-0.5] * 4}
+    (advice,) = description("RESAMPLE_GRAD", **forward).advice("6.4")
+    assert advice.rule == "DML-RESAMPLE_GRAD-offsets-exchanged"
 
 
 def test_angles_of_zeros_and_infinities() -> None:

@@ -315,10 +315,10 @@ def test_masks_of_attention(device: Any) -> None:
     dense[1, 0, 3] = 0  # every key of a query
     packed = np.array([70, 20, *range(6)], np.int32)
     for mask, mask_type, filtered in (
-        (dense, "BOOLEAN", -8.0),  # what is added to it leaves few bits of a score
+        (dense, "BOOLEAN", -8.0),  # more would leave few bits of scores where all are masked
         (dense, "BOOLEAN", -np.inf),
-        (np.array([[70, 0]], np.int32), "KEY_SEQUENCE_LENGTH", -1e4),
-        (np.array([[60, 33], [5, 33]], np.int32), "KEY_SEQUENCE_END_START", -1e4),
+        (np.array([[70, 0]], np.int32), "KEY_SEQUENCE_LENGTH", -8.0),
+        (np.array([[60, 33], [5, 33]], np.int32), "KEY_SEQUENCE_END_START", -8.0),
         (packed, "KEY_QUERY_SEQUENCE_LENGTH_START_END", -np.inf),
     ):
         desc, arrays = attention(sizes, "FLOAT32", mask, mask_type, filtered)

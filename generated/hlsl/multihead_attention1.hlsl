@@ -431,10 +431,10 @@ struct Dimension
     int isKeySequenceLength;
     int isKeySequenceEndStart;
     int isKeyQuerySequenceLengthStartEnd;
-    float maskFilterValue;
     int isBoolean;
     int maskSizesEntry;
     int pastSequenceLengths;
+    float maskFilterValue;
     int outputPresentKey;
     int pastKey;
     int key;
@@ -1273,7 +1273,7 @@ REAL_VALUE Chosen2(List at)
     return PreviousValue(at);
 }
 
-REAL_VALUE Chosen4(List at)
+REAL_VALUE Chosen3(List at)
 {
     if (RELATIVE_POSITION_BIAS_PRESENT != 0)
     {
@@ -1297,24 +1297,26 @@ bool Chosen5(List at)
     {
         return Entry(at, 3) >= (int)ReadMask(Align(Listed(Entry(at, 0)), MASK_SIZES_LENGTH, 0));
     }
+    if (isBoolean != 0)
+    {
+        return Entry(at, 3) + maskSizesEntry - pastSequenceLengths >= 0
+            && (int)ReadMask(Align(Listed(Entry(at, 0), Entry(at, 1), Entry(at, 2),
+            Entry(at, 3) + maskSizesEntry - pastSequenceLengths), MASK_SIZES_LENGTH, 0)) == 0;
+    }
     return false;
 }
 
-REAL_VALUE Chosen3(REAL_VALUE total, List at)
+REAL_VALUE Chosen4(List at)
 {
-    if (!(MASK_PRESENT != 0))
+    if (MASK_PRESENT != 0)
     {
-        return (REAL_VALUE)scale * total + Chosen4(at);
+        if (Chosen5(at))
+        {
+            return (REAL_VALUE)maskFilterValue;
+        }
+        return (REAL_VALUE)0.0f;
     }
-    if (Chosen5(at))
-    {
-        return (REAL_VALUE)maskFilterValue;
-    }
-    return (REAL_VALUE)scale * total + Chosen4(at)
-        + (isBoolean != 0 && Entry(at, 3) + maskSizesEntry - pastSequenceLengths >= 0
-        && (int)ReadMask(Align(Listed(Entry(at, 0), Entry(at, 1), Entry(at, 2),
-        Entry(at, 3) + maskSizesEntry - pastSequenceLengths), MASK_SIZES_LENGTH, 0)) == 0 ? (REAL_VALUE)maskFilterValue
-        : (REAL_VALUE)0.0f);
+    return (REAL_VALUE)0.0f;
 }
 
 int Chosen6(List at)
@@ -1451,7 +1453,7 @@ float4 FourPut(uint place)
 // The score at batch, head, query and key
 float Scored(List at, float total)
 {
-    return Chosen3(total, at);
+    return (REAL_VALUE)scale * total + Chosen3(at) + Chosen4(at);
 }
 
 // The number of keys past which all are masked, whatever the head and the query

@@ -16913,7 +16913,7 @@ static inline void dmlops_nonzero_coordinates_plan(dmlops_planning* planning, co
 
 static const dmlops_plan_Intermediate dmlops_resample_grad_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
-static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample_grad_lists[] = {"SCALES", "INPUT_PIXEL_OFFSETS", "OUTPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
@@ -16958,8 +16958,8 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
     dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_append_floats(planning, &op.lists, desc->Scales, desc->DimensionCount);
-    dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
@@ -18144,7 +18144,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
 
 static const dmlops_plan_Intermediate dmlops_resample_grad1_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
-static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "INPUT_PIXEL_OFFSETS", "OUTPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
@@ -18189,8 +18189,8 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
     dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_append_floats(planning, &op.lists, desc->Scales, desc->DimensionCount);
-    dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
+    dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
@@ -18243,7 +18243,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     0,
     {2, dmlops_multihead_attention_divisors},
     {0, NULL},
-    136,
+    1032,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -18448,7 +18448,6 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->MaskFilterValue));
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
     dmlops_append_word(planning, &op.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
     int64_t chosen6;
@@ -18493,6 +18492,7 @@ static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, co
         chosen6 = chosen5;
     }
     dmlops_append_word(planning, &op.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->MaskFilterValue));
     op.attention.shared = dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount);
     if (!(desc->BiasTensor != NULL)) {
         if (desc->QueryTensor != NULL) {
@@ -20216,7 +20216,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     0,
     {2, dmlops_multihead_attention1_divisors},
     {0, NULL},
-    272,
+    2064,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -20424,7 +20424,6 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->MaskFilterValue));
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
     dmlops_append_word(planning, &op.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
     int64_t chosen7;
@@ -20475,6 +20474,7 @@ static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, c
         chosen7 = dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6);
     }
     dmlops_append_word(planning, &op.numbers, chosen7);
+    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->MaskFilterValue));
     int64_t chosen11;
     if (desc->OutputPresentKeyTensor != NULL) {
         chosen11 = dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2));

@@ -57,7 +57,8 @@ def attention(draw: Draw) -> Description:
         members["MaskTensor"] = TensorDesc("INT32", (1 if mask == "KEY_SEQUENCE_LENGTH" else 2, batch))
     if draw.maybe(0.3):
         members["RelativePositionBiasTensor"] = draw.tensor(kind, scores)
-    members |= {"Scale": 1 / sqrt(depth), "MaskFilterValue": -1e4, "MaskType": mask}
+    filtered = -1e4 if mask == "BOOLEAN" else -8.0  # lengths mask whole rows, whose scores need their bits
+    members |= {"Scale": 1 / sqrt(depth), "MaskFilterValue": filtered, "MaskType": mask}
     members["OutputTensor"] = tensor(batch, queries, heads * width)
     if has_shared_keys:
         return make.multihead_attention1(QueryHeadCount=heads, KeyValueHeadCount=groups, **members)

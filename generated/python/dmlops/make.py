@@ -2647,10 +2647,10 @@ OutputPixelOffsets: Iterable[SupportsFloat] | None = None, OutputGradientTensor:
     InterpolationMode (INTERPOLATION_MODE): Whether the forward pass took the nearest element or interpolated
         linearly.
     Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centers. 0.5
-        unless given.
-    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centers. -0.5
-        unless given.
+    InputPixelOffsets (FLOAT array): Offsets of coordinates in InputGradientTensor, added after scaling in the
+        forward pass; -0.5 for pixel centers. 0.5 unless given.
+    OutputPixelOffsets (FLOAT array): Offsets of coordinates in OutputGradientTensor, added before scaling in
+        the forward pass; 0.5 for pixel centers. -0.5 unless given.
     """
     description: ResampleGrad = _made(
         "RESAMPLE_GRAD", InputGradientTensor=InputGradientTensor, OutputGradientTensor=OutputGradientTensor,
@@ -3301,9 +3301,10 @@ OutputGradientTensor: Output | None = None,
     RoundingDirection (AXIS_DIRECTION): Which way coordinates are rounded to the nearest element: up
         (INCREASING) or down (DECREASING).
     Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centers when
-        interpolating linearly.
-    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centers.
+    InputPixelOffsets (FLOAT array): Offsets of coordinates in InputGradientTensor, added after scaling in the
+        forward pass; -0.5 for pixel centers.
+    OutputPixelOffsets (FLOAT array): Offsets of coordinates in OutputGradientTensor, added before scaling in
+        the forward pass; 0.5 for pixel centers, 0 for nearest elements rounded down.
     """
     description: ResampleGrad1 = _made(
         "RESAMPLE_GRAD1", InputGradientTensor=InputGradientTensor, OutputGradientTensor=OutputGradientTensor,
@@ -3369,7 +3370,7 @@ OutputPresentValueTensor: Output | None = None,
     OutputPresentKeyTensor (output tensor, optional): The keys of all calls, for the next one.
     OutputPresentValueTensor (output tensor, optional): The values of all calls, for the next one.
     Scale (FLOAT): Factor of the scores; usually one over the root of the head size.
-    MaskFilterValue (FLOAT): What the scores of masked keys are set to, or have added; usually -10000.
+    MaskFilterValue (FLOAT): What is added to the scores of masked keys; usually -10000.
     HeadCount (UINT): Number of heads.
     MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor contains.
     """
@@ -3592,7 +3593,7 @@ OutputPresentKeyTensor: Output | None = None, OutputPresentValueTensor: Output |
     OutputPresentKeyTensor (output tensor, optional): The keys of all calls, for the next one.
     OutputPresentValueTensor (output tensor, optional): The values of all calls, for the next one.
     Scale (FLOAT): Factor of the scores; usually one over the root of the head size.
-    MaskFilterValue (FLOAT): What the scores of masked keys are set to, or have added; usually -10000.
+    MaskFilterValue (FLOAT): What is added to the scores of masked keys; usually -10000.
     QueryHeadCount (UINT): Number of heads of the queries.
     KeyValueHeadCount (UINT): Number of heads of keys and values; each serves the same number of query heads.
     MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor contains.

@@ -188,17 +188,6 @@ def define(e: Evaluation) -> None:
     def mask(c: Any) -> Any:
         return e.integer("MaskTensor", align(c, rank_of(desc.MaskTensor), 0))
 
-    def is_padding(b: Any, t: Any) -> Any:
-        return (
-            t >= mask((0, b))
-            if desc.MaskType == enums.MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH
-            else f.either(t >= mask((0, b)), t < mask((1, b)))
-            if desc.MaskType == enums.MultiheadAttentionMaskType.KEY_SEQUENCE_END_START
-            else t >= mask((b,))
-            if desc.MaskType == enums.MultiheadAttentionMaskType.KEY_QUERY_SEQUENCE_LENGTH_START_END
-            else False
-        )
-
     def columns() -> Any:
         return entry(sizes_of(desc.MaskTensor), rank_of(desc.MaskTensor) - 1)
 
@@ -207,8 +196,15 @@ def define(e: Evaluation) -> None:
 
     def is_masked(b: Any, h: Any, s: Any, t: Any) -> Any:
         return (
-            desc.MaskType == enums.MultiheadAttentionMaskType.BOOLEAN
-            and f.both(column(t) >= 0, mask((b, h, s, column(t))) == 0)
+            t >= mask((0, b))
+            if desc.MaskType == enums.MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH
+            else f.either(t >= mask((0, b)), t < mask((1, b)))
+            if desc.MaskType == enums.MultiheadAttentionMaskType.KEY_SEQUENCE_END_START
+            else t >= mask((b,))
+            if desc.MaskType == enums.MultiheadAttentionMaskType.KEY_QUERY_SEQUENCE_LENGTH_START_END
+            else f.both(column(t) >= 0, mask((b, h, s, column(t))) == 0)
+            if desc.MaskType == enums.MultiheadAttentionMaskType.BOOLEAN
+            else False
         )
 
     def attends_to(b: Any, s: Any, t: Any) -> Any:
@@ -273,16 +269,15 @@ def define(e: Evaluation) -> None:
             np.float64,
             sizes=lambda: (batch_size(), heads(), sequence_length(), total_sequence_length()),
             value=lambda at: e.double("Logits", at)
-            if not (desc.MaskTensor is not None)
-            else choose(
-                is_padding(at[0], at[3]), e.as_double(f.single(desc.MaskFilterValue)),
-                e.double("Logits", at)
-                + (
+            + (
+                (
                     choose(
                         is_masked(at[0], at[1], at[2], at[3]), e.as_double(f.single(desc.MaskFilterValue)),
                         0.0,
                     )
-                ),
+                )
+                if (desc.MaskTensor is not None)
+                else 0.0
             ),
         ),
         "RowMax": Intermediate(

@@ -57,7 +57,7 @@ class MultiheadAttention(Description):
     OutputPresentKeyTensor (output tensor, optional): The keys of all calls, for the next one.
     OutputPresentValueTensor (output tensor, optional): The values of all calls, for the next one.
     Scale (FLOAT): Factor of the scores; usually one over the root of the head size.
-    MaskFilterValue (FLOAT): What the scores of masked keys are set to, or have added; usually -10000.
+    MaskFilterValue (FLOAT): What is added to the scores of masked keys; usually -10000.
     HeadCount (UINT): Number of heads.
     MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor contains.
 

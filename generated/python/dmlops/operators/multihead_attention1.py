@@ -58,7 +58,7 @@ class MultiheadAttention1(Description):
     OutputPresentKeyTensor (output tensor, optional): The keys of all calls, for the next one.
     OutputPresentValueTensor (output tensor, optional): The values of all calls, for the next one.
     Scale (FLOAT): Factor of the scores; usually one over the root of the head size.
-    MaskFilterValue (FLOAT): What the scores of masked keys are set to, or have added; usually -10000.
+    MaskFilterValue (FLOAT): What is added to the scores of masked keys; usually -10000.
     QueryHeadCount (UINT): Number of heads of the queries.
     KeyValueHeadCount (UINT): Number of heads of keys and values; each serves the same number of query heads.
     MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor contains.

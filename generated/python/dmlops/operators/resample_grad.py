@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import SupportsFloat, SupportsIndex, final
 
 from .. import enums
-from ..arithmetic import as_float
+from ..arithmetic import as_float, entry
 from ..description import Description, Rule, Support, given, tables
 from ..enums import FeatureLevel, name_of
 from ..forms import created
@@ -35,8 +35,10 @@ class ResampleGrad(Description):
         linearly.
     DimensionCount (UINT): Number of dimensions of the tensors.
     Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centers.
-    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centers.
+    InputPixelOffsets (FLOAT array): Offsets of coordinates in InputGradientTensor, added after scaling in the
+        forward pass; -0.5 for pixel centers.
+    OutputPixelOffsets (FLOAT array): Offsets of coordinates in OutputGradientTensor, added before scaling in
+        the forward pass; 0.5 for pixel centers.
     """
 
     OPERATOR = "RESAMPLE_GRAD"
@@ -61,7 +63,11 @@ class ResampleGrad(Description):
             reads="DimensionCount InputGradientTensor.DimensionCount",
         ),
         Rule("DML-RESAMPLE_GRAD-scales-range", "docs", reads="Scales"),
-        Rule("DML-RESAMPLE_GRAD-scales-positive", "ours", advice=True, reads="Scales"),
+        Rule("DML-RESAMPLE_GRAD-scales-positive", "observed", advice=True, reads="Scales"),
+        Rule(
+            "DML-RESAMPLE_GRAD-offsets-exchanged", "observed", advice=True,
+            reads="InputPixelOffsets OutputPixelOffsets Scales",
+        ),
         Rule(
             "DML-RESAMPLE_GRAD-same-type", "docs",
             reads="InputGradientTensor.DataType OutputGradientTensor.DataType",
@@ -147,15 +153,29 @@ class ResampleGrad(Description):
     def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The advice on a valid description."""
         scales = self.Scales
+        input_pixel_offsets = self.InputPixelOffsets
+        output_pixel_offsets = self.OutputPixelOffsets
         # DML-RESAMPLE_GRAD-scales-positive
         for i in range(len(scales)):
             if not as_float(scales[i]) > 0.0:
                 report(
                     violations, "DML-RESAMPLE_GRAD-scales-positive", f"Scales[{i}]",
-                    "Scales[{}] is {found}; it should be more than 0.0 (0 gives no input coordinate)", i,
-                    found=as_float(scales[i]), expected=0.0,
+                    "Scales[{}] is {found}; it should be more than 0.0 (0 gives no input coordinate, and "
+                    "DirectML is known to reject it)",
+                    i, found=as_float(scales[i]), expected=0.0,
                 )
                 break
+        # DML-RESAMPLE_GRAD-offsets-exchanged
+        if all(
+            as_float(entry(input_pixel_offsets, i)) == 0.5
+            and as_float(entry(output_pixel_offsets, i)) == -0.5
+            for i in range(len(scales))
+        ):
+            report(
+                violations, "DML-RESAMPLE_GRAD-offsets-exchanged", "Scales",
+                "InputPixelOffsets of 0.5 and OutputPixelOffsets of -0.5 are those of the forward pass; its "
+                "gradient has them exchanged",
+            )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

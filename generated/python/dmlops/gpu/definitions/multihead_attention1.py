@@ -65,7 +65,7 @@ SHADER = DefinitionShader(
     boxes=0,
     divisors=[38, 39],
     bounds=[],
-    float_numbers=272,
+    float_numbers=2064,
     is_fused=False,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
@@ -209,8 +209,8 @@ def inputs(desc: Any, index: int) -> Definition:
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START else 0,
             1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END else 0,
-            bits(desc.MaskFilterValue), 1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,
-            entry(mask_sizes, len(mask_sizes) - 1), past_sequence_lengths,
+            1 if desc.MaskType == MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN else 0,
+            entry(mask_sizes, len(mask_sizes) - 1), past_sequence_lengths, bits(desc.MaskFilterValue),
             (
                 entry(output_present_key_sizes, output_present_key_dimension_count - 2)
                 if desc.OutputPresentKeyTensor is not None
