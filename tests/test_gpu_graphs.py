@@ -31,7 +31,7 @@ from dmlops.gpu.graphs.arena import Lifetime, assign
 from dmlops.gpu.graphs.once import of_operator
 from dmlops.gpu.graphs.program import program
 from dmlops.gpu.graphs.usage import usage
-from dmlops.gpu.graphs.views import recast
+from dmlops.gpu.graphs.views import recast, relocated
 from dmlops.gpu.vulkan_api import check, vk
 from dmlops.gpu.work import Work
 from dmlops.terminal import progress_for
@@ -200,6 +200,13 @@ def test_other_strides_read_the_same_elements(data: Any) -> None:
         seen = as_strided(source, flat, [step * 4 for step in found])
         assert seen.tolist() == np.ascontiguousarray(turned).reshape(flat).tolist()
     assert found is not None or flat not in (sizes, (1, *sizes))
+    start = data.draw(st.integers(0, source.size - 1))
+    part = TensorDesc("INT32", (data.draw(st.integers(1, source.size - start)),))
+    some = relocated(TensorDesc("INT32", sizes), [step // 4 for step in turned.strides], part, start)
+    if some is not None:
+        seen = as_strided(source.reshape(-1)[some[1] :], part.Sizes, [step * 4 for step in some[0]])
+        assert seen.tolist() == turned.reshape(-1)[start : start + part.Sizes[0]].tolist()
+    assert some is not None or part.Sizes[0] > 1
 
 
 MODEL = """<ir_version: 8, opset_import: ["" : 17]> g (float[n, 4, 6] x) => (float[n, m] y, bool[n, 24] z)

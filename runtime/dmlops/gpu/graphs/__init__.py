@@ -5,6 +5,7 @@ From a graph to a device, each module knows only those before it:
     net        the operators in order, and what each tensor is read from
     fusing     activations go into the operator in front of them
     views      copies whose readers can take strides are left out
+    placing    what an operator would copy into its output is written there
     chains     element-wise operators become one dispatch, whose shader chain_text makes of theirs
     arena      offsets in one piece of memory, from lifetimes
     shaders    the shaders that dispatches need, before they are compiled

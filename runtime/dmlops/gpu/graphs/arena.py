@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 
@@ -72,7 +72,7 @@ def _packed(
     return max((end for _, end, _ in placed), default=0), offsets
 
 
-def _bound(lifetimes: Sequence[Lifetime], alignment: int) -> tuple[int, int]:
+def _bound(lifetimes: Iterable[Lifetime], alignment: int) -> tuple[int, int]:
     """The most bytes that are in use in any step, and the first such step; they only grow where a tensor's
     life begins."""
     changes: dict[int, int] = {}
@@ -86,6 +86,11 @@ def _bound(lifetimes: Sequence[Lifetime], alignment: int) -> tuple[int, int]:
         if used > most:
             most, fullest = used, step
     return most, fullest
+
+
+def least(lifetimes: Iterable[Lifetime]) -> int:
+    """The least bytes that lifetimes allow."""
+    return _bound(lifetimes, 1)[0]
 
 
 def _aligned(size: int, alignment: int) -> int:

@@ -91,7 +91,7 @@ def followed(source: str, macros: Mapping[str, int | str], output: int, epilogue
     does not write the output, and None if it does so in other ways than by the function Finished.
     """
     parts, inputs, result = epilogue
-    own = resolved(source, macros)
+    own = _resolved(source, tuple(macros.items()))
     found, resource = _FINISHED.search(own), re.search(_RESOURCE.format(output), own)
     if found is None:
         return "" if resource is None or len(re.findall(rf"\b{resource[1]}\b", own)) == 1 else None
@@ -113,6 +113,12 @@ def followed(source: str, macros: Mapping[str, int | str], output: int, epilogue
     resources = "".join(f"{read.resource}\n" for read in reads)
     strides = f"    uint4 chainStrides[{2 * count}];  // of the chain's inputs\n" if count else ""
     return _CONSTANTS.sub(rf"{resources}\n\1{strides}}}", own, count=1)
+
+
+@lru_cache(maxsize=64)
+def _resolved(source: str, macros: tuple[tuple[str, int | str], ...]) -> str:
+    """The text of a variant, of which the layers of a model share a few."""
+    return resolved(source, dict(macros))
 
 
 def _behind(number: int, one: Tensor, output: int) -> _Read:

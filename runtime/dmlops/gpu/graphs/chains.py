@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import prod
 from struct import pack
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...computations.map import Map, Uniforms
 from ...compute import computation
@@ -29,7 +29,7 @@ from ..work import Dispatch, Work
 from .chain_text import Epilogue, Part, followed, text
 from .net import Chain, Net, Source, phases, with_tensors
 from .shaders import Shader
-from .views import is_as_fast, recast, with_strides
+from .views import is_as_fast, is_element_wise, recast, with_strides
 
 MOST_INPUTS = 8  # a device may limit how many buffers a shader has
 MOST_OPERATORS = 32  # so that a shader compiles soon
@@ -84,7 +84,7 @@ def chain(net: Net, capabilities: Capability = NO_CAPABILITIES) -> None:
     groups: dict[int, _Group] = {}
     for at in reversed(net.order):
         work = computation(net.descs[at])
-        if not _is_element_wise(work):
+        if not is_element_wise(work):
             continue
         ((slot, _, written),) = net.outputs(at)
         readings = readers.get((at, slot), [])
@@ -110,13 +110,6 @@ def chain(net: Net, capabilities: Capability = NO_CAPABILITIES) -> None:
         if made is not None:
             net.chains[at] = made
             net.order = [one for one in net.order if one not in replaced]
-
-
-def _is_element_wise(work: Any) -> bool:
-    """Whether each element is computed from those at the same coordinate."""
-    if not isinstance(work, Map) or work.place is not None or work.shader.blocked:
-        return False
-    return work.shader.aligned and work.over == work.output and "[" not in "".join(work.shader.inputs)
 
 
 def _joins(net: Net, at: int, group: _Group, readings: Sequence[tuple[int, int]], work: Map) -> bool:

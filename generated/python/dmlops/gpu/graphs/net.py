@@ -59,7 +59,9 @@ class Net:
     """`order` are the operators that lead to an output, each after those that it reads from.
 
     `reads` has the source of each input slot of a node, and `ends` the source of each output of the graph,
-    with its layout. `labels` name the nodes. `chains` are those that stand in place of a node.
+    with its layout. `labels` name the nodes. `chains` are those that stand in place of a node. `places` has
+    tensors that lie within others, and `placed` the inputs that a node need not copy, since they lie within
+    its output.
     """
 
     graph: Graph
@@ -70,6 +72,8 @@ class Net:
     reads: dict[tuple[int, int], Source]
     ends: list[tuple[Source, TensorDesc]]
     chains: dict[int, Chain] = field(default_factory=dict)
+    places: dict[tuple[int, int], Source] = field(default_factory=dict)
+    placed: dict[int, frozenset[str]] = field(default_factory=dict)
     _slots: dict[int, tuple[Description, Slots]] = field(default_factory=dict)  # as last asked for
 
     @classmethod
@@ -143,6 +147,13 @@ class Net:
         for number, slot in enumerate(self.slots(at).outputs):
             if slot.tensor is not None:
                 yield number, slot.name, slot.tensor
+
+    def located(self, source: Source) -> Source:
+        """The source in the outermost tensor that it lies within; none lies within itself, so this ends."""
+        while source[:2] in self.places:
+            whole = self.places[source[:2]]
+            source = whole._replace(offset=whole.offset + source.offset)
+        return source
 
     def in_place(self, at: int, work: Work) -> tuple[str, ...]:
         """The inputs whose memory the output of a node may take over."""

@@ -8,6 +8,7 @@ nothing about operators.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -24,6 +25,7 @@ from .chains import chain
 from .fusing import fuse
 from .net import INPUTS, Net, Source, phases
 from .once import NOTHING, Fixed, fixed
+from .placing import place_parts
 from .shaders import Compile, Shader
 from .views import alias
 
@@ -140,6 +142,7 @@ def program(
     if not keep:
         fuse(net, capabilities)
         alias(net, alignment, capabilities)
+        place_parts(net, alignment, capabilities)
         chain(net, capabilities)
     works = {
         at: net.chains[at].work if at in net.chains else _planned(net, at, capabilities) for at in net.order
@@ -184,10 +187,12 @@ class _Layout:
         sizes: dict[tuple[int, int], int] = {}
         last: dict[tuple[int, int], int] = {}
         for step, at in enumerate(net.order):
-            for _, _, tensor, source in net.inputs(at):
-                key = source[:2]
-                sizes[key] = max(sizes.get(key, 0), source.offset + buffer_size(tensor))
-                last[key] = step
+            used = [(tensor, source) for *_, tensor, source in net.inputs(at)]
+            used += [(tensor, Source(at, number)) for number, _, tensor in net.outputs(at)]
+            for tensor, source in used:
+                whole = net.located(source)
+                sizes[whole[:2]] = max(sizes.get(whole[:2], 0), whole.offset + buffer_size(tensor))
+                last[whole[:2]] = step
         for source, tensor in net.ends:
             sizes[source[:2]] = max(sizes.get(source[:2], 0), source.offset + buffer_size(tensor))
             last[source[:2]] = end
@@ -203,15 +208,16 @@ class _Layout:
                 self._new(key, max(node.size, sizes[key]), 0, end, node.data)
         for step, at in enumerate(net.order):
             for number, name, tensor in net.outputs(at):
-                key = at, number
+                key = net.located(Source(at, number))[:2]
                 if overlaps(tensor):
                     raise Unsupported(f"{net.labels[at]}: {name} has elements that share memory")
-                until = end if self.keep else last.get(key, step)
-                shared = (
-                    None if self.keep else self._in_place(at, step, name, tensor, sizes.get(key, 0), last)
-                )
+                if key in self.of:  # a part of it was written before
+                    continue
+                until = end if self.keep else last[key]
+                takes_over = not self.keep and key == (at, number)
+                shared = self._in_place(at, step, name, tensor, sizes[key]) if takes_over else None
                 if shared is None:
-                    self._new(key, max(buffer_size(tensor), sizes.get(key, 0)), step, until)
+                    self._new(key, sizes[key], step, until)
                 else:
                     self.of[key] = shared
                     self.storages[shared].last = until
@@ -224,41 +230,38 @@ class _Layout:
         self.of[key] = len(self.storages)
         self.storages.append(_Storage(-(-size // 8) * 8, first, last, data))
 
-    def _in_place(
-        self,
-        at: int,
-        step: int,
-        name: str,
-        tensor: TensorDesc,
-        size: int,
-        last: Mapping[tuple[int, int], int],
-    ) -> int | None:
+    def _location(self, source: Source) -> tuple[int, int]:
+        """The storage of a source, and the offset in it."""
+        whole = self.net.located(source)
+        return self.of[whole[:2]], whole.offset
+
+    def _in_place(self, at: int, step: int, name: str, tensor: TensorDesc, size: int) -> int | None:
         """The storage of an input that dies here and that the output may overwrite; None if there is none."""
         net, work = self.net, self.works[at]
         works_in_place = net.in_place(at, work)
         if not works_in_place or name in work.zero_initialize:
             return None
-        inputs = list(net.inputs(at))
+        inputs = [(label, given, *self._location(source)) for _, label, given, source in net.inputs(at)]
+        users = Counter(place for *_, place, _ in inputs)
         taken = {self.of[at, number] for number, *_ in net.outputs(at) if (at, number) in self.of}
-        for _, label, given, source in inputs:
-            storage = self.storages[self.of[source[:2]]]
+        for label, given, place, offset in inputs:
+            storage = self.storages[place]
             alike = (given.DataType, given.Sizes, given.element_strides) == (
                 tensor.DataType,
                 tensor.Sizes,
                 tensor.element_strides,
             )
-            users = [other for other in inputs if self.of[other[3][:2]] == self.of[source[:2]]]
             if (
                 label in works_in_place
                 and alike
-                and source.offset == 0
+                and offset == 0
                 and storage.data is None
                 and storage.last == step
-                and storage.size >= max(size, buffer_size(tensor))
-                and len(users) == 1
-                and self.of[source[:2]] not in taken
+                and storage.size >= size
+                and users[place] == 1
+                and place not in taken
             ):
-                return self.of[source[:2]]
+                return place
         return None
 
     def _arena(self, storages: Sequence[_Storage]) -> Arena:
@@ -284,8 +287,8 @@ class _Layout:
         written: set[int] = set()
         start = 0
         for step, at in enumerate(self.net.order):
-            own = {self.of[source[:2]] for *_, source in self.net.inputs(at)}
-            made = {self.of[at, number] for number, *_ in self.net.outputs(at)}
+            own = {self._location(source)[0] for *_, source in self.net.inputs(at)}
+            made = {self._location(Source(at, number))[0] for number, *_ in self.net.outputs(at)}
             if own & written or made & (read | written):
                 start, read, written = step, set(), set()
             begins.append(start)
@@ -312,7 +315,7 @@ class _Layout:
             return Region(memory, offsets[storage] + offset, size)
 
         def end(name: str, tensor: TensorDesc | None, source: Source, size: int) -> End:
-            return End(name, tensor, region(self.of[source[:2]], source.offset, size))
+            return End(name, tensor, region(*self._location(source), size))
 
         ports = [(number, port) for number, port in enumerate(net.ports) if (INPUTS, number) in self.of]
         names = [name or f"output{at}" for at, name in enumerate(net.graph.outputs)]
@@ -321,11 +324,11 @@ class _Layout:
         nodes: list[Label] = []
         for at in net.order:
             regions = {
-                name: region(self.of[source[:2]], source.offset, buffer_size(tensor))
+                name: region(*self._location(source), buffer_size(tensor))
                 for _, name, tensor, source in net.inputs(at)
             }
             regions |= {
-                name: region(self.of[at, number], 0, buffer_size(tensor))
+                name: region(*self._location(Source(at, number)), buffer_size(tensor))
                 for number, name, tensor in net.outputs(at)
             }
             operators = net.chains[at].operators if at in net.chains else (net.descs[at].OPERATOR,)
@@ -353,9 +356,13 @@ class _Layout:
 
 
 def _planned(net: Net, at: int, capabilities: Capability) -> Work:
-    """The dispatches of an operator; an error names the node."""
+    """The dispatches of an operator, without those that copy what is in place; an error names the node."""
+    placed = net.placed.get(at, frozenset())
     try:
-        return plan(net.descs[at], capabilities)
+        work = plan(net.descs[at], capabilities)
+        return work._replace(
+            dispatches=tuple(one for one in work.dispatches if placed.isdisjoint(one.buffers))
+        )
     except Unsupported as error:
         raise Unsupported(f"{net.labels[at]}: {error}", error.reason, error.member) from error
 

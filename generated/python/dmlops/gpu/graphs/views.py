@@ -89,18 +89,9 @@ def view(desc: Description, output: str, number: int = 0) -> View | None:
     work = computation(desc)
     if not isinstance(work, Map) or work.place is not None:
         return None
-    tensor = _tensor(desc, output)
-
-    def load(name: str, at: Coordinates, entry: int | None = None) -> movement.Read:
-        label = name if entry is None else f"{name}[{entry}]"
-        return movement.Read(label, movement.offset_of(at, _tensor(desc, label).element_strides))
-
-    several = (number,) if isinstance(getattr(desc, work.over), tuple) else ()
-    try:
-        read = work.element(desc, movement.coordinates(len(tensor.Sizes)), load, *several)
-    except (AttributeError, TypeError, ValueError):  # not a sum of coordinates
-        return None
-    if not isinstance(read, movement.Read) or read.offset.lookups or tensor.DataType.bits < 8:
+    tensor = tensor_of(desc, output)
+    read = copied(desc, work, movement.coordinates(len(tensor.Sizes)), number)
+    if read is None or read.offset.lookups or tensor.DataType.bits < 8:
         return None
     strides = tuple(read.offset.coordinates.get(axis, 0) for axis in range(len(tensor.Sizes)))
     if read.offset.constant < 0 or min(strides, default=0) < 0:
@@ -108,15 +99,39 @@ def view(desc: Description, output: str, number: int = 0) -> View | None:
     return View(read.tensor, read.offset.constant, strides)
 
 
+def copied(desc: Description, work: Map, at: Coordinates, number: int) -> movement.Read | None:
+    """What an operator stores for a symbolic coordinate of the tensor that it visits, or of the `number`th of
+    an array, if that is a copy of an element."""
+
+    def load(name: str, at: Coordinates, entry: int | None = None) -> movement.Read:
+        label = name if entry is None else f"{name}[{entry}]"
+        return movement.Read(label, movement.offset_of(at, tensor_of(desc, label).element_strides))
+
+    several = (number,) if isinstance(getattr(desc, work.over), tuple) else ()
+    try:
+        read = work.element(desc, at, load, *several)
+    except (AttributeError, TypeError, ValueError):  # not a sum of coordinates
+        return None
+    return read if isinstance(read, movement.Read) else None
+
+
 def recast(written: TensorDesc, strides: Sequence[int], read: TensorDesc) -> tuple[int, ...] | None:
     """The strides with which `read`, a tensor over the bytes of `written`, finds its elements if those of
-    `written` are at `strides` instead; None if no strides do.
+    `written` are at `strides` instead; None if no strides do."""
+    found = relocated(written, strides, read, 0)
+    return None if found is None else found[0]
+
+
+def relocated(
+    written: TensorDesc, strides: Sequence[int], read: TensorDesc, offset: int
+) -> tuple[tuple[int, ...], int] | None:
+    """The same for a tensor that begins at an element of `written`, by the offset; also its new offset.
 
     Dimensions of `written` that lie within each other in both layouts are one. A step of `read` must stay
     within one dimension, and all steps together must not leave it.
     """
-    if read.Sizes == written.Sizes and read.element_strides == written.element_strides:
-        return tuple(strides)
+    if read.Sizes == written.Sizes and read.element_strides == written.element_strides and offset == 0:
+        return tuple(strides), 0
     merged: list[list[int]] = []  # size, stride as written, stride in place; outermost first
     for size, own, other in zip(written.Sizes, written.element_strides, strides, strict=True):
         if size == 1:
@@ -125,20 +140,34 @@ def recast(written: TensorDesc, strides: Sequence[int], read: TensorDesc) -> tup
             merged[-1] = [merged[-1][0] * size, own, other]
         else:
             merged.append([size, own, other])
-    reached = [0] * len(merged)
+    reached, start = [0] * len(merged), 0  # coordinates
+    for place, (most, own, other) in sorted(enumerate(merged), key=lambda entry: -entry[1][1]):
+        reached[place], offset = divmod(offset, own) if own else (0, offset)
+        start += reached[place] * other
+        if reached[place] >= most:
+            return None
+    if offset:
+        return None
     found: list[int] = []
     for size, step in zip(read.Sizes, read.element_strides, strict=True):
         if size == 1 or step == 0:
             found.append(0)
             continue
         for place, (most, own, other) in enumerate(merged):
-            if step % own == 0 and reached[place] + step // own * (size - 1) < most:
+            if own and step % own == 0 and reached[place] + step // own * (size - 1) < most:
                 reached[place] += step // own * (size - 1)
                 found.append(step // own * other)
                 break
         else:
             return None
-    return tuple(found)
+    return tuple(found), start
+
+
+def is_element_wise(work: Any) -> bool:
+    """Whether each element is computed from those at the same coordinate."""
+    if not isinstance(work, Map) or work.place is not None or work.shader.blocked:
+        return False
+    return work.shader.aligned and work.over == work.output and "[" not in "".join(work.shader.inputs)
 
 
 def is_packed(tensor: TensorDesc) -> bool:
@@ -171,7 +200,8 @@ def with_strides(tensor: TensorDesc, strides: tuple[int, ...]) -> TensorDesc:
     return packed if all(size == 1 or one == other for size, one, other in kept) else changed
 
 
-def _tensor(desc: Description, name: str) -> TensorDesc:
+def tensor_of(desc: Description, name: str) -> TensorDesc:
+    """A tensor of a description, by a name such as "InputTensors[1]"."""
     member, bracket, place = name.partition("[")
     found = getattr(desc, member)
     tensor: TensorDesc = found[int(place.rstrip("]"))] if bracket else found

@@ -1,0 +1,183 @@
+"""Tensors that are written where an operator would copy them, such as the inputs of a JOIN into its output.
+
+An operator places its inputs if its definition copies their elements, and the place of each is a sum of
+coordinates times strides. What writes such an input then gets these strides, what else reads it does so, too,
+and the copy is left out. Nothing here knows an operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+from typing import NamedTuple
+
+from ...computations.map import Map
+from ...compute import computation
+from ...description import Description
+from ...tensor import TensorDesc
+from .. import movement, plan
+from ..memory import buffer_size
+from ..plans.capabilities import NO_CAPABILITIES, Capability
+from .arena import Lifetime, least
+from .net import INPUTS, Net, Source, with_tensors
+from .views import copied, is_as_fast, is_element_wise, recast, relocated, tensor_of, with_strides
+
+NARROWEST = 16  # bits of elements that a store does not share with others
+
+
+class _Part(NamedTuple):
+    """Inputs of an operator, by name, that are one part of its output, as they are one part of a tensor: from
+    `start` elements on in `tensor`'s layout there, and in the output from `offset` on, at `strides`."""
+
+    inputs: tuple[str, ...]
+    source: tuple[int, int]
+    tensor: TensorDesc
+    start: int
+    strides: tuple[int, ...]
+    offset: int
+
+
+def place_parts(net: Net, alignment: int, capabilities: Capability = NO_CAPABILITIES) -> None:
+    """Places what it can without taking more memory, at multiples of `alignment` bytes.
+
+    Later operators come first, since a place in their outputs decides where those of earlier ones are; and so
+    do parts that are written late, since the first to be written determines how long the output takes memory.
+    """
+    most: int | None = None
+    steps = {at: step for step, at in enumerate(net.order)}
+    for at in reversed(net.order):
+        for part in sorted(_parts(net, at), key=lambda part: -steps.get(part.source[0], 0)):
+            placed = _placed(net, at, part, alignment, capabilities)
+            if placed is None:
+                continue
+            most = most or _most_bytes(net)
+            if _most_bytes(placed) <= most:
+                net.descs, net.reads, net.places, net.placed = (
+                    placed.descs, placed.reads, placed.places, placed.placed,
+                )  # fmt: skip
+
+
+def _parts(net: Net, at: int) -> Iterator[_Part]:
+    """The inputs that an operator copies; those that are neighbors in a tensor and in the output as one."""
+    work = computation(net.descs[at])
+    if not isinstance(work, Map) or work.place is None or plan(net.descs[at]).zero_initialize:
+        return
+    last: _Part | None = None
+    for number, name, tensor, source in net.inputs(at):
+        found = _place_of(net.descs[at], work, number, name)
+        if found is None or tensor.DataType.bits < NARROWEST:
+            return
+        part = _Part((name,), source[:2], tensor, source.offset * 8 // tensor.DataType.bits, *found)
+        both = None if last is None else _joined(last, part)
+        if last is not None and both is None:
+            yield last
+        last = both or part
+    if last is not None:
+        yield last
+
+
+def _place_of(desc: Description, work: Map, number: int, name: str) -> tuple[tuple[int, ...], int] | None:
+    """Strides and offset in the output at which an operator stores the elements of an input, if it does no
+    more than that."""
+    tensor, output = tensor_of(desc, name), tensor_of(desc, work.output)
+    at = movement.coordinates(len(tensor.Sizes))
+    own = movement.Read(name, movement.offset_of(at, tensor.element_strides))
+    several = (number,) if isinstance(getattr(desc, work.over), tuple) else ()
+    if copied(desc, work, at, number) != own or work.place is None:
+        return None
+    offset = movement.offset_of(work.place(desc, at, None, *several), output.element_strides)
+    return tuple(offset.coordinates.get(axis, 0) for axis in range(len(at))), offset.constant
+
+
+def _joined(first: _Part, second: _Part) -> _Part | None:
+    """Two parts as one, if the second continues the first along a dimension in both layouts."""
+    one, two = first.tensor, second.tensor
+    steps = one.element_strides
+    if (first.source, steps, first.strides) != (second.source, two.element_strides, second.strides):
+        return None
+    for axis, size in enumerate(one.Sizes):
+        sizes = (*one.Sizes[:axis], size + two.Sizes[axis], *one.Sizes[axis + 1 :])
+        if (
+            (*one.Sizes[:axis], *one.Sizes[axis + 1 :]) == (*two.Sizes[:axis], *two.Sizes[axis + 1 :])
+            and first.start + size * steps[axis] == second.start
+            and first.offset + size * first.strides[axis] == second.offset
+        ):
+            tensor = TensorDesc(one.DataType, sizes, Strides=steps)
+            return first._replace(inputs=first.inputs + second.inputs, tensor=tensor)
+    return None
+
+
+def _placed(net: Net, at: int, part: _Part, alignment: int, capabilities: Capability) -> Net | None:
+    """The operators if a part is written in its place; None if it cannot be.
+
+    Nothing but operators of the graph must see where it is, and none may lose its shader by that.
+    """
+    ((_, _, output),) = net.outputs(at)
+    writer, slot = part.source
+    is_outside = writer == INPUTS or part.source in {source[:2] for source, _ in net.ends}
+    if is_outside or writer not in net.order or part.source in net.places:
+        return None
+    name, written = next((name, tensor) for number, name, tensor in net.outputs(writer) if number == slot)
+    strides = recast(part.tensor, part.strides, written)
+    width = output.DataType.bits // 8
+    if (
+        strides is None
+        or part.start
+        or part.offset * width % alignment
+        or 0 in part.tensor.element_strides
+        or prod(written.Sizes) != prod(part.tensor.Sizes)
+        or {written.DataType, part.tensor.DataType} != {output.DataType}
+        or name in plan(net.descs[writer], capabilities).zero_initialize
+    ):
+        return None
+    tensors: dict[int, dict[str, TensorDesc]] = {writer: {name: with_strides(written, strides)}}
+    reads: dict[tuple[int, int], Source] = {}
+    for reader, number in net.readers()[part.source]:
+        _, label, tensor, source = next(one for one in net.inputs(reader) if one[0] == number)
+        found = relocated(written, strides, tensor, source.offset // width)
+        is_copied = reader != at or label not in part.inputs
+        if (
+            found is None
+            or tensor.DataType != output.DataType
+            or (is_copied and found[1] * width % alignment)
+        ):
+            return None
+        tensors.setdefault(reader, {})[label] = with_strides(tensor, found[0])
+        reads[reader, number] = source._replace(offset=found[1] * width)
+    descs = {node: with_tensors(net.descs[node], changed) for node, changed in tensors.items()}
+    if not all(is_as_fast(net.descs[node], desc, capabilities) for node, desc in descs.items()):
+        return None
+    return replace(
+        net,
+        descs=net.descs | descs,
+        reads=net.reads | reads,
+        places=net.places | {part.source: Source(at, 0, part.offset * width)},
+        placed=net.placed | {at: net.placed.get(at, frozenset()).union(part.inputs)},
+    )
+
+
+def _most_bytes(net: Net) -> int:
+    """The least memory that tensors take if each is there from its first use to its last; those between two
+    element-wise operators take none."""
+    readers = net.readers()
+
+    def is_inner(key: tuple[int, int]) -> bool:
+        around = [key[0], *(reader for reader, _ in readers.get(key, []))]
+        return len(around) == 2 and all(is_element_wise(computation(net.descs[at])) for at in around)
+
+    uses: dict[tuple[int, int], list[int]] = {}
+    sizes: dict[tuple[int, int], int] = {}
+    for step, at in enumerate(net.order):
+        used = [(tensor, source) for *_, tensor, source in net.inputs(at)]
+        used += [(tensor, Source(at, number)) for number, _, tensor in net.outputs(at)]
+        for tensor, source in used:
+            whole = net.located(source)
+            uses.setdefault(whole[:2], []).append(step)
+            sizes[whole[:2]] = max(sizes.get(whole[:2], 0), whole.offset + buffer_size(tensor))
+    kept = {source[:2] for source, _ in net.ends}
+    return least(
+        Lifetime(sizes[key], steps[0], len(net.order) if key in kept else steps[-1])
+        for key, steps in uses.items()
+        if key[0] == INPUTS or (net.graph.nodes[key[0]].desc is not None and not is_inner(key))
+    )
