@@ -69,7 +69,7 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
 }
 
 OWN_PLANNERS = ("sliding", "rows", "separable")
-"""Forms with a planner that otherwise plans the definition's passes."""
+"""Forms with a planner of their own in the table of these."""
 
 CAPABILITIES: Mapping[str, Capability] = {
     "cooperative matrix": Capability.COOPERATIVE_MATRIX | Capability.COOPERATIVE_MATRIX_INT8,
@@ -109,7 +109,7 @@ def _shader_form(computed: Any) -> str:
 @contextmanager
 def _switched_off(form: str) -> Iterator[None]:
     """Makes planners never choose a form within the context."""
-    planners = dict.fromkeys({form} & {*OWN_PLANNERS}, definition.plan_definition)
+    planners = dict.fromkeys({form} & {*OWN_PLANNERS}, _never)
     with ExitStack() as patches:
         patches.enter_context(mock.patch.dict(planner_inputs.PLANNERS, planners))
         for choice in CHOICES.get(form, ()):

@@ -628,183 +628,6 @@ typedef struct dmlops_plan_Dimension {
     dmlops_plan_int_16 strides;
 } dmlops_plan_Dimension;
 
-typedef struct dmlops_plan_AttentionPass {
-    int64_t number;
-    int64_t query;
-    int64_t key;
-    int64_t value;
-    int64_t target;
-    int64_t scored_by;
-} dmlops_plan_AttentionPass;
-
-typedef struct dmlops_plan_View {
-    int64_t tensor;
-    dmlops_plan_int_8 first;
-    dmlops_plan_int_8 batch;
-    dmlops_plan_int_8 head;
-    dmlops_plan_int_8 row;
-    dmlops_plan_int_8 element;
-    dmlops_plan_int_8 limits;
-} dmlops_plan_View;
-
-typedef struct dmlops_plan_AttentionViews {
-    dmlops_plan_View query;
-    dmlops_plan_View key;
-    dmlops_plan_View value;
-    dmlops_plan_View output;
-    dmlops_plan_View key_before;
-    dmlops_plan_View value_before;
-    dmlops_plan_View key_stored;
-    dmlops_plan_View value_stored;
-    int64_t shared;
-} dmlops_plan_AttentionViews;
-
-typedef struct dmlops_plan_int_4 {
-    int64_t count;
-    int64_t items[4];
-} dmlops_plan_int_4;
-
-static inline void dmlops_plan_int_4_append(dmlops_planning* planning, dmlops_plan_int_4* list, int64_t item) {
-    if (list->count < 4) {
-        list->items[list->count++] = item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_4_insert(dmlops_planning* planning, dmlops_plan_int_4* list, int64_t place, int64_t item) {
-    if (list->count >= 4 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = item;
-}
-
-DMLOPS_CALLED void dmlops_plan_int_4_copy(dmlops_plan_int_4* to, const dmlops_plan_int_4* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-DMLOPS_CALLED void dmlops_plan_int_4_extend(
-    dmlops_planning* planning, dmlops_plan_int_4* list, int64_t count, const int64_t* items) {
-    if (count > 4 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    if (count > 0) {
-        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
-        list->count += count;
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_4_fill(dmlops_planning* planning, dmlops_plan_int_4* list, int64_t count, int64_t item) {
-    if (count > 4 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
-        list->items[i] = item;
-    }
-    list->count += count > 0 ? count : 0;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_4_has(const dmlops_plan_int_4* list, int64_t item) {
-    int found = 0;
-    for (int64_t i = 0; !found && i < list->count; ++i) {
-        found = list->items[i] == item;
-    }
-    return found;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_4_equal(const dmlops_plan_int_4* a, const dmlops_plan_int_4* b) {
-    int same = a->count == b->count;
-    for (int64_t i = 0; same && i < a->count; ++i) {
-        same = a->items[i] == b->items[i];
-    }
-    return same;
-}
-
-typedef struct dmlops_plan_Source {
-    int64_t tensor;
-    dmlops_plan_int_4 layout;
-} dmlops_plan_Source;
-
-typedef struct dmlops_plan_Sources {
-    dmlops_plan_Source query;
-    dmlops_plan_Source key;
-    dmlops_plan_Source value;
-    dmlops_plan_Source output;
-    dmlops_plan_Source key_before;
-    dmlops_plan_Source value_before;
-    int64_t begin;
-    dmlops_plan_Source key_stored;
-    dmlops_plan_Source value_stored;
-} dmlops_plan_Sources;
-
-typedef struct dmlops_plan_Parts {
-    int applies;
-    int64_t vector;
-    int64_t shared;
-    int64_t rows;
-    int64_t blocks;
-    int64_t lanes;
-    int64_t key_vectors;
-    int64_t key_fetches;
-    int64_t value_lanes;
-    int64_t value_vectors;
-    int64_t value_fetches;
-    int64_t keys;
-    int64_t number;
-} dmlops_plan_Parts;
-
-typedef struct dmlops_plan_AttentionTile {
-    int64_t waves;
-    int64_t slices;
-    int64_t keys;
-} dmlops_plan_AttentionTile;
-
-typedef struct dmlops_plan_CooperativeSums {
-    int64_t rows;
-    int64_t columns;
-    int64_t depth;
-    int64_t wave_rows;
-    int64_t wave_columns;
-    int64_t ahead;
-    int64_t threads;
-} dmlops_plan_CooperativeSums;
-
-typedef struct dmlops_plan_SumsPass {
-    int64_t number;
-    int64_t writes;
-    int64_t reads;
-    int64_t begins;
-    int64_t weights;
-    int64_t tensors;
-    int64_t kept;
-    int64_t sums;
-    int64_t factors;
-    int has_units;
-    int64_t rows;
-    int64_t columns;
-} dmlops_plan_SumsPass;
-
-typedef struct dmlops_plan_SumsTile {
-    int64_t rows;
-    int64_t columns;
-    int64_t thread_rows;
-    int64_t thread_columns;
-    int64_t vector;
-    int64_t fetches;
-    int64_t threads;
-    int64_t all_threads;
-    dmlops_plan_CooperativeSums units;
-    int64_t copied;
-    int is_alone;
-} dmlops_plan_SumsTile;
-
 typedef struct dmlops_plan_Intermediate {
     const char* macro;
     int is_real;
@@ -837,6 +660,30 @@ typedef struct dmlops_plan_SlidingPass {
     int64_t output;
     int64_t weights;
 } dmlops_plan_SlidingPass;
+
+typedef struct dmlops_plan_AttentionPass {
+    int64_t number;
+    int64_t query;
+    int64_t key;
+    int64_t value;
+    int64_t target;
+    int64_t scored_by;
+} dmlops_plan_AttentionPass;
+
+typedef struct dmlops_plan_SumsPass {
+    int64_t number;
+    int64_t writes;
+    int64_t reads;
+    int64_t begins;
+    int64_t weights;
+    int64_t tensors;
+    int64_t kept;
+    int64_t sums;
+    int64_t factors;
+    int has_units;
+    int64_t rows;
+    int64_t columns;
+} dmlops_plan_SumsPass;
 
 typedef struct dmlops_plan_RowsPass {
     int64_t number;
@@ -967,6 +814,28 @@ typedef struct dmlops_plan_Factors {
     int64_t depth;
     dmlops_plan_Window window;
 } dmlops_plan_Factors;
+
+typedef struct dmlops_plan_View {
+    int64_t tensor;
+    dmlops_plan_int_8 first;
+    dmlops_plan_int_8 batch;
+    dmlops_plan_int_8 head;
+    dmlops_plan_int_8 row;
+    dmlops_plan_int_8 element;
+    dmlops_plan_int_8 limits;
+} dmlops_plan_View;
+
+typedef struct dmlops_plan_AttentionViews {
+    dmlops_plan_View query;
+    dmlops_plan_View key;
+    dmlops_plan_View value;
+    dmlops_plan_View output;
+    dmlops_plan_View key_before;
+    dmlops_plan_View value_before;
+    dmlops_plan_View key_stored;
+    dmlops_plan_View value_stored;
+    int64_t shared;
+} dmlops_plan_AttentionViews;
 
 typedef struct dmlops_plan_Separable {
     int64_t rank;
@@ -1214,6 +1083,113 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_int_8 terms;
 } dmlops_plan_Definition;
 
+typedef struct dmlops_plan_int_4 {
+    int64_t count;
+    int64_t items[4];
+} dmlops_plan_int_4;
+
+static inline void dmlops_plan_int_4_append(dmlops_planning* planning, dmlops_plan_int_4* list, int64_t item) {
+    if (list->count < 4) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_4_insert(dmlops_planning* planning, dmlops_plan_int_4* list, int64_t place, int64_t item) {
+    if (list->count >= 4 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_4_copy(dmlops_plan_int_4* to, const dmlops_plan_int_4* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+DMLOPS_CALLED void dmlops_plan_int_4_extend(
+    dmlops_planning* planning, dmlops_plan_int_4* list, int64_t count, const int64_t* items) {
+    if (count > 4 - list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_4_fill(dmlops_planning* planning, dmlops_plan_int_4* list, int64_t count, int64_t item) {
+    if (count > 4 - list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
+        list->items[i] = item;
+    }
+    list->count += count > 0 ? count : 0;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_4_has(const dmlops_plan_int_4* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_4_equal(const dmlops_plan_int_4* a, const dmlops_plan_int_4* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
+typedef struct dmlops_plan_Source {
+    int64_t tensor;
+    dmlops_plan_int_4 layout;
+} dmlops_plan_Source;
+
+typedef struct dmlops_plan_Sources {
+    dmlops_plan_Source query;
+    dmlops_plan_Source key;
+    dmlops_plan_Source value;
+    dmlops_plan_Source output;
+    dmlops_plan_Source key_before;
+    dmlops_plan_Source value_before;
+    int64_t begin;
+    dmlops_plan_Source key_stored;
+    dmlops_plan_Source value_stored;
+} dmlops_plan_Sources;
+
+typedef struct dmlops_plan_Parts {
+    int applies;
+    int64_t vector;
+    int64_t shared;
+    int64_t rows;
+    int64_t blocks;
+    int64_t lanes;
+    int64_t key_vectors;
+    int64_t key_fetches;
+    int64_t value_lanes;
+    int64_t value_vectors;
+    int64_t value_fetches;
+    int64_t keys;
+    int64_t number;
+} dmlops_plan_Parts;
+
+typedef struct dmlops_plan_AttentionTile {
+    int64_t waves;
+    int64_t slices;
+    int64_t keys;
+} dmlops_plan_AttentionTile;
+
 typedef struct dmlops_plan_Fused {
     dmlops_plan_int_32 words;
     int64_t kinds;
@@ -1321,11 +1297,6 @@ typedef struct dmlops_plan_Matrices {
     dmlops_plan_Side right;
     dmlops_plan_TapStep tap;
 } dmlops_plan_Matrices;
-
-typedef struct dmlops_plan_Space {
-    dmlops_plan_int_64 firsts;
-    int64_t words;
-} dmlops_plan_Space;
 
 typedef struct dmlops_plan_Tile {
     int64_t rows;
@@ -1536,6 +1507,30 @@ typedef struct dmlops_plan_CooperativeChoice {
     dmlops_plan_Row row;
 } dmlops_plan_CooperativeChoice;
 
+typedef struct dmlops_plan_CooperativeSums {
+    int64_t rows;
+    int64_t columns;
+    int64_t depth;
+    int64_t wave_rows;
+    int64_t wave_columns;
+    int64_t ahead;
+    int64_t threads;
+} dmlops_plan_CooperativeSums;
+
+typedef struct dmlops_plan_SumsTile {
+    int64_t rows;
+    int64_t columns;
+    int64_t thread_rows;
+    int64_t thread_columns;
+    int64_t vector;
+    int64_t fetches;
+    int64_t threads;
+    int64_t all_threads;
+    dmlops_plan_CooperativeSums units;
+    int64_t copied;
+    int is_alone;
+} dmlops_plan_SumsTile;
+
 typedef struct dmlops_plan_Pass_32 {
     int64_t count;
     dmlops_plan_Pass items[32];
@@ -1605,6 +1600,11 @@ typedef struct dmlops_plan_PassSelection {
     dmlops_plan_Parts parts;
     dmlops_plan_Sources sources;
 } dmlops_plan_PassSelection;
+
+typedef struct dmlops_plan_Space {
+    dmlops_plan_int_64 firsts;
+    int64_t words;
+} dmlops_plan_Space;
 
 typedef struct dmlops_plan_Selection {
     int64_t rows;
@@ -3210,31 +3210,6 @@ DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
     parts, dmlops_plan_Threads* result);
-DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_CooperativeSums* result);
-DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
-    int64_t read, int64_t columns, int64_t neighbors);
-DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
-    int64_t tile_rows, int64_t tile_columns);
-DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums);
-DMLOPS_CALLED void dmlops_plan_cooperative_sums_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t
-    others, int64_t sums, dmlops_plan_CooperativeSums* result);
-DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
-    dmlops_plan_int_8* result);
-DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
-    dimensions);
-DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Tensor* weights);
-DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int is_along, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlops_plan_Tensor* weights, int64_t rows,
-    int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_along,
-    int is_alone);
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float);
@@ -3314,13 +3289,6 @@ DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlo
     int64_t columns);
 DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
-DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, dmlops_plan_Space* result);
-DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
-    dmlops_plan_Space* result);
-DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_CommonConstants* result);
 DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
@@ -3426,6 +3394,31 @@ DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit);
 DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
     int64_t lanes, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_CooperativeSums* result);
+DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
+    int64_t read, int64_t columns, int64_t neighbors);
+DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
+    int64_t tile_rows, int64_t tile_columns);
+DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums);
+DMLOPS_CALLED void dmlops_plan_cooperative_sums_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t
+    others, int64_t sums, dmlops_plan_CooperativeSums* result);
+DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
+    dmlops_plan_int_8* result);
+DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
+    dimensions);
+DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Tensor* weights);
+DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int is_along, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlops_plan_Tensor* weights, int64_t rows,
+    int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_along,
+    int is_alone);
 DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result);
 DMLOPS_CALLED int64_t dmlops_plan_kept_float16(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -3441,6 +3434,11 @@ DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const d
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted);
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
+    dmlops_plan_Space* result);
+DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result);
 DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlops_plan_Selection* selection);
@@ -3562,13 +3560,13 @@ DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dml
     dmlops_plan_Line* down, const dmlops_plan_Line* across);
 DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int
     is_cooperative);
-DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+DMLOPS_CALLED int dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
@@ -3603,7 +3601,7 @@ DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const d
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found);
 DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Dimension_16* result);
-DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+DMLOPS_CALLED int dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
     decreasing, dmlops_plan_Lines* result);
@@ -3638,7 +3636,7 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
     dmlops_plan_SeparableTile* result);
 DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+DMLOPS_CALLED int dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op);
@@ -4703,356 +4701,6 @@ DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* pla
     return;
 }
 
-/* For ordinary arithmetic. */
-DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_CooperativeSums* result) {
-    (void)planning;
-    result->rows = 0;
-    result->columns = 0;
-    result->depth = 0;
-    result->wave_rows = 0;
-    result->wave_columns = 0;
-    result->ahead = 0;
-    result->threads = 0;
-    return;
-}
-
-/* Whether a tensor consists of float16 values in contiguous, aligned vectors of eight. */
-DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    int found = (tensor->bits == 16) && tensor->is_float;
-    found = found && (tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)] == 1) &&
-        (dmlops_modulo(tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)], 8) == 0);
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, tensor->sizes.count); ++each_1) {
-        const int64_t size = tensor->sizes.items[each_1];
-        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
-        found = found && ((size == 1) || (dmlops_modulo(stride, 8) == 0));
-    }
-    return found;
-}
-
-/* Whether the device has cooperative matrices, there are columns enough to fill them, they can load all factors, which
-   have bits in `read`, and the `neighbors` that are written are multiples of four. */
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
-    int64_t read, int64_t columns, int64_t neighbors) {
-    for (int64_t place = 0; place < tensors->count; ++place) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[place];
-        if ((((read >> place) & 1) == 1) && !dmlops_plan_is_of_eights(planning, tensor)) {
-            return 0;
-        }
-    }
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && (columns >= 5) &&
-        (dmlops_modulo(neighbors, 4) == 0);
-}
-
-/* The number of groups, given the tile of each. */
-DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
-    int64_t tile_rows, int64_t tile_columns) {
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, tile_rows),
-        dmlops_plan_ceil_div(planning, columns, tile_columns)), others);
-}
-
-/* The number of a tile's rows that belong to one sum: a multiple of 4, since neighbors are stored as float16, in whole
-   words. */
-DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums) {
-    (void)planning;
-    return dmlops_multiply(dmlops_divide(dmlops_divide(tile_rows, sums), 4), 4);
-}
-
-/* Tiles as large as leave enough groups. */
-DMLOPS_CALLED void dmlops_plan_cooperative_sums_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t
-    others, int64_t sums, dmlops_plan_CooperativeSums* result) {
-    int64_t largest = dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128,
-        sums), 128);
-    if ((columns >= 128) && (largest >= 128)) {
-        result->rows = 128;
-        result->columns = 128;
-        result->depth = 64;
-        result->wave_rows = 64;
-        result->wave_columns = 64;
-        result->ahead = 1;
-        result->threads = 128;
-        return;
-    }
-    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128, sums), 64) >=
-        128) {
-        result->rows = 128;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        result->threads = 256;
-        return;
-    }
-    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 64, sums), 64) >=
-        128) {
-        result->rows = 64;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = 2;
-        result->threads = 256;
-        return;
-    }
-    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
-        32, sums), 32) >= dmlops_divide(384, 4))) {
-        result->rows = 32;
-        result->columns = 32;
-        result->depth = 128;
-        result->wave_rows = 16;
-        result->wave_columns = 32;
-        result->ahead = 4;
-        result->threads = 256;
-        return;
-    }
-    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
-        16, sums), 32) >= dmlops_divide(128, 2))) {
-        result->rows = 16;
-        result->columns = 32;
-        result->depth = 256;
-        result->wave_rows = 16;
-        result->wave_columns = 32;
-        result->ahead = 2;
-        result->threads = 256;
-        return;
-    }
-    result->rows = 16;
-    result->columns = 16;
-    result->depth = 256;
-    result->wave_rows = 16;
-    result->wave_columns = 16;
-    result->ahead = 2;
-    result->threads = 256;
-    return;
-}
-
-/* For any other pass. */
-DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result) {
-    dmlops_plan_CooperativeSums made_1;
-    dmlops_plan_no_units(planning, &made_1);
-    result->rows = 0;
-    result->columns = 0;
-    result->thread_rows = 0;
-    result->thread_columns = 0;
-    result->vector = 0;
-    result->fetches = 0;
-    result->threads = 0;
-    result->all_threads = 0;
-    result->units = made_1;
-    result->copied = 0;
-    result->is_alone = 0;
-    return;
-}
-
-/* The sizes of what is written at once: a single step of a recurrence. */
-DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
-    dmlops_plan_int_8* result) {
-    result->count = 0;
-    for (int64_t d = 0; d < sizes->count; ++d) {
-        const int64_t size = sizes->items[d];
-        dmlops_plan_int_8_append(planning, result, (is_along && (d == 0)) ? 1 : size);
-    }
-    return;
-}
-
-/* The number of coordinates along some dimensions, given as bits. */
-DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
-    dimensions) {
-    int64_t count = 1;
-    for (int64_t d = 0; d < sizes->count; ++d) {
-        const int64_t size = sizes->items[d];
-        if (((dimensions >> d) & 1) == 1) {
-            count = dmlops_plan_times(planning, count, size);
-        }
-    }
-    return count;
-}
-
-/* Whether groups are faster: there are many products, and all factors have the same extent of k. */
-DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
-    int64_t depth = tensors->items[dmlops_item(planning, one->weights,
-        tensors->count)].sizes.items[dmlops_item(planning, -1, tensors->items[dmlops_item(planning, one->weights,
-        tensors->count)].sizes.count)];
-    for (int64_t place = 0; place < tensors->count; ++place) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[place];
-        if ((((one->tensors >> place) & 1) == 1) && (tensor->sizes.items[dmlops_item(planning, -1,
-            tensor->sizes.count)] != depth)) {
-            return 0;
-        }
-    }
-    for (int64_t place = 0; place < kept_sizes->count; ++place) {
-        const dmlops_plan_int_8* kept = &kept_sizes->items[place];
-        if ((((one->kept >> place) & 1) == 1) && (kept->items[dmlops_item(planning, -1, kept->count)] != depth)) {
-            return 0;
-        }
-    }
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_element_count(planning, sizes), depth),
-        one->sums) >= 4096;
-}
-
-/* Adjacent weights of one sum that are loaded at once. */
-DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Tensor* weights) {
-    int is_whole = (weights->strides.items[dmlops_item(planning, -1, weights->strides.count)] == 1) &&
-        (dmlops_modulo(weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)], 4) == 0);
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, weights->sizes.count); ++each_1) {
-        const int64_t size = weights->sizes.items[each_1];
-        const int64_t stride = weights->strides.items[dmlops_item(planning, each_1, weights->strides.count)];
-        is_whole = is_whole && ((size == 1) || (dmlops_modulo(stride, 4) == 0));
-    }
-    return is_whole ? 4 : 1;
-}
-
-/* The tile for these sizes, those of a step if the pass runs along a recurrence: with cooperative matrices if they
-   suit, else with ordinary arithmetic. */
-DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int is_along, dmlops_plan_SumsTile* result) {
-    int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
-    int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
-    int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
-    const dmlops_plan_Tensor * weights = &tensors->items[dmlops_item(planning, one->weights, tensors->count)];
-    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_times(planning, rows,
-        columns), others), dmlops_plan_times(planning, one->sums, weights->sizes.items[dmlops_item(planning, -1,
-        weights->sizes.count)]));
-    if (is_along && (products <= 16384)) {
-        dmlops_plan_tile_alone(planning, weights, rows, columns, others, result);
-        return;
-    }
-    if (!one->has_units || !dmlops_plan_suits_cooperative_sums(planning, tensors, one->tensors, columns,
-        sizes->items[dmlops_item(planning, -1, sizes->count)])) {
-        dmlops_plan_ordinary_tile(planning, one, weights, rows, columns, others, result);
-        return;
-    }
-    int64_t copied = one->writes & one->kept;
-    dmlops_plan_CooperativeSums units;
-    dmlops_plan_cooperative_sums_for(planning, rows, columns, others, one->sums, &units);
-    int64_t in_group = dmlops_plan_rows_of_each(planning, units.rows, one->sums);
-    int64_t groups = dmlops_plan_groups_of(planning, rows, columns, others, in_group, units.columns);
-    int64_t all_threads = dmlops_plan_times(planning, groups, units.threads);
-    result->rows = in_group;
-    result->columns = units.columns;
-    result->thread_rows = 0;
-    result->thread_columns = 0;
-    result->vector = 0;
-    result->fetches = 0;
-    result->threads = units.threads;
-    result->all_threads = all_threads;
-    result->units = units;
-    result->copied = copied;
-    result->is_alone = 0;
-    return;
-}
-
-/* Many threads on some rows and up to 4 columns; a single group computes these blocks in sequence. */
-DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlops_plan_Tensor* weights, int64_t rows,
-    int64_t columns, int64_t others, dmlops_plan_SumsTile* result) {
-    int64_t in_group = 4;
-    while (planning->reason == DMLOPS_REASON_NONE && (in_group < dmlops_min(rows, 64))) {
-        in_group = dmlops_multiply(in_group, 2);
-    }
-    int64_t across = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && (across < dmlops_min(columns, 4))) {
-        across = dmlops_multiply(across, 2);
-    }
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
-        in_group), dmlops_plan_ceil_div(planning, columns, across)), others);
-    dmlops_plan_CooperativeSums made_1;
-    dmlops_plan_no_units(planning, &made_1);
-    result->rows = in_group;
-    result->columns = across;
-    result->thread_rows = 4;
-    result->thread_columns = across;
-    result->vector = dmlops_plan_weights_vector(planning, weights);
-    result->fetches = 1;
-    result->threads = 256;
-    result->all_threads = dmlops_plan_times(planning, groups, 256);
-    result->units = made_1;
-    result->copied = 0;
-    result->is_alone = 1;
-    return;
-}
-
-/* Up to 32 columns, and as many rows as leave enough groups, larger ones if groups are many more. */
-DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result) {
-    int64_t depth = weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)];
-    int64_t vector = dmlops_plan_weights_vector(planning, weights);
-    int64_t thread_columns = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && (thread_columns < dmlops_min(columns, 8))) {
-        thread_columns = dmlops_multiply(thread_columns, 2);
-    }
-    int64_t in_group = thread_columns;
-    while (planning->reason == DMLOPS_REASON_NONE && (in_group < dmlops_min(columns, 32))) {
-        in_group = dmlops_multiply(in_group, 2);
-    }
-    int64_t threads = (thread_columns == 8) ? 256 : 128;
-    int64_t across = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, columns, in_group), others);
-    int64_t thread_rows = 1;
-    int64_t down = 4;
-    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(dmlops_multiply(2, thread_rows),
-        one->sums), thread_columns) <= 64) && (dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
-        dmlops_multiply(dmlops_multiply(2, thread_rows), down)), across) >= 256))) {
-        thread_rows = dmlops_multiply(thread_rows, 2);
-    }
-    int64_t large = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(thread_rows, 8)),
-        across);
-    if ((thread_rows == 8) && (thread_columns == 8) && (large >= 256)) {
-        down = 8;
-        threads = 64;
-    }
-    int64_t lanes = dmlops_divide(dmlops_multiply(threads, thread_columns), dmlops_multiply(down, in_group));
-    int64_t fetches = 1;
-    int64_t padded = dmlops_add(in_group, (in_group > 1) ? thread_columns : 0);
-    while (planning->reason == DMLOPS_REASON_NONE &&
-        ((dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(2, fetches), vector), one->sums),
-        thread_rows) <= 32) && (dmlops_multiply(dmlops_multiply(fetches, vector), lanes) < depth) &&
-        (dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(2, fetches), vector), lanes),
-        padded), one->factors) <= 5120))) {
-        fetches = dmlops_multiply(fetches, 2);
-    }
-    int64_t all_threads = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
-        dmlops_multiply(down, thread_rows)), across), threads);
-    dmlops_plan_CooperativeSums made_1;
-    dmlops_plan_no_units(planning, &made_1);
-    result->rows = dmlops_multiply(down, thread_rows);
-    result->columns = in_group;
-    result->thread_rows = thread_rows;
-    result->thread_columns = thread_columns;
-    result->vector = vector;
-    result->fetches = fetches;
-    result->threads = threads;
-    result->all_threads = all_threads;
-    result->units = made_1;
-    result->copied = 0;
-    result->is_alone = 0;
-    return;
-}
-
-/* The macros of a pass of sums; `is_alone`: one group runs all steps of those that run along a recurrence. */
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_along,
-    int is_alone) {
-    if (is_along) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SINGLE_GROUP"), (int64_t)is_alone);
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_ROWS"), tile->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_COLUMNS"), tile->columns);
-    const dmlops_plan_CooperativeSums * units = &tile->units;
-    if (units->rows > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), units->rows);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), units->depth);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), units->wave_rows);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), units->wave_columns);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), units->ahead);
-        return;
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_ROWS"), tile->thread_rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_COLUMNS"), tile->thread_columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), tile->vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("FETCHES"), tile->fetches);
-}
-
 /* The type of an element in a buffer; a whole word if that packs several. */
 DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
     (void)planning;
@@ -5961,57 +5609,6 @@ DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const
     return (vector == 4) ? 4 : 1;
 }
 
-/* The place of each intermediate tensor. Those that no output needs have none; their sizes may be meaningless. */
-DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, dmlops_plan_Space* result) {
-    dmlops_plan_Sources made_1;
-    dmlops_plan_no_sources(planning, &made_1);
-    dmlops_plan_space_without(planning, op, shader, wanted, &made_1, 0, result);
-    return;
-}
-
-/* The place of each intermediate tensor, without rows that attention reads elsewhere; the tensors that are `copied`, as
-   bits, are followed by copies as float16. */
-DMLOPS_CALLED void dmlops_plan_space_without(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
-    dmlops_plan_Space* result) {
-    result->firsts.count = 0;
-    int64_t words = 0;
-    if (shader->totals.number != -1) {
-        words = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(shader->totals.width, 512), 4), 4);
-    }
-    for (int64_t place = 0; place < shader->kept.count; ++place) {
-        const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
-        dmlops_plan_int_64_append(planning, &result->firsts, words);
-        if (((wanted >> place) & 1) == 1) {
-            int wide = kept->is_real ? op->is_double : kept->is_wide;
-            dmlops_plan_int_8 made_1;
-            dmlops_plan_rows_left(planning, shader, sources, place, &op->kept_sizes.items[dmlops_item(planning, place,
-                op->kept_sizes.count)], &made_1);
-            int64_t own = dmlops_plan_element_count(planning, &made_1);
-            own = dmlops_multiply(own, wide ? 2 : 1);
-            if (((copied >> place) & 1) == 1) {
-                own = dmlops_add(own, dmlops_plan_ceil_div(planning, own, 2));
-            }
-            words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning, own, 4), 4));
-        }
-    }
-    result->words = words;
-    return;
-}
-
-/* The sizes of intermediate tensor `kept`, without the rows that attention reads elsewhere. */
-DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result) {
-    result->count = 0;
-    dmlops_plan_int_8_extend(planning, result, sizes->count, sizes->items);
-    if ((sources->begin > 0) && ((kept == shader->attention.key) || (kept == shader->attention.value))) {
-        result->items[dmlops_item(planning, 2, result->count)] = dmlops_subtract(sizes->items[dmlops_item(planning, 2,
-            sizes->count)], sources->begin);
-    }
-    return;
-}
-
 /* Rejects tensors that shaders cannot address, and an output with more elements than they count; then defines all
    tensors and everything else that depends only on the description. */
 DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -6029,9 +5626,10 @@ DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlop
         memset(result, 0, sizeof *result);
         return;
     }
-    dmlops_plan_Space made_2;
-    dmlops_plan_space_of(planning, op, shader, 0, &made_2);
-    dmlops_plan_bind_common(planning, op, shader, 0, &made_2.firsts, result);
+    dmlops_plan_int_64 firsts;
+    firsts.count = 0;
+    dmlops_plan_int_64_fill(planning, &firsts, shader->kept.count, 0);
+    dmlops_plan_bind_common(planning, op, shader, 0, &firsts, result);
     return;
 }
 
@@ -7779,6 +7377,356 @@ DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_
     return;
 }
 
+/* For ordinary arithmetic. */
+DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_CooperativeSums* result) {
+    (void)planning;
+    result->rows = 0;
+    result->columns = 0;
+    result->depth = 0;
+    result->wave_rows = 0;
+    result->wave_columns = 0;
+    result->ahead = 0;
+    result->threads = 0;
+    return;
+}
+
+/* Whether a tensor consists of float16 values in contiguous, aligned vectors of eight. */
+DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    int found = (tensor->bits == 16) && tensor->is_float;
+    found = found && (tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)] == 1) &&
+        (dmlops_modulo(tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)], 8) == 0);
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, tensor->sizes.count); ++each_1) {
+        const int64_t size = tensor->sizes.items[each_1];
+        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
+        found = found && ((size == 1) || (dmlops_modulo(stride, 8) == 0));
+    }
+    return found;
+}
+
+/* Whether the device has cooperative matrices, there are columns enough to fill them, they can load all factors, which
+   have bits in `read`, and the `neighbors` that are written are multiples of four. */
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
+    int64_t read, int64_t columns, int64_t neighbors) {
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
+        if ((((read >> place) & 1) == 1) && !dmlops_plan_is_of_eights(planning, tensor)) {
+            return 0;
+        }
+    }
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && (columns >= 5) &&
+        (dmlops_modulo(neighbors, 4) == 0);
+}
+
+/* The number of groups, given the tile of each. */
+DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
+    int64_t tile_rows, int64_t tile_columns) {
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, tile_rows),
+        dmlops_plan_ceil_div(planning, columns, tile_columns)), others);
+}
+
+/* The number of a tile's rows that belong to one sum: a multiple of 4, since neighbors are stored as float16, in whole
+   words. */
+DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums) {
+    (void)planning;
+    return dmlops_multiply(dmlops_divide(dmlops_divide(tile_rows, sums), 4), 4);
+}
+
+/* Tiles as large as leave enough groups. */
+DMLOPS_CALLED void dmlops_plan_cooperative_sums_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t
+    others, int64_t sums, dmlops_plan_CooperativeSums* result) {
+    int64_t largest = dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128,
+        sums), 128);
+    if ((columns >= 128) && (largest >= 128)) {
+        result->rows = 128;
+        result->columns = 128;
+        result->depth = 64;
+        result->wave_rows = 64;
+        result->wave_columns = 64;
+        result->ahead = 1;
+        result->threads = 128;
+        return;
+    }
+    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128, sums), 64) >=
+        128) {
+        result->rows = 128;
+        result->columns = 64;
+        result->depth = 64;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        result->threads = 256;
+        return;
+    }
+    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 64, sums), 64) >=
+        128) {
+        result->rows = 64;
+        result->columns = 64;
+        result->depth = 64;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = 2;
+        result->threads = 256;
+        return;
+    }
+    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
+        32, sums), 32) >= dmlops_divide(384, 4))) {
+        result->rows = 32;
+        result->columns = 32;
+        result->depth = 128;
+        result->wave_rows = 16;
+        result->wave_columns = 32;
+        result->ahead = 4;
+        result->threads = 256;
+        return;
+    }
+    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
+        16, sums), 32) >= dmlops_divide(128, 2))) {
+        result->rows = 16;
+        result->columns = 32;
+        result->depth = 256;
+        result->wave_rows = 16;
+        result->wave_columns = 32;
+        result->ahead = 2;
+        result->threads = 256;
+        return;
+    }
+    result->rows = 16;
+    result->columns = 16;
+    result->depth = 256;
+    result->wave_rows = 16;
+    result->wave_columns = 16;
+    result->ahead = 2;
+    result->threads = 256;
+    return;
+}
+
+/* For any other pass. */
+DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result) {
+    dmlops_plan_CooperativeSums made_1;
+    dmlops_plan_no_units(planning, &made_1);
+    result->rows = 0;
+    result->columns = 0;
+    result->thread_rows = 0;
+    result->thread_columns = 0;
+    result->vector = 0;
+    result->fetches = 0;
+    result->threads = 0;
+    result->all_threads = 0;
+    result->units = made_1;
+    result->copied = 0;
+    result->is_alone = 0;
+    return;
+}
+
+/* The sizes of what is written at once: a single step of a recurrence. */
+DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
+    dmlops_plan_int_8* result) {
+    result->count = 0;
+    for (int64_t d = 0; d < sizes->count; ++d) {
+        const int64_t size = sizes->items[d];
+        dmlops_plan_int_8_append(planning, result, (is_along && (d == 0)) ? 1 : size);
+    }
+    return;
+}
+
+/* The number of coordinates along some dimensions, given as bits. */
+DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
+    dimensions) {
+    int64_t count = 1;
+    for (int64_t d = 0; d < sizes->count; ++d) {
+        const int64_t size = sizes->items[d];
+        if (((dimensions >> d) & 1) == 1) {
+            count = dmlops_plan_times(planning, count, size);
+        }
+    }
+    return count;
+}
+
+/* Whether groups are faster: there are many products, and all factors have the same extent of k. */
+DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
+    int64_t depth = tensors->items[dmlops_item(planning, one->weights,
+        tensors->count)].sizes.items[dmlops_item(planning, -1, tensors->items[dmlops_item(planning, one->weights,
+        tensors->count)].sizes.count)];
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
+        if ((((one->tensors >> place) & 1) == 1) && (tensor->sizes.items[dmlops_item(planning, -1,
+            tensor->sizes.count)] != depth)) {
+            return 0;
+        }
+    }
+    for (int64_t place = 0; place < kept_sizes->count; ++place) {
+        const dmlops_plan_int_8* kept = &kept_sizes->items[place];
+        if ((((one->kept >> place) & 1) == 1) && (kept->items[dmlops_item(planning, -1, kept->count)] != depth)) {
+            return 0;
+        }
+    }
+    return dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_element_count(planning, sizes), depth),
+        one->sums) >= 4096;
+}
+
+/* Adjacent weights of one sum that are loaded at once. */
+DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Tensor* weights) {
+    int is_whole = (weights->strides.items[dmlops_item(planning, -1, weights->strides.count)] == 1) &&
+        (dmlops_modulo(weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)], 4) == 0);
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, weights->sizes.count); ++each_1) {
+        const int64_t size = weights->sizes.items[each_1];
+        const int64_t stride = weights->strides.items[dmlops_item(planning, each_1, weights->strides.count)];
+        is_whole = is_whole && ((size == 1) || (dmlops_modulo(stride, 4) == 0));
+    }
+    return is_whole ? 4 : 1;
+}
+
+/* The tile for these sizes, those of a step if the pass runs along a recurrence: with cooperative matrices if they
+   suit, else with ordinary arithmetic. */
+DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int is_along, dmlops_plan_SumsTile* result) {
+    int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
+    int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
+    int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
+    const dmlops_plan_Tensor * weights = &tensors->items[dmlops_item(planning, one->weights, tensors->count)];
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_times(planning, rows,
+        columns), others), dmlops_plan_times(planning, one->sums, weights->sizes.items[dmlops_item(planning, -1,
+        weights->sizes.count)]));
+    if (is_along && (products <= 16384)) {
+        dmlops_plan_tile_alone(planning, weights, rows, columns, others, result);
+        return;
+    }
+    if (!one->has_units || !dmlops_plan_suits_cooperative_sums(planning, tensors, one->tensors, columns,
+        sizes->items[dmlops_item(planning, -1, sizes->count)])) {
+        dmlops_plan_ordinary_tile(planning, one, weights, rows, columns, others, result);
+        return;
+    }
+    int64_t copied = one->writes & one->kept;
+    dmlops_plan_CooperativeSums units;
+    dmlops_plan_cooperative_sums_for(planning, rows, columns, others, one->sums, &units);
+    int64_t in_group = dmlops_plan_rows_of_each(planning, units.rows, one->sums);
+    int64_t groups = dmlops_plan_groups_of(planning, rows, columns, others, in_group, units.columns);
+    int64_t all_threads = dmlops_plan_times(planning, groups, units.threads);
+    result->rows = in_group;
+    result->columns = units.columns;
+    result->thread_rows = 0;
+    result->thread_columns = 0;
+    result->vector = 0;
+    result->fetches = 0;
+    result->threads = units.threads;
+    result->all_threads = all_threads;
+    result->units = units;
+    result->copied = copied;
+    result->is_alone = 0;
+    return;
+}
+
+/* Many threads on some rows and up to 4 columns; a single group computes these blocks in sequence. */
+DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlops_plan_Tensor* weights, int64_t rows,
+    int64_t columns, int64_t others, dmlops_plan_SumsTile* result) {
+    int64_t in_group = 4;
+    while (planning->reason == DMLOPS_REASON_NONE && (in_group < dmlops_min(rows, 64))) {
+        in_group = dmlops_multiply(in_group, 2);
+    }
+    int64_t across = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (across < dmlops_min(columns, 4))) {
+        across = dmlops_multiply(across, 2);
+    }
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
+        in_group), dmlops_plan_ceil_div(planning, columns, across)), others);
+    dmlops_plan_CooperativeSums made_1;
+    dmlops_plan_no_units(planning, &made_1);
+    result->rows = in_group;
+    result->columns = across;
+    result->thread_rows = 4;
+    result->thread_columns = across;
+    result->vector = dmlops_plan_weights_vector(planning, weights);
+    result->fetches = 1;
+    result->threads = 256;
+    result->all_threads = dmlops_plan_times(planning, groups, 256);
+    result->units = made_1;
+    result->copied = 0;
+    result->is_alone = 1;
+    return;
+}
+
+/* Up to 32 columns, and as many rows as leave enough groups, larger ones if groups are many more. */
+DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result) {
+    int64_t depth = weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)];
+    int64_t vector = dmlops_plan_weights_vector(planning, weights);
+    int64_t thread_columns = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (thread_columns < dmlops_min(columns, 8))) {
+        thread_columns = dmlops_multiply(thread_columns, 2);
+    }
+    int64_t in_group = thread_columns;
+    while (planning->reason == DMLOPS_REASON_NONE && (in_group < dmlops_min(columns, 32))) {
+        in_group = dmlops_multiply(in_group, 2);
+    }
+    int64_t threads = (thread_columns == 8) ? 256 : 128;
+    int64_t across = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, columns, in_group), others);
+    int64_t thread_rows = 1;
+    int64_t down = 4;
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(dmlops_multiply(2, thread_rows),
+        one->sums), thread_columns) <= 64) && (dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
+        dmlops_multiply(dmlops_multiply(2, thread_rows), down)), across) >= 256))) {
+        thread_rows = dmlops_multiply(thread_rows, 2);
+    }
+    int64_t large = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(thread_rows, 8)),
+        across);
+    if ((thread_rows == 8) && (thread_columns == 8) && (large >= 256)) {
+        down = 8;
+        threads = 64;
+    }
+    int64_t lanes = dmlops_divide(dmlops_multiply(threads, thread_columns), dmlops_multiply(down, in_group));
+    int64_t fetches = 1;
+    int64_t padded = dmlops_add(in_group, (in_group > 1) ? thread_columns : 0);
+    while (planning->reason == DMLOPS_REASON_NONE &&
+        ((dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(2, fetches), vector), one->sums),
+        thread_rows) <= 32) && (dmlops_multiply(dmlops_multiply(fetches, vector), lanes) < depth) &&
+        (dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(2, fetches), vector), lanes),
+        padded), one->factors) <= 5120))) {
+        fetches = dmlops_multiply(fetches, 2);
+    }
+    int64_t all_threads = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
+        dmlops_multiply(down, thread_rows)), across), threads);
+    dmlops_plan_CooperativeSums made_1;
+    dmlops_plan_no_units(planning, &made_1);
+    result->rows = dmlops_multiply(down, thread_rows);
+    result->columns = in_group;
+    result->thread_rows = thread_rows;
+    result->thread_columns = thread_columns;
+    result->vector = vector;
+    result->fetches = fetches;
+    result->threads = threads;
+    result->all_threads = all_threads;
+    result->units = made_1;
+    result->copied = 0;
+    result->is_alone = 0;
+    return;
+}
+
+/* The macros of a pass of sums; `is_alone`: one group runs all steps of those that run along a recurrence. */
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_along,
+    int is_alone) {
+    if (is_along) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SINGLE_GROUP"), (int64_t)is_alone);
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_ROWS"), tile->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_COLUMNS"), tile->columns);
+    const dmlops_plan_CooperativeSums * units = &tile->units;
+    if (units->rows > 0) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), units->rows);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), units->depth);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), units->wave_rows);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), units->wave_columns);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), units->ahead);
+        return;
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_ROWS"), tile->thread_rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_COLUMNS"), tile->thread_columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), tile->vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("FETCHES"), tile->fetches);
+}
+
 /* The passes that lead to outputs: attention without copies, and sums shared by groups, where these suit. */
 DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result) {
@@ -8007,6 +7955,48 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
+/* The place of each intermediate tensor, without rows that attention reads elsewhere; the tensors that are `copied`, as
+   bits, are followed by copies as float16. Those that no output needs have none; their sizes may be meaningless. */
+DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
+    dmlops_plan_Space* result) {
+    result->firsts.count = 0;
+    int64_t words = 0;
+    if (shader->totals.number != -1) {
+        words = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(shader->totals.width, 512), 4), 4);
+    }
+    for (int64_t place = 0; place < shader->kept.count; ++place) {
+        const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
+        dmlops_plan_int_64_append(planning, &result->firsts, words);
+        if (((wanted >> place) & 1) == 1) {
+            int wide = kept->is_real ? op->is_double : kept->is_wide;
+            dmlops_plan_int_8 made_1;
+            dmlops_plan_rows_left(planning, shader, sources, place, &op->kept_sizes.items[dmlops_item(planning, place,
+                op->kept_sizes.count)], &made_1);
+            int64_t own = dmlops_plan_element_count(planning, &made_1);
+            own = dmlops_multiply(own, wide ? 2 : 1);
+            if (((copied >> place) & 1) == 1) {
+                own = dmlops_add(own, dmlops_plan_ceil_div(planning, own, 2));
+            }
+            words = dmlops_add(words, dmlops_multiply(dmlops_plan_ceil_div(planning, own, 4), 4));
+        }
+    }
+    result->words = words;
+    return;
+}
+
+/* The sizes of intermediate tensor `kept`, without the rows that attention reads elsewhere. */
+DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result) {
+    result->count = 0;
+    dmlops_plan_int_8_extend(planning, result, sizes->count, sizes->items);
+    if ((sources->begin > 0) && ((kept == shader->attention.key) || (kept == shader->attention.value))) {
+        result->items[dmlops_item(planning, 2, result->count)] = dmlops_subtract(sizes->items[dmlops_item(planning, 2,
+            sizes->count)], sources->begin);
+    }
+    return;
+}
+
 /* The tables of the output that sums selected terms, if there is one and they have room. */
 DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result) {
@@ -8086,7 +8076,7 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         copied = copied | tile->copied;
     }
     dmlops_plan_Space space;
-    dmlops_plan_space_without(planning, op, shader, way.wanted, &way.sources, copied, &space);
+    dmlops_plan_space_of(planning, op, shader, way.wanted, &way.sources, copied, &space);
     int64_t words = space.words;
     if (way.attends) {
         words = dmlops_add(words, dmlops_plan_words_of(planning, &way.parts,
@@ -9940,8 +9930,8 @@ DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops
     return made_1;
 }
 
-/* One dispatch; the definition's own passes if windows do not fit. */
-DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+/* One dispatch; False if windows do not fit. */
+DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Sliding sliding;
     dmlops_plan_sliding_of(planning, op, shader, &sliding);
@@ -9965,8 +9955,7 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_plan_block_of(planning, tensor, output, &down, &across, &adjacent, most, &block);
     if (!dmlops_plan_is_slid(planning, op, shader) || ((block.rows == 0) && dmlops_plan_has_others(planning, op,
         shader))) {
-        dmlops_plan_definition(planning, op, shader);
-        return;
+        return 0;
     }
     dmlops_plan_CommonConstants known;
     dmlops_plan_begin_form(planning, op, shader, output, &known);
@@ -10069,26 +10058,26 @@ DMLOPS_CALLED void dmlops_plan_sliding(dmlops_planning* planning, const dmlops_p
     dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
     dmlops_put_SlidingParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
+    return 1;
 }
 
 /* Plans the products with the window's taps in the order of their positions on the right factor: a backward convolution
-   with steps of 1 becomes a forward one. */
-DMLOPS_CALLED void dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+   with steps of 1 becomes a forward one. False if the definition's own passes are as good. */
+DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     const dmlops_plan_Window * window = &op->factors.window;
     if (dmlops_plan_is_upright(planning, window)) {
-        dmlops_plan_way(planning, op, shader);
-    } else {
-        dmlops_plan_Window made_1;
-        dmlops_plan_upright(planning, window, &made_1);
-        dmlops_plan_Factors made_2;
-        made_2 = op->factors;
-        made_2.window = made_1;
-        dmlops_plan_Definition made_3;
-        made_3 = *op;
-        made_3.factors = made_2;
-        dmlops_plan_way(planning, &made_3, shader);
+        return dmlops_plan_way(planning, op, shader);
     }
+    dmlops_plan_Window made_1;
+    dmlops_plan_upright(planning, window, &made_1);
+    dmlops_plan_Factors made_2;
+    made_2 = op->factors;
+    made_2.window = made_1;
+    dmlops_plan_Definition made_3;
+    made_3 = *op;
+    made_3.factors = made_2;
+    return dmlops_plan_way(planning, &made_3, shader);
 }
 
 /* The rows from which tiles pay with a window of so many taps; with fewer, it slides over the input. */
@@ -10105,15 +10094,14 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int6
 }
 
 /* Skinny matrices have their own pass. Windows with few rows or few products slide over the input. Others use tiles: of
-   bytes, of cooperative matrices where these suit, else of ordinary arithmetic; else the definition's own passes
-   where those are as good. */
-DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+   bytes, of cooperative matrices where these suit, else of ordinary arithmetic. False if none of these pays. */
+DMLOPS_CALLED int dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Matrices found;
     dmlops_plan_matrices_of(planning, op, shader, &found);
     if (dmlops_plan_is_skinny(planning, op, shader, &found)) {
         dmlops_plan_skinny(planning, op, shader, &found);
-        return;
+        return 1;
     }
     int of_bytes = dmlops_plan_is_of_bytes(planning, op, shader);
     int has_byte_matrices = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (found.rows >= 4);
@@ -10123,8 +10111,7 @@ DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_
     int64_t least_rows = dmlops_plan_rows_for_tiles(planning, taps, of_bytes, is_cooperative);
     int has_small_tiles = is_cooperative && (taps == 1);
     if (dmlops_plan_suits_sliding(planning, op, shader, &found, least_rows) && !has_small_tiles) {
-        dmlops_plan_sliding(planning, op, shader);
-        return;
+        return dmlops_plan_sliding(planning, op, shader);
     }
     if (of_bytes && found.is_worth) {
         dmlops_plan_Product made_1;
@@ -10141,10 +10128,11 @@ DMLOPS_CALLED void dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_
                 dmlops_plan_fma_product(planning, op, shader, &found, &made_3);
                 dmlops_plan_product(planning, op, shader, &made_3);
             } else {
-                dmlops_plan_definition(planning, op, shader);
+                return 0;
             }
         }
     }
+    return 1;
 }
 
 /* The least power of 2 that is not below a positive number. */
@@ -10700,13 +10688,12 @@ DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* One dispatch. If rows are split, one for each turn of partial sums and one for the outputs; the definition's own
-   passes if tensors do not fit together. */
-DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+/* One dispatch. If rows are split, one for each turn of partial sums and one for the outputs. False if tensors do not
+   fit together. */
+DMLOPS_CALLED int dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     if (op->is_double || !dmlops_plan_fits(planning, op, shader)) {
-        dmlops_plan_definition(planning, op, shader);
-        return;
+        return 0;
     }
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->rows.output,
         op->tensors.count)];
@@ -10797,6 +10784,7 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         dmlops_put_RowsParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, turn > 0);
     }
+    return 1;
 }
 
 DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
@@ -11480,13 +11468,12 @@ DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, co
     return -1;
 }
 
-/* One dispatch; the definition's own passes if no separable one applies. */
-DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+/* One dispatch; False if no separable pass applies. */
+DMLOPS_CALLED int dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     int64_t place = dmlops_plan_way_that_applies(planning, op, shader);
     if (place == -1) {
-        dmlops_plan_definition(planning, op, shader);
-        return;
+        return 0;
     }
     const dmlops_plan_SeparablePass * one = &shader->separable.items[dmlops_item(planning, place,
         shader->separable.count)];
@@ -11539,6 +11526,7 @@ DMLOPS_CALLED void dmlops_plan_separable(dmlops_planning* planning, const dmlops
     dmlops_plan_planes_params(planning, op, &sizes, &known, down, across, &groups, &made_2);
     dmlops_put_PlanesParams(planning, &made_2);
     dmlops_out_dispatch(planning, &groups, 0);
+    return 1;
 }
 
 /* The least power of 2 that is not below `number`, 2 or more. */
@@ -13458,7 +13446,8 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     }
     dmlops_set_list(planning, &op.factors.window.right_divisors, &list22);
     dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    dmlops_plan_products(planning, &op, &dmlops_convolution_shader);
+    if (!dmlops_plan_products(planning, &op, &dmlops_convolution_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_convolution_shader);
 }
 
 static const dmlops_plan_Intermediate dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
@@ -13553,7 +13542,8 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
     op.factors.lessens_right = 0;
     op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
     dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    dmlops_plan_products(planning, &op, &dmlops_gemm_shader);
+    if (!dmlops_plan_products(planning, &op, &dmlops_gemm_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_gemm_shader);
 }
 
 static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* description) {
@@ -13726,7 +13716,8 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
         dmlops_append(&list22, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
         dmlops_set_list(planning, &op.sliding.counted.limits, &list22);
     }
-    dmlops_plan_sliding(planning, &op, &dmlops_average_pooling_shader);
+    if (!dmlops_plan_sliding(planning, &op, &dmlops_average_pooling_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_average_pooling_shader);
 }
 
 static const dmlops_plan_Pass dmlops_lp_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
@@ -13818,7 +13809,8 @@ static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void*
     list11.count = 0;
     dmlops_append(&list11, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_set_list(planning, &op.sliding.window.limits, &list11);
-    dmlops_plan_sliding(planning, &op, &dmlops_lp_pooling_shader);
+    if (!dmlops_plan_sliding(planning, &op, &dmlops_lp_pooling_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_lp_pooling_shader);
 }
 
 static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
@@ -13909,7 +13901,8 @@ static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void
     list11.count = 0;
     dmlops_append(&list11, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_set_list(planning, &op.sliding.window.limits, &list11);
-    dmlops_plan_sliding(planning, &op, &dmlops_max_pooling_shader);
+    if (!dmlops_plan_sliding(planning, &op, &dmlops_max_pooling_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_max_pooling_shader);
 }
 
 static const dmlops_plan_Pass dmlops_roi_pooling_passes[] = {{0, 0, 2, 0, 4, 0, 0, -1, -1, 1}};
@@ -14199,7 +14192,8 @@ static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_set_list(planning, &op.separable.applies, &list2);
-    dmlops_plan_separable(planning, &op, &dmlops_upsample_2d_shader);
+    if (!dmlops_plan_separable(planning, &op, &dmlops_upsample_2d_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_upsample_2d_shader);
 }
 
 static inline void dmlops_gather_trace(const void* description, dmlops_trace* trace) {
@@ -14370,7 +14364,8 @@ static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, co
     list1.count = 0;
     dmlops_set_list(planning, &op.reduced, &list1);
     dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_shader);
+    if (!dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_batch_normalization_shader);
 }
 
 static const dmlops_plan_Intermediate dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
@@ -14457,7 +14452,8 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     }
     dmlops_set_list(planning, &op.reduced, &list7);
     dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization_shader);
+    if (!dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_mean_variance_normalization_shader);
 }
 
 static const dmlops_plan_Pass dmlops_local_response_normalization_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
@@ -14576,7 +14572,8 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
         dmlops_push(&list3, (at_v0 == (int64_t)desc->Axis ? (int64_t)1 : (int64_t)0));
     }
     dmlops_set_list(planning, &op.reduced, &list3);
-    dmlops_plan_rows(planning, &op, &dmlops_lp_normalization_shader);
+    if (!dmlops_plan_rows(planning, &op, &dmlops_lp_normalization_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_lp_normalization_shader);
 }
 
 static const dmlops_plan_Intermediate dmlops_rnn_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
@@ -15225,7 +15222,8 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
     list11.count = 0;
     dmlops_append(&list11, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_set_list(planning, &op.sliding.window.limits, &list11);
-    dmlops_plan_sliding(planning, &op, &dmlops_max_pooling1_shader);
+    if (!dmlops_plan_sliding(planning, &op, &dmlops_max_pooling1_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_max_pooling1_shader);
 }
 
 static const dmlops_plan_Intermediate dmlops_max_unpooling_kept[] = {{"KEPT_LAST", 0, 0}};
@@ -15411,7 +15409,8 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_set_list(planning, &op.separable.applies, &list2);
-    dmlops_plan_separable(planning, &op, &dmlops_resample_shader);
+    if (!dmlops_plan_separable(planning, &op, &dmlops_resample_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_resample_shader);
 }
 
 static inline void dmlops_element_wise_bit_shift_left_plan(dmlops_planning* planning, const void* description) {
@@ -15802,7 +15801,8 @@ static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const voi
     list12.count = 0;
     dmlops_append(&list12, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_set_list(planning, &op.sliding.window.limits, &list12);
-    dmlops_plan_sliding(planning, &op, &dmlops_max_pooling2_shader);
+    if (!dmlops_plan_sliding(planning, &op, &dmlops_max_pooling2_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_max_pooling2_shader);
 }
 
 static inline void dmlops_slice1_plan(dmlops_planning* planning, const void* description) {
@@ -16026,7 +16026,8 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     }
     dmlops_set_list(planning, &op.reduced, &list8);
     dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization1_shader);
+    if (!dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization1_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_mean_variance_normalization1_shader);
 }
 
 static const dmlops_plan_Intermediate dmlops_resample1_kept[] = {{"KEPT_PLACE", 1, 0}};
@@ -16091,7 +16092,8 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_set_list(planning, &op.separable.applies, &list2);
-    dmlops_plan_separable(planning, &op, &dmlops_resample1_shader);
+    if (!dmlops_plan_separable(planning, &op, &dmlops_resample1_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_resample1_shader);
 }
 
 static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1}};
@@ -16167,7 +16169,8 @@ static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning
     op.factors.lessens_left = desc->AZeroPointTensor != NULL;
     op.factors.lessens_right = desc->BZeroPointTensor != NULL;
     op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_plan_products(planning, &op, &dmlops_matrix_multiply_integer_shader);
+    if (!dmlops_plan_products(planning, &op, &dmlops_matrix_multiply_integer_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_matrix_multiply_integer_shader);
 }
 
 static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1, -1}};
@@ -16255,7 +16258,8 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     op.factors.lessens_left = desc->AZeroPointTensor != NULL;
     op.factors.lessens_right = desc->BZeroPointTensor != NULL;
     op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_plan_products(planning, &op, &dmlops_quantized_linear_matrix_multiply_shader);
+    if (!dmlops_plan_products(planning, &op, &dmlops_quantized_linear_matrix_multiply_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_quantized_linear_matrix_multiply_shader);
 }
 
 static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1}};
@@ -16408,7 +16412,8 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
         dmlops_push(&list20, 1);
     }
     dmlops_set_list(planning, &op.factors.window.right_divisors, &list20);
-    dmlops_plan_products(planning, &op, &dmlops_convolution_integer_shader);
+    if (!dmlops_plan_products(planning, &op, &dmlops_convolution_integer_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_convolution_integer_shader);
 }
 
 static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1, -1}};
@@ -16589,7 +16594,8 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
         dmlops_push(&list23, 1);
     }
     dmlops_set_list(planning, &op.factors.window.right_divisors, &list23);
-    dmlops_plan_products(planning, &op, &dmlops_quantized_linear_convolution_shader);
+    if (!dmlops_plan_products(planning, &op, &dmlops_quantized_linear_convolution_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_quantized_linear_convolution_shader);
 }
 
 static inline void dmlops_element_wise_bit_and_plan(dmlops_planning* planning, const void* description) {
@@ -16973,7 +16979,8 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_set_list(planning, &op.separable.applies, &list2);
-    dmlops_plan_separable(planning, &op, &dmlops_resample_grad_shader);
+    if (!dmlops_plan_separable(planning, &op, &dmlops_resample_grad_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_resample_grad_shader);
 }
 
 static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void* description) {
@@ -17071,7 +17078,8 @@ static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const v
     dmlops_list list2;
     list2.count = 0;
     dmlops_set_list(planning, &op.reduced, &list2);
-    dmlops_plan_rows(planning, &op, &dmlops_adam_optimizer_shader);
+    if (!dmlops_plan_rows(planning, &op, &dmlops_adam_optimizer_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_adam_optimizer_shader);
 }
 
 static inline void dmlops_argmin_plan(dmlops_planning* planning, const void* description) {
@@ -17440,7 +17448,8 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
         dmlops_push(&list4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
     }
     dmlops_set_list(planning, &op.reduced, &list4);
-    dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_grad_shader);
+    if (!dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_grad_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_batch_normalization_grad_shader);
 }
 
 static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
@@ -17809,7 +17818,8 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
     }
     dmlops_set_list(planning, &op.reduced, &list7);
     dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_training_shader);
+    if (!dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_training_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_batch_normalization_training_shader);
 }
 
 static const dmlops_plan_Intermediate dmlops_batch_normalization_training_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
@@ -17891,7 +17901,8 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
         dmlops_push(&list6, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
     }
     dmlops_set_list(planning, &op.reduced, &list6);
-    dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_training_grad_shader);
+    if (!dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_training_grad_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_batch_normalization_training_grad_shader);
 }
 
 static inline void dmlops_element_wise_clip1_plan(dmlops_planning* planning, const void* description) {
@@ -18139,7 +18150,8 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_set_list(planning, &op.separable.applies, &list2);
-    dmlops_plan_separable(planning, &op, &dmlops_resample2_shader);
+    if (!dmlops_plan_separable(planning, &op, &dmlops_resample2_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_resample2_shader);
 }
 
 static const dmlops_plan_Intermediate dmlops_resample_grad1_kept[] = {{"KEPT_PLACE", 1, 0}};
@@ -18205,7 +18217,8 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_set_list(planning, &op.separable.applies, &list2);
-    dmlops_plan_separable(planning, &op, &dmlops_resample_grad1_shader);
+    if (!dmlops_plan_separable(planning, &op, &dmlops_resample_grad1_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_resample_grad1_shader);
 }
 
 static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const void* description) {
@@ -19636,7 +19649,8 @@ static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void
     list12.count = 0;
     dmlops_append(&list12, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_set_list(planning, &op.sliding.window.limits, &list12);
-    dmlops_plan_sliding(planning, &op, &dmlops_lp_pooling1_shader);
+    if (!dmlops_plan_sliding(planning, &op, &dmlops_lp_pooling1_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_lp_pooling1_shader);
 }
 
 static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
@@ -19793,7 +19807,8 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
         dmlops_append(&list23, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
         dmlops_set_list(planning, &op.sliding.counted.limits, &list23);
     }
-    dmlops_plan_sliding(planning, &op, &dmlops_average_pooling1_shader);
+    if (!dmlops_plan_sliding(planning, &op, &dmlops_average_pooling1_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_average_pooling1_shader);
 }
 
 static inline void dmlops_activation_swish_plan(dmlops_planning* planning, const void* description) {
@@ -19998,7 +20013,8 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
         dmlops_append(&list23, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
         dmlops_set_list(planning, &op.sliding.counted.limits, &list23);
     }
-    dmlops_plan_sliding(planning, &op, &dmlops_quantized_linear_average_pooling_shader);
+    if (!dmlops_plan_sliding(planning, &op, &dmlops_quantized_linear_average_pooling_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_quantized_linear_average_pooling_shader);
 }
 
 static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 128, 0, 0, -1, -1, -1}};
@@ -20081,7 +20097,8 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
     op.factors.lessens_left = desc->AZeroPointTensor != NULL;
     op.factors.lessens_right = desc->BZeroPointTensor != NULL;
     op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_plan_products(planning, &op, &dmlops_matrix_multiply_integer_to_float_shader);
+    if (!dmlops_plan_products(planning, &op, &dmlops_matrix_multiply_integer_to_float_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_matrix_multiply_integer_to_float_shader);
 }
 
 static const dmlops_plan_Intermediate dmlops_mean_variance_normalization2_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
@@ -20201,7 +20218,8 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     }
     dmlops_set_list(planning, &op.reduced, &list8);
     dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization2_shader);
+    if (!dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization2_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_mean_variance_normalization2_shader);
 }
 
 static const dmlops_plan_Intermediate dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
@@ -21848,7 +21866,8 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     dmlops_push(&list2, ((dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ && (!(desc->Antialiased != 0))) ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_set_list(planning, &op.separable.applies, &list2);
-    dmlops_plan_separable(planning, &op, &dmlops_resample3_shader);
+    if (!dmlops_plan_separable(planning, &op, &dmlops_resample3_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_resample3_shader);
 }
 
 static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};

@@ -53,14 +53,14 @@ KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] 
 }
 """By form: the record that its planner takes, whose fields are roles, and the planner."""
 
-PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], None]] = {
-    "definition": plan_definition,
+PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], bool]] = {
     "products": plan_products,
     "sliding": plan_sliding,
     "rows": plan_rows,
     "separable": plan_separable,
 }
-"""Planners of definitions, by the name that shaders have for them."""
+"""Planners of faster forms, by the name that shaders have for them. Each returns whether its form applies; if
+not, the definition's own passes are planned."""
 
 
 def plan(out: Planning, computation: Any) -> None:
@@ -255,7 +255,9 @@ def _plan_definitions(out: Planning, computation: Defined) -> None:
         _plan_apart(out, computation, fused, activation)
         return
     for number in range(len(getattr(desc, each)) if each else 1):
-        PLANNERS[planner](out, inputs(desc, number), shader)
+        op, faster = inputs(desc, number), PLANNERS.get(planner)
+        if faster is None or not faster(out, op, shader):
+            plan_definition(out, op, shader)
 
 
 @cache

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .attention import AttentionPass, Sources, define_sources
+from .attention import Sources, define_sources
 from .attention_parts import Parts, no_parts
 from .capabilities import Capability
+from .defined import AttentionPass
 from .loops import ceil_div, times
 from .operands import WAVE, Sizes, Tensors, Threads
 from .planning import Planning

@@ -31,7 +31,7 @@ from .pass_selection import PassSelection, select_passes
 from .passes import box_of, in_lanes
 from .planning import Planning
 from .reasons import Reason
-from .scratch import rows_left, space_without
+from .scratch import rows_left, space_of
 from .selected import Selection, lanes_along, room_of, selection_of, selection_words
 from .sums import SumsTile, define_sums
 from .tuning import (
@@ -74,7 +74,7 @@ def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> 
     copied = 0
     for tile in way.tiles:
         copied = copied | tile.copied
-    space = space_without(op, shader, way.wanted, way.sources, copied)
+    space = space_of(op, shader, way.wanted, way.sources, copied)
     words = space.words
     if way.attends:
         words += words_of(way.parts, op.kept_sizes[shader.attention.target])

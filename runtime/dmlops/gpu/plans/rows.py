@@ -8,7 +8,6 @@ from typing import Annotated, NamedTuple
 
 from .common_bindings import Lists
 from .defined import Definition, DefinitionShader, RowsPass
-from .definition import plan_definition
 from .forms import begin_form
 from .loops import (
     COUNT_LIMIT,
@@ -167,12 +166,11 @@ def of_tensors(loops: Loops) -> Dimensions:
     return dimensions([Loop(loop.size, loop.strides[1:-1]) for loop in loops])
 
 
-def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> None:
-    """One dispatch. If rows are split, one for each turn of partial sums and one for the outputs; the
-    definition's own passes if tensors do not fit together."""
+def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
+    """One dispatch. If rows are split, one for each turn of partial sums and one for the outputs. False if
+    tensors do not fit together."""
     if op.is_double or not fits(op, shader):
-        plan_definition(out, op, shader)
-        return
+        return False
     output = op.tensors[shader.rows.output]
     known = begin_form(out, op, shader, output)
     found = layout_of(op, shader)
@@ -217,3 +215,4 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> None:
         if shader.rows.turns > 0:
             out.define("TURN", turn)
         out.dispatch(params, groups, turn > 0)
+    return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .attention import Sources, no_sources
+from .attention import Sources
 from .defined import Definition, DefinitionShader
 from .loops import Words, ceil_div, element_count
 from .operands import NONE, Eight, Sizes
@@ -18,17 +18,10 @@ class Space(NamedTuple):
     words: int
 
 
-def space_of(op: Definition, shader: DefinitionShader, wanted: int) -> Space:
-    """The place of each intermediate tensor. Those that no output needs have none; their sizes may be
-    meaningless."""
-    return space_without(op, shader, wanted, no_sources(), 0)
-
-
-def space_without(
-    op: Definition, shader: DefinitionShader, wanted: int, sources: Sources, copied: int
-) -> Space:
+def space_of(op: Definition, shader: DefinitionShader, wanted: int, sources: Sources, copied: int) -> Space:
     """The place of each intermediate tensor, without rows that attention reads elsewhere; the tensors
-    that are `copied`, as bits, are followed by copies as float16."""
+    that are `copied`, as bits, are followed by copies as float16. Those that no output needs have none; their
+    sizes may be meaningless."""
     firsts: Words = []
     words = 0
     if shader.totals.number != NONE:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .defined import Definition, DefinitionShader, SeparablePass
-from .definition import plan_definition
 from .forms import begin_form
 from .loops import (
     Words,
@@ -169,12 +168,11 @@ def way_that_applies(op: Definition, shader: DefinitionShader) -> int:
     return NONE
 
 
-def plan_separable(out: Planning, op: Definition, shader: DefinitionShader) -> None:
-    """One dispatch; the definition's own passes if no separable one applies."""
+def plan_separable(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
+    """One dispatch; False if no separable pass applies."""
     place = way_that_applies(op, shader)
     if place == NONE:
-        plan_definition(out, op, shader)
-        return
+        return False
     one = shader.separable[place]
     tensor, output = op.tensors[one.tensor], op.tensors[one.output]
     known = begin_form(out, op, shader, output)
@@ -213,3 +211,4 @@ def plan_separable(out: Planning, op: Definition, shader: DefinitionShader) -> N
     out.define("SOURCE_VECTOR", loaded if is_whole else 1)
     out.define("OUTPUT_VECTOR", 1 if is_apart or tile.columns == 1 else stored)
     out.dispatch(planes_params(op, sizes, known, down, across, groups), groups, False)
+    return True

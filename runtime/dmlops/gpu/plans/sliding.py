@@ -15,7 +15,6 @@ from typing import Annotated, NamedTuple
 
 from .common_bindings import Lists, eight, padded
 from .defined import Definition, DefinitionShader, Frame, Sliding
-from .definition import plan_definition
 from .forms import begin_form
 from .loops import (
     Dimensions,
@@ -414,8 +413,8 @@ def has_others(op: Definition, shader: DefinitionShader) -> bool:
     return any(place != wanted and one.is_output and one.is_present for place, one in enumerate(op.tensors))
 
 
-def plan_sliding(out: Planning, op: Definition, shader: DefinitionShader) -> None:
-    """One dispatch; the definition's own passes if windows do not fit."""
+def plan_sliding(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
+    """One dispatch; False if windows do not fit."""
     sliding = sliding_of(op, shader)
     tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
     down, across = line_of(op, sliding, output, 1), line_of(op, sliding, output, 0)
@@ -424,8 +423,7 @@ def plan_sliding(out: Planning, op: Definition, shader: DefinitionShader) -> Non
     adjacent = adjacent_of(op, sliding, tensor, output)
     block = block_of(tensor, output, down, across, adjacent, most)
     if not is_slid(op, shader) or (block.rows == 0 and has_others(op, shader)):
-        plan_definition(out, op, shader)
-        return
+        return False
     known = begin_form(out, op, shader, output)
     if shader.contracted.number != NONE:
         out.write(out.scratch(8))
@@ -494,3 +492,4 @@ def plan_sliding(out: Planning, op: Definition, shader: DefinitionShader) -> Non
         known.scalars,
     )
     out.dispatch(params, groups, False)
+    return True

@@ -9,11 +9,9 @@ from typing import Any
 from ... import enums
 from ...arithmetic import entry
 from ..definition_inputs import DefinitionPlanner, KeptSizes, absent, activations, limited, nothing, tensor_of
-from ..plans.attention import (
+from ..plans.defined import (
     AttentionPass,
     AttentionViews,
-)
-from ..plans.defined import (
     ContractedPass,
     Definition,
     DefinitionShader,
@@ -25,10 +23,8 @@ from ..plans.defined import (
     Separable,
     Sliding,
     SlidingPass,
-    TotalsPass,
-)
-from ..plans.sums import (
     SumsPass,
+    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64

@@ -18,11 +18,9 @@ from ..definition_inputs import (
     nothing,
     tensor_of,
 )
-from ..plans.attention import (
+from ..plans.defined import (
     AttentionPass,
     AttentionViews,
-)
-from ..plans.defined import (
     ContractedPass,
     Definition,
     DefinitionShader,

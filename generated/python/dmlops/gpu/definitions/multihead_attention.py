@@ -10,12 +10,9 @@ from ... import enums
 from ...arithmetic import align, entry, quotient
 from ...definition import sizes_of
 from ..definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
-from ..plans.attention import (
+from ..plans.defined import (
     AttentionPass,
     AttentionViews,
-    View,
-)
-from ..plans.defined import (
     ContractedPass,
     Definition,
     DefinitionShader,
@@ -28,6 +25,7 @@ from ..plans.defined import (
     Sliding,
     SlidingPass,
     TotalsPass,
+    View,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64

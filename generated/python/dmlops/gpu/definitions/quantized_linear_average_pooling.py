@@ -10,11 +10,9 @@ from ... import enums
 from ...arithmetic import entry
 from ...definition import sizes_of
 from ..definition_inputs import DefinitionPlanner, absent, limited, nothing, tensor_of
-from ..plans.attention import (
+from ..plans.defined import (
     AttentionPass,
     AttentionViews,
-)
-from ..plans.defined import (
     ContractedPass,
     Definition,
     DefinitionShader,

@@ -9,11 +9,9 @@ from typing import Any
 from ... import enums
 from ...definition import sizes_of
 from ..definition_inputs import DefinitionPlanner, absent, nothing, tensor_of
-from ..plans.attention import (
+from ..plans.defined import (
     AttentionPass,
     AttentionViews,
-)
-from ..plans.defined import (
     ContractedPass,
     Definition,
     DefinitionShader,

@@ -9,11 +9,9 @@ from typing import Any
 from ... import enums
 from ...arithmetic import entry
 from ..definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
-from ..plans.attention import (
+from ..plans.defined import (
     AttentionPass,
     AttentionViews,
-)
-from ..plans.defined import (
     ContractedPass,
     Definition,
     DefinitionShader,

@@ -8,11 +8,9 @@ from typing import Any
 
 from ... import enums
 from ..definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
-from ..plans.attention import (
+from ..plans.defined import (
     AttentionPass,
     AttentionViews,
-)
-from ..plans.defined import (
     ContractedPass,
     Definition,
     DefinitionShader,

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
+from .defined import AttentionPass, AttentionViews, View
 from .loops import Row, Words, ceil_div, element_count, times
 from .operands import NONE, Eight, Sizes, Tensor, Tensors, Threads
 from .planning import Planning
@@ -20,49 +21,6 @@ from .tuning import (
 ATTENTION_THREADS = 128  # in a group
 ROW_THREADS = 16  # threads that share a row
 MAX_COLUMNS = 16  # of the values, that a thread accumulates for each of its rows
-
-
-class AttentionPass(NamedTuple):
-    """Pass `number` of the shader is attention; NONE if none is. Queries, keys, values and `target`, the
-    result, are intermediate tensors by number; `scored_by` has a bit for each tensor that scores also depend
-    on."""
-
-    number: int
-    query: int
-    key: int
-    value: int
-    target: int
-    scored_by: int
-
-
-class View(NamedTuple):
-    """The location of an intermediate tensor's entries in another one, `tensor` by number, or NONE: the
-    coordinate of the first entry, and the steps from it along batch, head, row and element. Further numbers
-    may follow the coordinate, which must be in [0, `limits`) for all entries."""
-
-    tensor: int
-    first: Sizes
-    batch: Sizes
-    head: Sizes
-    row: Sizes
-    element: Sizes
-    limits: Sizes
-
-
-class AttentionViews(NamedTuple):
-    """The tensors that represent queries, keys, values and the result, the first rows only of keys and
-    values, where others follow (`key_before`, `value_before`), and outputs that store all keys and values.
-    `shared` adjacent heads have the same keys and values, if that is known; else it is 0."""
-
-    query: View
-    key: View
-    value: View
-    output: View
-    key_before: View
-    value_before: View
-    key_stored: View
-    value_stored: View
-    shared: int
 
 
 Four = Annotated[list[int], 4]

@@ -14,12 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .attention import (
-    AttentionPass,
-    AttentionViews,
-    Sources,
-    define_sources,
-)
+from .attention import Sources, define_sources
+from .defined import AttentionPass, AttentionViews
 from .loops import ceil_div, power_below, times
 from .operands import NONE, Sizes, Tensors, Threads
 from .planning import Planning

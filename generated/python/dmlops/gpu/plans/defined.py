@@ -7,10 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .attention import AttentionPass, AttentionViews
 from .loops import Words
 from .operands import Sizes, Tensors
-from .sums import SumsPass
 
 ELEMENTS_PER_THREAD = 4
 """Elements that a thread computes at once, in a vector, where that is possible."""
@@ -71,6 +69,40 @@ class SlidingPass(NamedTuple):
     tensor: int
     output: int
     weights: int
+
+
+class AttentionPass(NamedTuple):
+    """Pass `number` of the shader is attention; NONE if none is. Queries, keys, values and `target`, the
+    result, are intermediate tensors by number; `scored_by` has a bit for each tensor that scores also depend
+    on."""
+
+    number: int
+    query: int
+    key: int
+    value: int
+    target: int
+    scored_by: int
+
+
+class SumsPass(NamedTuple):
+    """Pass `number` of the shader. `writes` and `reads` have a bit for each intermediate tensor, `begins` for
+    each that the first step of a recurrence reads; `tensors` and `kept` for the tensors of the description
+    and the intermediate ones that are factors, including `weights`, by number. There are `sums` for each
+    element, with `factors` factors besides weights; `has_units`: cooperative matrices can multiply them.
+    `rows` and `columns` have a bit for each dimension of the result."""
+
+    number: int
+    writes: int
+    reads: int
+    begins: int
+    weights: int
+    tensors: int
+    kept: int
+    sums: int
+    factors: int
+    has_units: bool
+    rows: int
+    columns: int
 
 
 class RowsPass(NamedTuple):
@@ -220,6 +252,36 @@ class Factors(NamedTuple):
     lessens_right: bool
     depth: int
     window: Window
+
+
+class View(NamedTuple):
+    """The location of an intermediate tensor's entries in another one, `tensor` by number, or NONE: the
+    coordinate of the first entry, and the steps from it along batch, head, row and element. Further numbers
+    may follow the coordinate, which must be in [0, `limits`) for all entries."""
+
+    tensor: int
+    first: Sizes
+    batch: Sizes
+    head: Sizes
+    row: Sizes
+    element: Sizes
+    limits: Sizes
+
+
+class AttentionViews(NamedTuple):
+    """The tensors that represent queries, keys, values and the result, the first rows only of keys and
+    values, where others follow (`key_before`, `value_before`), and outputs that store all keys and values.
+    `shared` adjacent heads have the same keys and values, if that is known; else it is 0."""
+
+    query: View
+    key: View
+    value: View
+    output: View
+    key_before: View
+    value_before: View
+    key_stored: View
+    value_stored: View
+    shared: int
 
 
 class Separable(NamedTuple):

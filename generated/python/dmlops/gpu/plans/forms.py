@@ -6,11 +6,10 @@ from __future__ import annotations
 
 from .common_bindings import CommonConstants, bind_common
 from .defined import MAX_COUNT, Definition, DefinitionShader
-from .loops import check_span, element_count
+from .loops import Words, check_span, element_count
 from .operands import NO_MEMBER, Tensor
 from .planning import Planning
 from .reasons import Reason
-from .scratch import space_of
 
 
 def begin_form(out: Planning, op: Definition, shader: DefinitionShader, output: Tensor) -> CommonConstants:
@@ -23,4 +22,6 @@ def begin_form(out: Planning, op: Definition, shader: DefinitionShader, output: 
     count = element_count(output.sizes)
     if count >= MAX_COUNT:
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, count)
-    return bind_common(out, op, shader, 0, space_of(op, shader, 0).firsts)
+    firsts: Words = []
+    firsts.extend([0] * len(shader.kept))
+    return bind_common(out, op, shader, 0, firsts)

@@ -9,7 +9,6 @@ from .capabilities import Capability
 from .contraction import fma_product
 from .cooperative_matrix import cooperative_product, suits_cooperative_matrix
 from .defined import Definition, DefinitionShader
-from .definition import plan_definition
 from .loops import element_count
 from .matrices import is_of_bytes, matrices_of
 from .phases import is_upright, upright
@@ -27,14 +26,14 @@ from .tuning import (
 )
 
 
-def plan_products(out: Planning, op: Definition, shader: DefinitionShader) -> None:
+def plan_products(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
     """Plans the products with the window's taps in the order of their positions on the right factor: a
-    backward convolution with steps of 1 becomes a forward one."""
+    backward convolution with steps of 1 becomes a forward one. False if the definition's own passes are as
+    good."""
     window = op.factors.window
     if is_upright(window):
-        plan_way(out, op, shader)
-    else:
-        plan_way(out, op._replace(factors=op.factors._replace(window=upright(window))), shader)
+        return plan_way(out, op, shader)
+    return plan_way(out, op._replace(factors=op.factors._replace(window=upright(window))), shader)
 
 
 def rows_for_tiles(taps: int, of_bytes: bool, is_cooperative: bool) -> int:
@@ -46,14 +45,14 @@ def rows_for_tiles(taps: int, of_bytes: bool, is_cooperative: bool) -> int:
     return TILE_POINT_ROWS if taps == 1 else TILE_DIRECT_ROWS
 
 
-def plan_way(out: Planning, op: Definition, shader: DefinitionShader) -> None:
+def plan_way(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
     """Skinny matrices have their own pass. Windows with few rows or few products slide over the input. Others
-    use tiles: of bytes, of cooperative matrices where these suit, else of ordinary arithmetic; else the
-    definition's own passes where those are as good."""
+    use tiles: of bytes, of cooperative matrices where these suit, else of ordinary arithmetic. False if none
+    of these pays."""
     found = matrices_of(op, shader)
     if is_skinny(op, shader, found):
         plan_skinny(out, op, shader, found)
-        return
+        return True
     of_bytes = is_of_bytes(op, shader)
     has_byte_matrices = out.has(Capability.COOPERATIVE_MATRIX_INT8) and found.rows >= BYTES_DIRECT_ROWS
     is_cooperative = has_byte_matrices if of_bytes else suits_cooperative_matrix(out, op, shader, found)
@@ -61,8 +60,7 @@ def plan_way(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     least_rows = rows_for_tiles(taps, of_bytes, is_cooperative)
     has_small_tiles = is_cooperative and taps == 1
     if suits_sliding(op, shader, found, least_rows) and not has_small_tiles:
-        plan_sliding(out, op, shader)
-        return
+        return plan_sliding(out, op, shader)
     if of_bytes and found.is_worth:
         plan_product(out, op, shader, byte_product(out, op, shader, found))
     elif is_cooperative and not of_bytes:
@@ -70,4 +68,5 @@ def plan_way(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     elif found.is_worth:
         plan_product(out, op, shader, fma_product(op, shader, found))
     else:
-        plan_definition(out, op, shader)
+        return False
+    return True

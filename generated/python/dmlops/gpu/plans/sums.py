@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
+from .defined import SumsPass
 from .loops import ceil_div, element_count, times
 from .operands import Eight, Sizes, Tensor, Tensors
 from .planning import Planning
@@ -40,27 +41,6 @@ from .tuning import (
     SUMS_ROWS,
     SUMS_TILE,
 )
-
-
-class SumsPass(NamedTuple):
-    """Pass `number` of the shader. `writes` and `reads` have a bit for each intermediate tensor, `begins` for
-    each that the first step of a recurrence reads; `tensors` and `kept` for the tensors of the description
-    and the intermediate ones that are factors, including `weights`, by number. There are `sums` for each
-    element, with `factors` factors besides weights; `has_units`: cooperative matrices can multiply them.
-    `rows` and `columns` have a bit for each dimension of the result."""
-
-    number: int
-    writes: int
-    reads: int
-    begins: int
-    weights: int
-    tensors: int
-    kept: int
-    sums: int
-    factors: int
-    has_units: bool
-    rows: int
-    columns: int
 
 
 class SumsTile(NamedTuple):
