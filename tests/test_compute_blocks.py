@@ -10,6 +10,7 @@ import pytest
 
 import dmlops
 from dmlops import gpu
+from dmlops.gpu.plans import elementwise
 from gpu_device import device, run_in_guard_zones
 
 __all__ = ["device"]
@@ -69,3 +70,31 @@ def test_one_input_turned_and_one_not(device: Any) -> None:
     assert (defines["A_TRANSPOSED"], defines["B_TRANSPOSED"]) == (1, 0)
     found = run_in_guard_zones(device, desc, {"ATensor": a, "BTensor": b})["OutputTensor"]
     np.testing.assert_array_equal(found, a - b)
+
+
+@pytest.mark.parametrize(
+    ("data_type", "sizes", "strides", "vectors"),
+    [
+        ("FLOAT16", (3, 4, 512), (2048, 512, 1), 2),
+        ("FLOAT16", (3, 4, 512), (0, 520, 1), 2),  # repeated, with gaps
+        ("UINT8", (5, 4, 1024), (4096, 1024, 1), 4),
+        ("FLOAT16", (3, 4, 520), (2080, 520, 1), 1),  # groups do not divide the vectors
+    ],
+)
+def test_threads_write_several_narrow_vectors(
+    data_type: str,
+    sizes: tuple[int, ...],
+    strides: tuple[int, ...],
+    vectors: int,
+    device: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(elementwise, "ELEMENTWISE_BUSY", 1)
+    desc = identity(data_type, sizes, strides)
+    (dispatch,) = gpu.plan(desc).dispatches
+    assert dispatch.defines["VECTORS"] == vectors
+    data = np.broadcast_to(np.arange(100).repeat(21)[: sizes[2]], sizes) + np.arange(sizes[1])[:, None]
+    data = data.astype(data_type.lower())
+    np.testing.assert_array_equal(
+        run_in_guard_zones(device, desc, {"InputTensor": data})["OutputTensor"], data
+    )

@@ -7,8 +7,8 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... activation_hard_sigmoid.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Element by element. Each thread writes a vector of OutputTensor elements, or a block, whose VECTOR vectors are
-// adjacent along another dimension. Sizes and strides are in elements; adjacent dimensions are merged where a single
+// Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
+// dimension, or NUM_THREADS apart. Sizes and strides are in elements; adjacent dimensions are merged where a single
 // stride covers both in every tensor, and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or OUTPUT:
@@ -22,7 +22,8 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
 //              where its innermost stride is 1 and all other strides and the innermost size are multiples
 //              of VECTOR
-//   BLOCKS     1 if threads write blocks, in which case VECTOR is 2 or more; else 0
+//   BLOCKS     1 if threads write blocks of VECTOR vectors, in which case VECTOR is 2 or more; else 0
+//   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
 //   X_TRANSPOSED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading;
 //              X_VECTOR is then VECTOR, and all strides but that one are multiples of it. Else 0
@@ -66,8 +67,6 @@ typedef OUTPUT_STORED OutputElements;
     uint reserved0;
     Dimension dimensions[RANK];  // outermost first
 };
-
-static const uint ROWS = BLOCKS ? VECTOR : 1;  // vectors that a thread writes
 
 struct Position
 {
@@ -154,20 +153,24 @@ OUTPUT_VALUE Compute(INPUT_VALUE input)
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
+    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : VECTORS) + thread;
     if (item >= count)
         return;
 
-    const Position first = Locate(item);
-    Position positions[ROWS];
-    INPUT_VALUE input[ROWS][VECTOR];
-    [unroll]
-    for (uint u = 0; u < ROWS; u++)
-    {
-        positions[u] = first;
 #if BLOCKS
+    const Position first = Locate(item);
+#endif
+    Position positions[VECTORS];
+    INPUT_VALUE input[VECTORS][VECTOR];
+    [unroll]
+    for (uint u = 0; u < VECTORS; u++)
+    {
+#if BLOCKS
+        positions[u] = first;
         positions[u].inputTensor += u * (dimensions[RANK - 2].inputStride / VECTOR);
         positions[u].outputTensor += u * (dimensions[RANK - 2].outputStride / VECTOR);
+#else
+        positions[u] = Locate(item + u * NUM_THREADS);
 #endif
 #if INPUT_TRANSPOSED
         INPUT_VALUE transposedInput[VECTOR];
@@ -181,7 +184,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     }
 
     [unroll]
-    for (uint u = 0; u < ROWS; u++)
+    for (uint u = 0; u < VECTORS; u++)
     {
         OUTPUT_VALUE values[VECTOR];
         [unroll]

@@ -8,8 +8,8 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... element_wise_atan_yx.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Element by element. Each thread writes a vector of OutputTensor elements, or a block, whose VECTOR vectors are
-// adjacent along another dimension. Sizes and strides are in elements; adjacent dimensions are merged where a single
+// Element by element. Each thread writes VECTORS vectors of OutputTensor elements: of a block, adjacent along another
+// dimension, or NUM_THREADS apart. Sizes and strides are in elements; adjacent dimensions are merged where a single
 // stride covers both in every tensor, and dimensions of size 1 are dropped.
 //
 // For each tensor, X being A or B or OUTPUT:
@@ -25,7 +25,8 @@
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes)
 //              where its innermost stride is 1 and all other strides and the innermost size are multiples
 //              of VECTOR
-//   BLOCKS     1 if threads write blocks, in which case VECTOR is 2 or more; else 0
+//   BLOCKS     1 if threads write blocks of VECTOR vectors, in which case VECTOR is 2 or more; else 0
+//   VECTORS    vectors that a thread writes; VECTOR with BLOCKS, else NUM_THREADS * VECTORS divides `count`, or it is 1
 //   X_SINGLE   1 for an input that has one element for a whole vector, because its innermost stride is 0; else 0
 //   X_TRANSPOSED   1 for an input that is contiguous along the blocks' other dimension, and transposed on loading;
 //              X_VECTOR is then VECTOR, and all strides but that one are multiples of it. Else 0
@@ -73,8 +74,6 @@ typedef OUTPUT_STORED OutputElements;
     uint bStep;
     Dimension dimensions[RANK];  // outermost first
 };
-
-static const uint ROWS = BLOCKS ? VECTOR : 1;  // vectors that a thread writes
 
 struct Position
 {
@@ -285,22 +284,26 @@ OUTPUT_VALUE Compute(A_VALUE a, B_VALUE b)
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
+    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS * (BLOCKS ? 1 : VECTORS) + thread;
     if (item >= count)
         return;
 
-    const Position first = Locate(item);
-    Position positions[ROWS];
-    A_VALUE a[ROWS][VECTOR];
-    B_VALUE b[ROWS][VECTOR];
-    [unroll]
-    for (uint u = 0; u < ROWS; u++)
-    {
-        positions[u] = first;
 #if BLOCKS
+    const Position first = Locate(item);
+#endif
+    Position positions[VECTORS];
+    A_VALUE a[VECTORS][VECTOR];
+    B_VALUE b[VECTORS][VECTOR];
+    [unroll]
+    for (uint u = 0; u < VECTORS; u++)
+    {
+#if BLOCKS
+        positions[u] = first;
         positions[u].aTensor += u * (dimensions[RANK - 2].aStride / VECTOR);
         positions[u].bTensor += u * (dimensions[RANK - 2].bStride / VECTOR);
         positions[u].outputTensor += u * (dimensions[RANK - 2].outputStride / VECTOR);
+#else
+        positions[u] = Locate(item + u * NUM_THREADS);
 #endif
 #if A_TRANSPOSED
         A_VALUE transposedA[VECTOR];
@@ -323,7 +326,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     }
 
     [unroll]
-    for (uint u = 0; u < ROWS; u++)
+    for (uint u = 0; u < VECTORS; u++)
     {
         OUTPUT_VALUE values[VECTOR];
         [unroll]

@@ -1,4 +1,4 @@
-// A chain of element-wise operators. Each thread writes a vector of elements, or a single one.
+// A chain of element-wise operators. Each thread writes vectors of elements, or single ones, a group's width apart.
 
 struct Dimension
 {
@@ -28,31 +28,40 @@ $functions
 [numthreads($threads, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-    const uint item = (group.y * head[0].y + group.x) * $threads + thread;
+    const uint item = (group.y * head[0].y + group.x) * $threads * $vectors + thread;
     if (item >= head[0].x)
         return;
 
-    uint4 places[$quarters];
-    uint rest = item;
+    uint4 places[$vectors][$quarters];
+$loaded
     [unroll]
-    for (int d = $rank - 1; d >= 0; d--)
+    for (uint u = 0; u < $vectors; u++)
     {
-        const uint outer = d > 0 ? DivideBySize(rest, dimensions[d]) : 0;
+        uint rest = item + u * $threads;
         [unroll]
-        for (uint quarter = 0; quarter < $quarters; quarter++)
+        for (int d = $rank - 1; d >= 0; d--)
         {
-            const uint4 step = (rest - outer * dimensions[d].size) * dimensions[d].strides[quarter];
-            places[quarter] = d == $rank - 1 ? step : places[quarter] + step;
+            const uint outer = d > 0 ? DivideBySize(rest, dimensions[d]) : 0;
+            [unroll]
+            for (uint quarter = 0; quarter < $quarters; quarter++)
+            {
+                const uint4 step = (rest - outer * dimensions[d].size) * dimensions[d].strides[quarter];
+                places[u][quarter] = d == $rank - 1 ? step : places[u][quarter] + step;
+            }
+            rest = outer;
         }
-        rest = outer;
+$loads
     }
 
-$loads
-    $stored results[$vector];
-    [$loop]
-    for (uint k = 0; k < $vector; k++)
+    [unroll]
+    for (uint u = 0; u < $vectors; u++)
     {
+        $stored results[$vector];
+        [$loop]
+        for (uint k = 0; k < $vector; k++)
+        {
 $values
+        }
+        outputTensor[$output / $vector] = $result;
     }
-    outputTensor[$output / $vector] = $result;
 }

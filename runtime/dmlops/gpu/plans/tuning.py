@@ -15,7 +15,9 @@ SATURATING_THREADS = 16384  # NVIDIA H200: for reductions 8192 at 0.83 to 1.12, 
 ELEMENTWISE_THREADS = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 0.99
 "threads in a group"
 ELEMENTWISE_BUSY = 262144  # NVIDIA H200: 1 at 0.89, 16384 at 0.96, 65536 at 0.98
-"threads that saturate a GPU; with fewer, each writes single bytes, not words of them"
+"threads that saturate a GPU; with fewer, each writes single bytes, not words of them, or a single vector"
+ELEMENTWISE_BITS = 128  # NVIDIA H200: 64 at 0.89 to 0.93 for float16, 256 at 0.95 to 1.04
+"bits of the widest tensor that a thread loads before it computes"
 ELEMENTWISE_FEW = 32768  # NVIDIA H100: 1 at 0.84 to 1.01
 "elements of 32 bits or more up to which a thread computes one, not a vector of them"
 PATCH_HEIGHT = 16  # NVIDIA H200: 4 at 0.98, 8 at 1.00, 32 at 1.00
@@ -124,7 +126,7 @@ TILE_POINT_ROWS = 4  # NVIDIA H200: 9 at 0.5 to 1.1
 "the same with a single tap"
 TILE_LEAST_PART = 64
 "products in a part of k, at least"
-TILE_MOST_PARTS = 64
+TILE_MOST_PARTS = 128
 "parts of k, at most"
 CACHE_RATE = 3563  # NVIDIA H200, fitted
 "bytes of factors that all multiprocessors together load from the cache in a nanosecond"

@@ -65,13 +65,15 @@ def text(parts: Sequence[Part], inputs: Sequence[Tensor], defines: Mapping[str, 
         functions=_functions(names),
         threads=defines["NUM_THREADS"],
         rank=defines["RANK"],
-        loads="\n".join(f"    {read.load}" for read in reads if read.load),
+        vectors=defines["VECTORS"],
+        loaded="\n".join(f"    {read.loaded}[{defines['VECTORS']}];" for read in reads if read.load),
+        loads="\n".join(f"        {read.load}" for read in reads if read.load),
         stored=stored,
         result=f"{entries.strip()}({results})" if vector > 1 else results,
         vector=vector,
         # a driver that vectorizes unrolled iterations may drop `precise`
         loop="loop" if any("precise " in body.lower() for body in names) else "unroll",
-        values=_lines(values, 8),
+        values=_lines(values, 12),
         output=_place(count),
     )
 
@@ -131,7 +133,7 @@ def _behind(number: int, one: Tensor, output: int) -> _Read:
         f"(uint)at.entries[{d}] * chainStrides[{2 * number + d // 4}].{'xyzw'[d % 4]}"
         for d in range(len(one.strides))
     )
-    return _Read(resource, "", _element(one, f"x{number}", place))
+    return _Read(resource, _element(one, f"x{number}", place))
 
 
 def _shifted(binding: int, output: int, count: int) -> str:
@@ -156,11 +158,12 @@ def _lines(values: Sequence[str], indent: int) -> str:
 
 
 class _Read(NamedTuple):
-    """The declaration of an input, what is loaded for a whole vector, if anything, and its element k."""
+    """The declaration of an input, its element k, and what is loaded for each vector u, if anything."""
 
     resource: str
-    load: str
     element: str
+    loaded: str = ""
+    load: str = ""
 
 
 def _read(number: int, one: Tensor, vector: int) -> _Read:
@@ -168,13 +171,16 @@ def _read(number: int, one: Tensor, vector: int) -> _Read:
     binding = f"[[vk::binding({number}, 0)]] StructuredBuffer<{_entries(one, vector)}> {name}"
     resource = f"{binding} : register(t{number});"
     if one.bits == 8 and vector > 1:
-        load = f"const uint word{number} = {name}[{place} / 4] >> ({place} % 4 * 8);"
-        return _Read(resource, load, f"({value})(word{number} << (24 - 8 * k)) >> 24")
+        load = f"word{number}[u] = {name}[{place} / 4] >> ({place} % 4 * 8);"
+        return _Read(
+            resource, f"({value})(word{number}[u] << (24 - 8 * k)) >> 24", f"uint word{number}", load
+        )
     if vector > 1:
-        load = f"const {_entries(one, vector)}vector{number} = {name}[{place} / {vector}];"
-        return _Read(resource, load, f"({value})vector{number}[k]")
+        load = f"vector{number}[u] = {name}[{place} / {vector}];"
+        loaded = f"{_entries(one, vector)}vector{number}"
+        return _Read(resource, f"({value})vector{number}[u][k]", loaded, load)
     step = f"{place} + k * head[{(number + 2) // 4}].{'xyzw'[(number + 2) % 4]}"
-    return _Read(resource, "", _element(one, name, step))
+    return _Read(resource, _element(one, name, step))
 
 
 def _element(one: Tensor, name: str, place: str) -> str:
@@ -234,8 +240,8 @@ def _entries(one: Tensor, vector: int) -> str:
 
 
 def _place(number: int) -> str:
-    """The offset of a vector's first element in a tensor."""
-    return f"places[{number // 4}].{'xyzw'[number % 4]}"
+    """The offset of the first element of vector u in a tensor."""
+    return f"places[u][{number // 4}].{'xyzw'[number % 4]}"
 
 
 @lru_cache(maxsize=512)

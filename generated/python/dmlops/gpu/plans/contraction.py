@@ -35,6 +35,7 @@ def tiles_for(found: Matrices, channels: int) -> Tiles:
         tiles.append(Tile(64, 128, 16, 32, 64, 1, 4, 85))
         tiles.append(Tile(64, 64, 16, 32, 32, 1, 4, 70))
         tiles.append(Tile(32, 128, 16, 16, 64, 1, 5, 100))
+        tiles.append(Tile(128, 32, 32, 32, 32, 1, 3, 60))
         tiles.append(Tile(32, 64, 32, 16, 32, 1, 7, 55))
         tiles.append(Tile(32, 32, shallow, 16, 32, 1, 7, 80))
         tiles.append(Tile(16, 32, shallow, 16, 32, 1, 8, 100))

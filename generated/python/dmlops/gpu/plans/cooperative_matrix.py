@@ -143,8 +143,9 @@ def candidates(found: Matrices, channels: int, is_gathered: bool) -> Cooperative
         tiles.append(Tile(64, 64, 64, 32, 32, ahead, 6, 100))
         tiles.append(Tile(32, 64, 64, 32, 16, ahead, 7, 100))
         tiles.append(Tile(32, 32, 64, 16, 16, ahead, 6, 100))
-        tiles.append(Tile(64, 16, 64, 16, 16, ahead, 6, 100))
-        tiles.append(Tile(16, 64, 64, 16, 16, ahead, 6, 100))
+        tiles.append(Tile(64, 256, 64, 32, 64, ahead, 2, 80))
+        tiles.append(Tile(32, 256, 64, 32, 32, ahead, 3, 100))
+        tiles.append(Tile(256, 32, 64, 32, 32, ahead, 3, 100))
         return tiles
     depth = 32 if channels % 64 > 0 else 64
     if is_gathered:

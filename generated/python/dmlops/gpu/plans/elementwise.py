@@ -39,6 +39,8 @@ from .operands import MAX_RANK, NO_MEMBER, NONE, Numbers, Sizes, Switches, Tenso
 from .planning import Planning
 from .reasons import Reason
 from .tuning import (
+    ELEMENTWISE_BITS,
+    ELEMENTWISE_BUSY,
     ELEMENTWISE_FEW,
     ELEMENTWISE_THREADS,
     PATCH_HEIGHT,
@@ -212,6 +214,16 @@ def patches(other: Loop, inner: Loop, vector: int) -> Loops:
     return found
 
 
+def vectors_ahead(op: Map, vector: int, count: int) -> int:
+    """Vectors, of `count`, that a thread loads before it computes any of them: enough for ELEMENTWISE_BITS of
+    the widest tensor. All threads have as many, since drivers postpone loads that are not always needed."""
+    widest = 1
+    for tensor in op.tensors:
+        widest = max(widest, tensor.bits)
+    ahead = max(ELEMENTWISE_BITS // (widest * vector), 1)
+    return ahead if count >= ELEMENTWISE_BUSY and count % (ahead * ELEMENTWISE_THREADS) == 0 else 1
+
+
 def plan_aligned(out: Planning, op: Map) -> None:
     """All tensors in step, since they have the sizes of the one visited."""
     output = op.tensors[-1]
@@ -242,9 +254,11 @@ def plan_aligned(out: Planning, op: Map) -> None:
         for loop in patches(loops[other], inner, vector):
             vectors.append(loop)
     count = repeats(vectors)
-    groups = grid(out, count, ELEMENTWISE_THREADS, 1)
+    ahead = vectors_ahead(op, vector, count) if other == NONE else 1
+    groups = grid(out, count // ahead, ELEMENTWISE_THREADS, ahead)
     out.define("RANK", len(vectors))
     out.define("VECTOR", vector)
+    out.define("VECTORS", ahead if other == NONE else vector)
     out.define("NUM_THREADS", ELEMENTWISE_THREADS)
     out.define("BLOCKS", int(other != NONE))
     steps: Sizes = list(inner.strides[:-1])
