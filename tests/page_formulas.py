@@ -702,9 +702,7 @@ def resample(d: Members, x: Arrays) -> Arrays:
 
 
 def resample_grad(d: Members, x: Arrays) -> Arrays:
-    """Offsets belong to the tensors of this operator, as was seen: the forward pass has them exchanged."""
     g, sizes = x["InputGradientTensor"], d.sizes("OutputGradientTensor")
-    d = Members(d | {"InputPixelOffsets": d.OutputPixelOffsets, "OutputPixelOffsets": d.InputPixelOffsets})
     result = np.zeros(sizes)
     for at in places(g.shape):
         for p, w in crossed(d, at, sizes):

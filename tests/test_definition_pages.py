@@ -369,10 +369,7 @@ def test_resampling(operator: str, mode: str, sizes: Any) -> None:
     small, large, scales, inset, outset = sizes
     for rounding in ("INCREASING", "DECREASING"):
         form: dict[str, Any] = {"InterpolationMode": mode, "DimensionCount": 3, "Scales": [1.0, *scales]}
-        offsets = [0.5, *inset], [-0.5, *outset]
-        form["InputPixelOffsets"], form["OutputPixelOffsets"] = (
-            offsets[::-1] if "GRAD" in operator else offsets
-        )
+        form |= {"InputPixelOffsets": [0.5, *inset], "OutputPixelOffsets": [-0.5, *outset]}
         if operator not in ("RESAMPLE1", "RESAMPLE_GRAD"):
             form["RoundingDirection"] = rounding
         if operator == "RESAMPLE3":

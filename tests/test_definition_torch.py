@@ -505,9 +505,7 @@ def test_resample_nearest_at_ties() -> None:
         {"InputGradientTensor": gradient},
         {"OutputGradientTensor": f32(1, 2, 4, 6)},
         **members,
-        DimensionCount=4,
-        InputPixelOffsets=[-0.5] * 4,
-        OutputPixelOffsets=[0.5] * 4,
+        **offsets,
     )
     close(back["OutputGradientTensor"], forward.grad.numpy())
 
@@ -528,8 +526,8 @@ def test_gradient_of_resampling(mode: str, wanted: tuple[int, int]) -> None:
         RoundingDirection="DECREASING",
         DimensionCount=4,
         Scales=[1.0, 1.0, wanted[0] / 5, wanted[1] / 4],
-        InputPixelOffsets=[-0.5] * 4,
-        OutputPixelOffsets=[0.5 if linear else 0.0] * 4,
+        InputPixelOffsets=[0.5 if linear else 0.0] * 4,
+        OutputPixelOffsets=[-0.5] * 4,
     )
     close(found["OutputGradientTensor"], forward.grad)
 

@@ -57,7 +57,7 @@ def images() -> Iterator[Case]:
             },
             torch_gradient,
             InterpolationMode=MODES[mode], DimensionCount=4, Scales=[1.0, 1.0, 2.0, 2.0],
-            InputPixelOffsets=[-0.5] * 4, OutputPixelOffsets=[0.5] * 4,
+            InputPixelOffsets=[0.5] * 4, OutputPixelOffsets=[-0.5] * 4,
         )  # fmt: skip
 
     def gradient(

@@ -93,8 +93,8 @@ struct Dimension
     int4 outputGradientStrides[2];
     int4 keptPlaceSizes[2];
     float4 scales[2];
-    float4 inputPixelOffsets[2];
     float4 outputPixelOffsets[2];
+    float4 inputPixelOffsets[2];
     Dimension tiles[2];  // of a plane, down and across
     uint planeCount;
     uint groupColumns;  // thread groups along x
@@ -110,8 +110,8 @@ struct Dimension
     int4 outputGradientStrides[2];
     int4 keptPlaceSizes[2];
     float4 scales[2];
-    float4 inputPixelOffsets[2];
     float4 outputPixelOffsets[2];
+    float4 inputPixelOffsets[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -578,7 +578,7 @@ void WriteKeptPlace(uint number, REAL_VALUE entry)
 
 precise REAL_VALUE OutputOffset(int d)
 {
-    return (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
+    return (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d);
 }
 
 precise REAL_VALUE Chosen(int d, int o)
@@ -592,7 +592,7 @@ precise REAL_VALUE Chosen(int d, int o)
 
 precise REAL_VALUE InputOffset(int d)
 {
-    return (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d);
+    return (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
 }
 
 precise REAL_VALUE Place(int d, int o)
@@ -677,20 +677,11 @@ int Results(int d)
     return Entry(ListOf(inputGradientSizes[0], inputGradientSizes[1], INPUT_GRADIENT_SIZES_LENGTH), d);
 }
 
-precise REAL_VALUE InputOffset2(int d)
-{
-    return (REAL_VALUE)Entry(RealsOf(outputPixelOffsets[0], outputPixelOffsets[1], OUTPUT_PIXEL_OFFSETS_LENGTH), d);
-}
-
-precise REAL_VALUE OutputOffset2(int d)
-{
-    return (REAL_VALUE)Entry(RealsOf(inputPixelOffsets[0], inputPixelOffsets[1], INPUT_PIXEL_OFFSETS_LENGTH), d);
-}
-
 precise REAL_VALUE Returned(int d, int i)
 {
-    return (Convert(i, (REAL_VALUE)0) + InputOffset2(d))
-        * (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d) + OutputOffset2(d);
+    return (Convert(i, (REAL_VALUE)0) + (REAL_VALUE)Entry(RealsOf(inputPixelOffsets[0], inputPixelOffsets[1],
+        INPUT_PIXEL_OFFSETS_LENGTH), d)) * (REAL_VALUE)Entry(RealsOf(scales[0], scales[1], SCALES_LENGTH), d)
+        + (REAL_VALUE)Entry(RealsOf(outputPixelOffsets[0], outputPixelOffsets[1], OUTPUT_PIXEL_OFFSETS_LENGTH), d);
 }
 
 int Chosen3(List at, int d)
@@ -811,7 +802,7 @@ precise REAL_VALUE Chosen6(int d, int p)
     if (!Equal((REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d), (REAL_VALUE)0.0f))
     {
         return Divide(Convert(max(min(p, number), 0), (REAL_VALUE)0)
-            - (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d),
+            - (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d),
             (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d));
     }
     return (REAL_VALUE)0.0f;
@@ -1011,7 +1002,7 @@ groupshared uint tapsWeights[ROOM * ENTRIES];  // weights as bits; those of all 
 
 precise float PlaceOfTap(int d, int p)
 {
-    return Chosen6(d, p) - (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d);
+    return Chosen6(d, p) - (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
 }
 
 // The range of taps of index i along dimension d
@@ -1019,17 +1010,17 @@ void Box(int d, int i, out int first, out int last)
 {
     first = i == 0 || !Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)) ? 0
         : (int)max(min(Convert(Floor((Convert(i - 1, (REAL_VALUE)0)
-        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d))
+        + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d))
         * (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)
-        + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)), (int64_t)0) - (int64_t)1,
+        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)), (int64_t)0) - (int64_t)1,
         (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
     last = i == ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1
         || !Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
         ? ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)
         : max(min(Convert(Ceil((Convert(i + 1, (REAL_VALUE)0)
-        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d))
+        + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d))
         * (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)
-        + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)), (int)0),
+        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)), (int)0),
         ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d) - 2), -2) + 2;
 }
 
@@ -1139,7 +1130,7 @@ groupshared uint tapsWeights[ROOM * ENTRIES];  // weights as bits; those of all 
 
 precise float PlaceOfTap(int d, int p)
 {
-    return Chosen6(d, p) - (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d);
+    return Chosen6(d, p) - (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
 }
 
 // The range of taps of index i along dimension d
@@ -1147,17 +1138,17 @@ void Box(int d, int i, out int first, out int last)
 {
     first = i == 0 || !Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)) ? 0
         : (int)max(min(Convert(Floor((Convert(i - 1, (REAL_VALUE)0)
-        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d))
+        + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d))
         * (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)
-        + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)), (int64_t)0) - (int64_t)1,
+        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)), (int64_t)0) - (int64_t)1,
         (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
     last = i == ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1
         || !Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
         ? ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)
         : max(min(Convert(Ceil((Convert(i + 1, (REAL_VALUE)0)
-        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d))
+        + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d))
         * (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)
-        + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d)), (int)0),
+        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)), (int)0),
         ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d) - 2), -2) + 2;
 }
 

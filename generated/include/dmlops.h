@@ -3380,8 +3380,8 @@ typedef struct DML_RESAMPLE_GRAD_OPERATOR_DESC {
     DML_INTERPOLATION_MODE InterpolationMode; /* Whether the forward pass took the nearest element or interpolated linearly. */
     UINT DimensionCount; /* Number of dimensions of the tensors. */
     const FLOAT* Scales; /* Factor from input to output coordinates of the forward pass in each dimension. */
-    const FLOAT* InputPixelOffsets; /* Offsets of coordinates in InputGradientTensor, added after scaling in the forward pass; -0.5 for pixel centers. */
-    const FLOAT* OutputPixelOffsets; /* Offsets of coordinates in OutputGradientTensor, added before scaling in the forward pass; 0.5 for pixel centers. */
+    const FLOAT* InputPixelOffsets; /* Added to input coordinates before scaling; 0.5 for pixel centers. */
+    const FLOAT* OutputPixelOffsets; /* Added to output coordinates after scaling; -0.5 for pixel centers. */
 } DML_RESAMPLE_GRAD_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE_GRAD_OPERATOR_DESC, InputGradientTensor), 0, 0);
@@ -3955,8 +3955,8 @@ typedef struct DML_RESAMPLE_GRAD1_OPERATOR_DESC {
     DML_AXIS_DIRECTION RoundingDirection; /* Which way coordinates are rounded to the nearest element: up (INCREASING) or down (DECREASING). */
     UINT DimensionCount; /* Number of dimensions of the tensors. */
     const FLOAT* Scales; /* Factor from input to output coordinates of the forward pass in each dimension. */
-    const FLOAT* InputPixelOffsets; /* Offsets of coordinates in InputGradientTensor, added after scaling in the forward pass; -0.5 for pixel centers. */
-    const FLOAT* OutputPixelOffsets; /* Offsets of coordinates in OutputGradientTensor, added before scaling in the forward pass; 0.5 for pixel centers, 0 for nearest elements rounded down. */
+    const FLOAT* InputPixelOffsets; /* Added to input coordinates before scaling; 0.5 for pixel centers when interpolating linearly. */
+    const FLOAT* OutputPixelOffsets; /* Added to output coordinates after scaling; -0.5 for pixel centers. */
 } DML_RESAMPLE_GRAD1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_RESAMPLE_GRAD1_OPERATOR_DESC, InputGradientTensor), 0, 0);
@@ -15234,12 +15234,13 @@ static const uint8_t dmlops_resample_grad_code[] = {
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
     4 /* Scales */, DMLOPS_BIT_MEMBER, 5 /* InputPixelOffsets */, DMLOPS_BIT_MEMBER, 6 /* OutputPixelOffsets */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-RESAMPLE_GRAD-offsets-exchanged: not all(InputPixelOffsets[i] == 0.5 and OutputPixelOffsets[i] == -0.5 for i in range(len(Scales))) */
+    /* DML-RESAMPLE_GRAD-offsets-exchanged: not all(InputPixelOffsets[i] == -0.5 and OutputPixelOffsets[i] == 0.5 for i in range(len(Scales))) */
     DMLOPS_NOT, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_TURN(30), DMLOPS_ALL, 2, DMLOPS_FLOAT_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(InputPixelOffsets),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
-        DMLOPS_FLOAT_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
-        DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 224, 191 /* -0.5 */,
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER,
+        0, 0, 0, 0, 0, 0, 224, 191 /* -0.5 */, DMLOPS_FLOAT_EQUAL, DMLOPS_FLOAT_ENTRY,
+        DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER,
+        0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
     0 /* InputGradientTensor */, DMLOPS_BIT_DataType, 1 /* OutputGradientTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
 };
 #undef DMLOPS_AT
@@ -15247,7 +15248,7 @@ static const dmlops_phrase dmlops_resample_grad_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
     {"Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
     {"Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate, and DirectML is known to reject it)"},
-    {"Scales", "InputPixelOffsets of 0.5 and OutputPixelOffsets of -0.5 are those of the forward pass; its gradient has them exchanged"},
+    {"Scales", "InputPixelOffsets of -0.5 and OutputPixelOffsets of 0.5 are those of TensorFlow's kernels; the forward pass has them exchanged"},
 };
 static const dmlops_rule dmlops_resample_grad_rules[] = {
     {"DML-RESAMPLE_GRAD-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -16989,12 +16990,13 @@ static const uint8_t dmlops_resample_grad1_code[] = {
     DMLOPS_SHOW_FLOAT, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */,
     5 /* Scales */, DMLOPS_BIT_MEMBER, 6 /* InputPixelOffsets */, DMLOPS_BIT_MEMBER, 7 /* OutputPixelOffsets */,
         DMLOPS_BIT_MEMBER, DMLOPS_END,
-    /* DML-RESAMPLE_GRAD1-offsets-exchanged: not all(InputPixelOffsets[i] == 0.5 and OutputPixelOffsets[i] == -0.5 for i in range(len(Scales))) */
+    /* DML-RESAMPLE_GRAD1-offsets-exchanged: not all(InputPixelOffsets[i] == -0.5 and OutputPixelOffsets[i] == 0.5 for i in range(len(Scales))) */
     DMLOPS_NOT, DMLOPS_REDUCE, DMLOPS_OVER_ALL, 0 /* i */, DMLOPS_SMALL(0), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
         DMLOPS_TURN(30), DMLOPS_ALL, 2, DMLOPS_FLOAT_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(InputPixelOffsets),
-        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
-        DMLOPS_FLOAT_EQUAL, DMLOPS_FLOAT_ENTRY, DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
-        DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER, 0, 0, 0, 0, 0, 0, 224, 191 /* -0.5 */,
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER,
+        0, 0, 0, 0, 0, 0, 224, 191 /* -0.5 */, DMLOPS_FLOAT_EQUAL, DMLOPS_FLOAT_ENTRY,
+        DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(0) /* i */, DMLOPS_FLOAT_NUMBER,
+        0, 0, 0, 0, 0, 0, 224, 63 /* 0.5 */,
     0 /* InputGradientTensor */, DMLOPS_BIT_DataType, 1 /* OutputGradientTensor */, DMLOPS_BIT_DataType, DMLOPS_END,
 };
 #undef DMLOPS_AT
@@ -17002,7 +17004,7 @@ static const dmlops_phrase dmlops_resample_grad1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputGradientTensor.DimensionCount, %v"},
     {"Scales", "Scales[%v]%|Scales[%v] is %v; it must be at least 0.0 (a scaled size is not negative)"},
     {"Scales", "Scales[%v]%|Scales[%v] is %v; it should be more than 0.0 (0 gives no input coordinate, and DirectML is known to reject it)"},
-    {"Scales", "InputPixelOffsets of 0.5 and OutputPixelOffsets of -0.5 are those of the forward pass; its gradient has them exchanged"},
+    {"Scales", "InputPixelOffsets of -0.5 and OutputPixelOffsets of 0.5 are those of TensorFlow's kernels; the forward pass has them exchanged"},
 };
 static const dmlops_rule dmlops_resample_grad1_rules[] = {
     {"DML-RESAMPLE_GRAD1-same-rank", dmlops_same_DimensionCount, 0, 0, {1, 0}, 0, 0},
@@ -21539,7 +21541,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-RESAMPLE_GRAD-dimension-count", "DimensionCount equals InputGradientTensor.DimensionCount.",
     "DML-RESAMPLE_GRAD-scales-range", "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
     "DML-RESAMPLE_GRAD-scales-positive", "Scales[i] is more than 0.0, for each i (0 gives no input coordinate, and DirectML is known to reject it).",
-    "DML-RESAMPLE_GRAD-offsets-exchanged", "InputPixelOffsets and OutputPixelOffsets are those of the forward pass exchanged, -0.5 and 0.5 for pixel centers.",
+    "DML-RESAMPLE_GRAD-offsets-exchanged", "The offsets are those of the forward pass by the documentation, and those exchanged in TensorFlow's kernels.",
     "DML-RESAMPLE_GRAD-same-type", "OutputGradientTensor has the data type of InputGradientTensor.",
     "DML-SLICE_GRAD-same-rank", "OutputGradientTensor has as many dimensions as InputGradientTensor.",
     "DML-SLICE_GRAD-dimension-count", "DimensionCount equals InputGradientTensor.DimensionCount.",
@@ -21691,7 +21693,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-RESAMPLE_GRAD1-dimension-count", "DimensionCount equals InputGradientTensor.DimensionCount.",
     "DML-RESAMPLE_GRAD1-scales-range", "Scales[i] is at least 0.0, for each i (a scaled size is not negative).",
     "DML-RESAMPLE_GRAD1-scales-positive", "Scales[i] is more than 0.0, for each i (0 gives no input coordinate, and DirectML is known to reject it).",
-    "DML-RESAMPLE_GRAD1-offsets-exchanged", "InputPixelOffsets and OutputPixelOffsets are those of the forward pass exchanged, -0.5 and 0.5 for pixel centers.",
+    "DML-RESAMPLE_GRAD1-offsets-exchanged", "The offsets are those of the forward pass by the documentation, and those exchanged in TensorFlow's kernels.",
     "DML-RESAMPLE_GRAD1-same-type", "OutputGradientTensor has the data type of InputGradientTensor.",
     "DML-DIAGONAL_MATRIX1-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-DIAGONAL_MATRIX1-same-type", "OutputTensor has the data type of InputTensor.",

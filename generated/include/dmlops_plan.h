@@ -16957,7 +16957,7 @@ static inline void dmlops_nonzero_coordinates_plan(dmlops_planning* planning, co
 
 static const dmlops_plan_Intermediate dmlops_resample_grad_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
-static const char* const dmlops_resample_grad_lists[] = {"SCALES", "INPUT_PIXEL_OFFSETS", "OUTPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
@@ -17002,8 +17002,8 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
     dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_append_floats(planning, &op.lists, desc->Scales, desc->DimensionCount);
-    dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
+    dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     int64_t max2 = INT64_MIN;
@@ -18194,7 +18194,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
 
 static const dmlops_plan_Intermediate dmlops_resample_grad1_kept[] = {{"KEPT_PLACE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
-static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "INPUT_PIXEL_OFFSETS", "OUTPUT_PIXEL_OFFSETS"};
+static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
@@ -18239,8 +18239,8 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
     dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
     dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
     dmlops_append_floats(planning, &op.lists, desc->Scales, desc->DimensionCount);
-    dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
+    dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
     dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);

@@ -112,8 +112,6 @@ def resampling(draw: Draw) -> Description:
     offsets = {"InputPixelOffsets": [offset] * len(sizes), "OutputPixelOffsets": [-offset] * len(sizes)}
     rounding = {"RoundingDirection": draw.choice(DIRECTIONS)}
     goes_back = draw.maybe(0.4)
-    if goes_back:
-        offsets = dict(zip(offsets, reversed(offsets.values()), strict=True))
     kind = draw.choice(FLOATS if goes_back else (*FLOATS, *FLOATS, *BYTES))
     small, large = draw.tensor(kind, sizes), draw.tensor(kind, scaled)
     if goes_back and draw.maybe(0.3):

@@ -2647,10 +2647,10 @@ OutputPixelOffsets: Iterable[SupportsFloat] | None = None, OutputGradientTensor:
     InterpolationMode (INTERPOLATION_MODE): Whether the forward pass took the nearest element or interpolated
         linearly.
     Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets (FLOAT array): Offsets of coordinates in InputGradientTensor, added after scaling in the
-        forward pass; -0.5 for pixel centers. 0.5 unless given.
-    OutputPixelOffsets (FLOAT array): Offsets of coordinates in OutputGradientTensor, added before scaling in
-        the forward pass; 0.5 for pixel centers. -0.5 unless given.
+    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centers. 0.5
+        unless given.
+    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centers. -0.5
+        unless given.
     """
     description: ResampleGrad = _made(
         "RESAMPLE_GRAD", InputGradientTensor=InputGradientTensor, OutputGradientTensor=OutputGradientTensor,
@@ -3301,10 +3301,9 @@ OutputGradientTensor: Output | None = None,
     RoundingDirection (AXIS_DIRECTION): Which way coordinates are rounded to the nearest element: up
         (INCREASING) or down (DECREASING).
     Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets (FLOAT array): Offsets of coordinates in InputGradientTensor, added after scaling in the
-        forward pass; -0.5 for pixel centers.
-    OutputPixelOffsets (FLOAT array): Offsets of coordinates in OutputGradientTensor, added before scaling in
-        the forward pass; 0.5 for pixel centers, 0 for nearest elements rounded down.
+    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centers when
+        interpolating linearly.
+    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centers.
     """
     description: ResampleGrad1 = _made(
         "RESAMPLE_GRAD1", InputGradientTensor=InputGradientTensor, OutputGradientTensor=OutputGradientTensor,

@@ -34,10 +34,10 @@ def define(e: Evaluation) -> None:
         return desc.InputGradientTensor.Sizes
 
     def output_offset(d: Any) -> Any:
-        return e.as_single(f.single(entry(desc.InputPixelOffsets, d)))
+        return e.as_single(f.single(entry(desc.OutputPixelOffsets, d)))
 
     def input_offset(d: Any) -> Any:
-        return e.as_single(f.single(entry(desc.OutputPixelOffsets, d)))
+        return e.as_single(f.single(entry(desc.InputPixelOffsets, d)))
 
     def place(d: Any, o: Any) -> Any:
         return (
@@ -57,16 +57,11 @@ def define(e: Evaluation) -> None:
     def results(d: Any) -> Any:
         return entry(desc.InputGradientTensor.Sizes, d)
 
-    def input_offset2(d: Any) -> Any:
-        return e.as_single(f.single(entry(desc.OutputPixelOffsets, d)))
-
-    def output_offset2(d: Any) -> Any:
-        return e.as_single(f.single(entry(desc.InputPixelOffsets, d)))
-
     def returned(d: Any, i: Any) -> Any:
         return (
-            (e.as_single(i) + input_offset2(d)) * e.as_single(f.single(entry(desc.Scales, d)))
-            + output_offset2(d)
+            (e.as_single(i) + e.as_single(f.single(entry(desc.InputPixelOffsets, d))))
+            * e.as_single(f.single(entry(desc.Scales, d)))
+            + e.as_single(f.single(entry(desc.OutputPixelOffsets, d)))
         )
 
     def last(at: Any) -> Any:

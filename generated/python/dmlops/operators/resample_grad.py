@@ -35,10 +35,8 @@ class ResampleGrad(Description):
         linearly.
     DimensionCount (UINT): Number of dimensions of the tensors.
     Scales (FLOAT array): Factor from input to output coordinates of the forward pass in each dimension.
-    InputPixelOffsets (FLOAT array): Offsets of coordinates in InputGradientTensor, added after scaling in the
-        forward pass; -0.5 for pixel centers.
-    OutputPixelOffsets (FLOAT array): Offsets of coordinates in OutputGradientTensor, added before scaling in
-        the forward pass; 0.5 for pixel centers.
+    InputPixelOffsets (FLOAT array): Added to input coordinates before scaling; 0.5 for pixel centers.
+    OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centers.
     """
 
     OPERATOR = "RESAMPLE_GRAD"
@@ -167,14 +165,14 @@ class ResampleGrad(Description):
                 break
         # DML-RESAMPLE_GRAD-offsets-exchanged
         if all(
-            as_float(entry(input_pixel_offsets, i)) == 0.5
-            and as_float(entry(output_pixel_offsets, i)) == -0.5
+            as_float(entry(input_pixel_offsets, i)) == -0.5
+            and as_float(entry(output_pixel_offsets, i)) == 0.5
             for i in range(len(scales))
         ):
             report(
                 violations, "DML-RESAMPLE_GRAD-offsets-exchanged", "Scales",
-                "InputPixelOffsets of 0.5 and OutputPixelOffsets of -0.5 are those of the forward pass; its "
-                "gradient has them exchanged",
+                "InputPixelOffsets of -0.5 and OutputPixelOffsets of 0.5 are those of TensorFlow's kernels; "
+                "the forward pass has them exchanged",
             )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:

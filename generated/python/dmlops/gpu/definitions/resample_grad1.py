@@ -42,7 +42,7 @@ SHADER = DefinitionShader(
         Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
         Pass(1, False, 1, 0, 2, 1, False, -1, -1, -1),
     ],
-    lists=["SCALES", "INPUT_PIXEL_OFFSETS", "OUTPUT_PIXEL_OFFSETS"],
+    lists=["SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"],
     float_lists=7,
     boxes=0,
     divisors=[],
@@ -84,8 +84,8 @@ def inputs(desc: Any, index: int) -> Definition:
         ),
         [
             limited([bits(entry) for entry in desc.Scales]),
-            limited([bits(entry) for entry in desc.InputPixelOffsets]),
             limited([bits(entry) for entry in desc.OutputPixelOffsets]),
+            limited([bits(entry) for entry in desc.InputPixelOffsets]),
         ],
         [],
         [1 if is_linear else 0, 1 if desc.RoundingDirection == AXIS_DIRECTION_DECREASING else 0, number - 1],
