@@ -49,14 +49,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define INPUT_PARAMETERS_PRESENT 1
-#define INPUT_FIRST_MOMENT_PRESENT 1
-#define INPUT_SECOND_MOMENT_PRESENT 1
-#define GRADIENT_PRESENT 1
-#define TRAINING_STEP_PRESENT 1
-#define OUTPUT_PARAMETERS_PRESENT 1
-#define OUTPUT_FIRST_MOMENT_PRESENT 1
-#define OUTPUT_SECOND_MOMENT_PRESENT 1
 
 #if PASS == 1
 typedef vector<INPUT_PARAMETERS_STORED, INPUT_PARAMETERS_VECTOR> InputParametersBuffer;
@@ -508,16 +500,12 @@ INPUT_PARAMETERS_VALUE LoadInputParameters(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_PARAMETERS_VALUE ReadInputParameters(List at)
 {
-#if INPUT_PARAMETERS_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_PARAMETERS_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputParametersSizes[d / 4][d % 4] - 1)
             * (uint)inputParametersStrides[d / 4][d % 4];
     return LoadInputParameters(offset);
-#else
-    return (INPUT_PARAMETERS_VALUE)0;
-#endif
 }
 
 INPUT_FIRST_MOMENT_VALUE LoadInputFirstMoment(uint offset)
@@ -528,16 +516,12 @@ INPUT_FIRST_MOMENT_VALUE LoadInputFirstMoment(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_FIRST_MOMENT_VALUE ReadInputFirstMoment(List at)
 {
-#if INPUT_FIRST_MOMENT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_FIRST_MOMENT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputFirstMomentSizes[d / 4][d % 4] - 1)
             * (uint)inputFirstMomentStrides[d / 4][d % 4];
     return LoadInputFirstMoment(offset);
-#else
-    return (INPUT_FIRST_MOMENT_VALUE)0;
-#endif
 }
 
 INPUT_SECOND_MOMENT_VALUE LoadInputSecondMoment(uint offset)
@@ -548,16 +532,12 @@ INPUT_SECOND_MOMENT_VALUE LoadInputSecondMoment(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_SECOND_MOMENT_VALUE ReadInputSecondMoment(List at)
 {
-#if INPUT_SECOND_MOMENT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SECOND_MOMENT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputSecondMomentSizes[d / 4][d % 4] - 1)
             * (uint)inputSecondMomentStrides[d / 4][d % 4];
     return LoadInputSecondMoment(offset);
-#else
-    return (INPUT_SECOND_MOMENT_VALUE)0;
-#endif
 }
 
 GRADIENT_VALUE LoadGradient(uint offset)
@@ -568,15 +548,11 @@ GRADIENT_VALUE LoadGradient(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 GRADIENT_VALUE ReadGradient(List at)
 {
-#if GRADIENT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < GRADIENT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, gradientSizes[d / 4][d % 4] - 1) * (uint)gradientStrides[d / 4][d % 4];
     return LoadGradient(offset);
-#else
-    return (GRADIENT_VALUE)0;
-#endif
 }
 
 TRAINING_STEP_VALUE LoadTrainingStep(uint offset)
@@ -587,16 +563,12 @@ TRAINING_STEP_VALUE LoadTrainingStep(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 TRAINING_STEP_VALUE ReadTrainingStep(List at)
 {
-#if TRAINING_STEP_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < TRAINING_STEP_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, trainingStepSizes[d / 4][d % 4] - 1)
             * (uint)trainingStepStrides[d / 4][d % 4];
     return LoadTrainingStep(offset);
-#else
-    return (TRAINING_STEP_VALUE)0;
-#endif
 }
 
 void StoreOutputParameters(uint offset, OUTPUT_PARAMETERS_VALUE value)
@@ -875,7 +847,7 @@ void WorkOnRows(uint number, uint thread)
 
     // Operands with one element per row
     float inputParametersOfRow = 0;
-#if INPUT_PARAMETERS_PRESENT && INPUT_PARAMETERS_SINGLE
+#if INPUT_PARAMETERS_SINGLE
     {
         float found[VECTOR];
         LoadInputParametersElements(row.inputParameters, found);
@@ -883,7 +855,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float inputFirstMomentOfRow = 0;
-#if INPUT_FIRST_MOMENT_PRESENT && INPUT_FIRST_MOMENT_SINGLE
+#if INPUT_FIRST_MOMENT_SINGLE
     {
         float found[VECTOR];
         LoadInputFirstMomentElements(row.inputFirstMoment, found);
@@ -891,7 +863,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float inputSecondMomentOfRow = 0;
-#if INPUT_SECOND_MOMENT_PRESENT && INPUT_SECOND_MOMENT_SINGLE
+#if INPUT_SECOND_MOMENT_SINGLE
     {
         float found[VECTOR];
         LoadInputSecondMomentElements(row.inputSecondMoment, found);
@@ -899,7 +871,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float gradientOfRow = 0;
-#if GRADIENT_PRESENT && GRADIENT_SINGLE
+#if GRADIENT_SINGLE
     {
         float found[VECTOR];
         LoadGradientElements(row.gradient, found);
@@ -907,13 +879,11 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float trainingStepOfRow = 0;
-#if TRAINING_STEP_PRESENT
     {
         float found[VECTOR];
         LoadTrainingStepElements(row.trainingStep, found);
         trainingStepOfRow = found[0];
     }
-#endif
 
     const float ofRow0 = (REAL_VALUE)learningRate * Sqrt((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta2, trainingStepOfRow))
         / ((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta1, trainingStepOfRow));
@@ -930,38 +900,14 @@ void WorkOnRows(uint number, uint thread)
         for (u = 0; u < UNROLL; u++)
         {
             const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
-#if INPUT_PARAMETERS_PRESENT
             LoadInputParametersElements(row.inputParameters + place.inputParameters, inputParametersBlock[u]);
 
-#else
-            [unroll]
-            for (k = 0; k < VECTOR; k++)
-                inputParametersBlock[u][k] = 0;
-#endif
-#if INPUT_FIRST_MOMENT_PRESENT
             LoadInputFirstMomentElements(row.inputFirstMoment + place.inputFirstMoment, inputFirstMomentBlock[u]);
 
-#else
-            [unroll]
-            for (k = 0; k < VECTOR; k++)
-                inputFirstMomentBlock[u][k] = 0;
-#endif
-#if INPUT_SECOND_MOMENT_PRESENT
             LoadInputSecondMomentElements(row.inputSecondMoment + place.inputSecondMoment, inputSecondMomentBlock[u]);
 
-#else
-            [unroll]
-            for (k = 0; k < VECTOR; k++)
-                inputSecondMomentBlock[u][k] = 0;
-#endif
-#if GRADIENT_PRESENT
             LoadGradientElements(row.gradient + place.gradient, gradientBlock[u]);
 
-#else
-            [unroll]
-            for (k = 0; k < VECTOR; k++)
-                gradientBlock[u][k] = 0;
-#endif
         }
         OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
@@ -993,17 +939,11 @@ void WorkOnRows(uint number, uint thread)
                         + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * gradientElement * gradientElement,
                         OUTPUT_SECOND_MOMENT_BITS);
                 }
-#if OUTPUT_PARAMETERS_PRESENT
                 StoreOutputParametersElements(row.outputParameters + place.outputParameters, outputParametersValues);
-#endif
-#if OUTPUT_FIRST_MOMENT_PRESENT
                 StoreOutputFirstMomentElements(row.outputFirstMoment + place.outputFirstMoment,
                     outputFirstMomentValues);
-#endif
-#if OUTPUT_SECOND_MOMENT_PRESENT
                 StoreOutputSecondMomentElements(row.outputSecondMoment + place.outputSecondMoment,
                     outputSecondMomentValues);
-#endif
             }
         }
     }

@@ -61,8 +61,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define INPUT_PRESENT 1
-#define OUTPUT_PRESENT 1
 
 #if PASS == 1
 #if WINDOW_VECTOR > 1
@@ -239,6 +237,7 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 
 // No integer is NaN.
 bool IsNan(int x) { return false; }
+bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 
 // The number of zero bits above the highest set bit of a nonzero number
@@ -280,14 +279,6 @@ uint Bits(float x)
     return asuint(x);
 }
 
-uint64_t Bits(double x)
-{
-    uint low;
-    uint high;
-    asuint(x, low, high);
-    return (uint64_t)high << 32 | low;
-}
-
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
@@ -303,6 +294,11 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
+uint Convert(float x, uint type)
+{
+    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
+}
+
 int64_t Convert(float x, int64_t type)
 {
     return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
@@ -311,42 +307,19 @@ int64_t Convert(float x, int64_t type)
 
 float Convert(int x, float type) { return (float)x; }
 int Convert(int x, int type) { return (int)x; }
+uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 float Convert(int64_t x, float type) { return WideToFloat(x); }
 int Convert(int64_t x, int type) { return (int)x; }
+uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
-
-// The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
-
-double FromBits(uint64_t bits)
-{
-    return asdouble((uint)bits, (uint)(bits >> 32));
-}
-
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-double Magnitude(double x)
-{
-    return FromBits(Bits(x) & 0x7fffffffffffffffull);
-}
 
 // Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
 // a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
 // because they may instead become a narrow integer, which is made of their low bits.
-double RoundingOnce(double x, uint bits)
-{
-    const uint64_t lost = Bits(x) & 0x1fffffff;
-    return bits < 32 && lost != 0 && Magnitude(x) < 131072.0L ? FromBits((Bits(x) - lost) | 0x20000000) : x;
-}
-
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
-uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
 INPUT_VALUE LoadInput(uint offset)
 {
@@ -356,15 +329,11 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-#if INPUT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
     return LoadInput(offset);
-#else
-    return (INPUT_VALUE)0;
-#endif
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)

@@ -64,12 +64,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define INPUT_PRESENT 1
-#define MEAN_PRESENT 1
-#define VARIANCE_PRESENT 1
-#define SCALE_PRESENT 1
-#define BIAS_PRESENT 1
-#define OUTPUT_PRESENT 1
 
 #if PASS == 1
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
@@ -265,20 +259,10 @@ float FromBits(uint bits)
     return asfloat(bits);
 }
 
-double FromBits(uint64_t bits)
-{
-    return asdouble((uint)bits, (uint)(bits >> 32));
-}
-
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
 float Magnitude(float x)
 {
     return FromBits(Bits(x) & 0x7fffffffu);
-}
-
-double Magnitude(double x)
-{
-    return FromBits(Bits(x) & 0x7fffffffffffffffull);
 }
 
 // The magnitude; the least integer of a signed type maps to itself.
@@ -353,6 +337,11 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
+uint Convert(float x, uint type)
+{
+    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
+}
+
 int64_t Convert(float x, int64_t type)
 {
     return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
@@ -376,10 +365,12 @@ int64_t Convert(double x, int64_t type)
 float Convert(int x, float type) { return (float)x; }
 double Convert(int x, double type) { return (double)x; }
 int Convert(int x, int type) { return (int)x; }
+uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 float Convert(int64_t x, float type) { return WideToFloat(x); }
 double Convert(int64_t x, double type) { return (double)x; }
 int Convert(int64_t x, int type) { return (int)x; }
+uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
@@ -411,17 +402,9 @@ int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)
 // Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
 // a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
 // because they may instead become a narrow integer, which is made of their low bits.
-double RoundingOnce(double x, uint bits)
-{
-    const uint64_t lost = Bits(x) & 0x1fffffff;
-    return bits < 32 && lost != 0 && Magnitude(x) < 131072.0L ? FromBits((Bits(x) - lost) | 0x20000000) : x;
-}
-
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
-uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
@@ -694,15 +677,11 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-#if INPUT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
     return LoadInput(offset);
-#else
-    return (INPUT_VALUE)0;
-#endif
 }
 
 MEAN_VALUE LoadMean(uint offset)
@@ -713,15 +692,11 @@ MEAN_VALUE LoadMean(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 MEAN_VALUE ReadMean(List at)
 {
-#if MEAN_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < MEAN_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, meanSizes[d / 4][d % 4] - 1) * (uint)meanStrides[d / 4][d % 4];
     return LoadMean(offset);
-#else
-    return (MEAN_VALUE)0;
-#endif
 }
 
 VARIANCE_VALUE LoadVariance(uint offset)
@@ -732,15 +707,11 @@ VARIANCE_VALUE LoadVariance(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 VARIANCE_VALUE ReadVariance(List at)
 {
-#if VARIANCE_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < VARIANCE_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, varianceSizes[d / 4][d % 4] - 1) * (uint)varianceStrides[d / 4][d % 4];
     return LoadVariance(offset);
-#else
-    return (VARIANCE_VALUE)0;
-#endif
 }
 
 SCALE_VALUE LoadScale(uint offset)
@@ -751,15 +722,11 @@ SCALE_VALUE LoadScale(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 SCALE_VALUE ReadScale(List at)
 {
-#if SCALE_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < SCALE_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, scaleSizes[d / 4][d % 4] - 1) * (uint)scaleStrides[d / 4][d % 4];
     return LoadScale(offset);
-#else
-    return (SCALE_VALUE)0;
-#endif
 }
 
 BIAS_VALUE LoadBias(uint offset)
@@ -770,15 +737,11 @@ BIAS_VALUE LoadBias(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
-#if BIAS_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < BIAS_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, biasSizes[d / 4][d % 4] - 1) * (uint)biasStrides[d / 4][d % 4];
     return LoadBias(offset);
-#else
-    return (BIAS_VALUE)0;
-#endif
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
@@ -1160,7 +1123,7 @@ void WorkOnRows(uint number, uint thread)
 
     // Operands with one element per row
     float inputOfRow = 0;
-#if INPUT_PRESENT && INPUT_SINGLE
+#if INPUT_SINGLE
     {
         float found[VECTOR];
         LoadInputElements(row.input, found);
@@ -1168,7 +1131,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float meanOfRow = 0;
-#if MEAN_PRESENT && MEAN_SINGLE
+#if MEAN_SINGLE
     {
         float found[VECTOR];
         LoadMeanElements(row.mean, found);
@@ -1176,7 +1139,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float varianceOfRow = 0;
-#if VARIANCE_PRESENT && VARIANCE_SINGLE
+#if VARIANCE_SINGLE
     {
         float found[VECTOR];
         LoadVarianceElements(row.variance, found);
@@ -1184,7 +1147,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float scaleOfRow = 0;
-#if SCALE_PRESENT && SCALE_SINGLE
+#if SCALE_SINGLE
     {
         float found[VECTOR];
         LoadScaleElements(row.scale, found);
@@ -1192,7 +1155,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float biasOfRow = 0;
-#if BIAS_PRESENT && BIAS_SINGLE
+#if BIAS_SINGLE
     {
         float found[VECTOR];
         LoadBiasElements(row.bias, found);
@@ -1229,14 +1192,8 @@ void WorkOnRows(uint number, uint thread)
         for (u = 0; u < UNROLL; u++)
         {
             const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
-#if INPUT_PRESENT
             LoadInputElements(row.input + place.input, inputBlock[u]);
 
-#else
-            [unroll]
-            for (k = 0; k < VECTOR; k++)
-                inputBlock[u][k] = 0;
-#endif
             #if !MEAN_SINGLE
             LoadMeanElements(row.mean + place.mean, meanSpread[u]);
             #endif
@@ -1290,9 +1247,7 @@ void WorkOnRows(uint number, uint thread)
                     outputValues[k] = (OUTPUT_VALUE)RoundingOnce(Activate(scaleElement * (inputElement - meanElement)
                         / part0 + biasElement, 0), OUTPUT_BITS);
                 }
-#if OUTPUT_PRESENT
                 StoreOutputElements(row.output + place.output, outputValues);
-#endif
             }
         }
     }

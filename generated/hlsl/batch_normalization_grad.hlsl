@@ -61,14 +61,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define INPUT_PRESENT 1
-#define INPUT_GRADIENT_PRESENT 1
-#define MEAN_PRESENT 1
-#define VARIANCE_PRESENT 1
-#define SCALE_PRESENT 1
-#define OUTPUT_GRADIENT_PRESENT 1
-#define OUTPUT_SCALE_GRADIENT_PRESENT 1
-#define OUTPUT_BIAS_GRADIENT_PRESENT 1
 
 #if PASS == 4
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
@@ -301,51 +293,24 @@ uint Bits(float x)
     return asuint(x);
 }
 
-uint64_t Bits(double x)
-{
-    uint low;
-    uint high;
-    asuint(x, low, high);
-    return (uint64_t)high << 32 | low;
-}
-
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
+// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
+// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
+// because they may instead become a narrow integer, which is made of their low bits.
+float RoundingOnce(float x, uint bits) { return x; }
+int RoundingOnce(int x, uint bits) { return x; }
+int64_t RoundingOnce(int64_t x, uint bits) { return x; }
+
 // The number with this bit pattern.
 float FromBits(uint bits)
 {
     return asfloat(bits);
 }
-
-double FromBits(uint64_t bits)
-{
-    return asdouble((uint)bits, (uint)(bits >> 32));
-}
-
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-double Magnitude(double x)
-{
-    return FromBits(Bits(x) & 0x7fffffffffffffffull);
-}
-
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-double RoundingOnce(double x, uint bits)
-{
-    const uint64_t lost = Bits(x) & 0x1fffffff;
-    return bits < 32 && lost != 0 && Magnitude(x) < 131072.0L ? FromBits((Bits(x) - lost) | 0x20000000) : x;
-}
-
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
-uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
 // x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
 // simplify (x - y) + y to x.
@@ -398,15 +363,11 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-#if INPUT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
     return LoadInput(offset);
-#else
-    return (INPUT_VALUE)0;
-#endif
 }
 
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
@@ -417,16 +378,12 @@ INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-#if INPUT_GRADIENT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_GRADIENT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputGradientSizes[d / 4][d % 4] - 1)
             * (uint)inputGradientStrides[d / 4][d % 4];
     return LoadInputGradient(offset);
-#else
-    return (INPUT_GRADIENT_VALUE)0;
-#endif
 }
 
 MEAN_VALUE LoadMean(uint offset)
@@ -437,15 +394,11 @@ MEAN_VALUE LoadMean(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 MEAN_VALUE ReadMean(List at)
 {
-#if MEAN_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < MEAN_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, meanSizes[d / 4][d % 4] - 1) * (uint)meanStrides[d / 4][d % 4];
     return LoadMean(offset);
-#else
-    return (MEAN_VALUE)0;
-#endif
 }
 
 VARIANCE_VALUE LoadVariance(uint offset)
@@ -456,15 +409,11 @@ VARIANCE_VALUE LoadVariance(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 VARIANCE_VALUE ReadVariance(List at)
 {
-#if VARIANCE_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < VARIANCE_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, varianceSizes[d / 4][d % 4] - 1) * (uint)varianceStrides[d / 4][d % 4];
     return LoadVariance(offset);
-#else
-    return (VARIANCE_VALUE)0;
-#endif
 }
 
 SCALE_VALUE LoadScale(uint offset)
@@ -475,15 +424,11 @@ SCALE_VALUE LoadScale(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 SCALE_VALUE ReadScale(List at)
 {
-#if SCALE_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < SCALE_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, scaleSizes[d / 4][d % 4] - 1) * (uint)scaleStrides[d / 4][d % 4];
     return LoadScale(offset);
-#else
-    return (SCALE_VALUE)0;
-#endif
 }
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
@@ -941,7 +886,7 @@ void WorkOnRows(uint number, uint thread)
 
     // Operands with one element per row
     float inputOfRow = 0;
-#if INPUT_PRESENT && INPUT_SINGLE
+#if INPUT_SINGLE
     {
         float found[VECTOR];
         LoadInputElements(row.input, found);
@@ -949,7 +894,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float inputGradientOfRow = 0;
-#if INPUT_GRADIENT_PRESENT && INPUT_GRADIENT_SINGLE
+#if INPUT_GRADIENT_SINGLE
     {
         float found[VECTOR];
         LoadInputGradientElements(row.inputGradient, found);
@@ -957,7 +902,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float meanOfRow = 0;
-#if MEAN_PRESENT && MEAN_SINGLE
+#if MEAN_SINGLE
     {
         float found[VECTOR];
         LoadMeanElements(row.mean, found);
@@ -965,15 +910,13 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float varianceOfRow = 0;
-#if VARIANCE_PRESENT
     {
         float found[VECTOR];
         LoadVarianceElements(row.variance, found);
         varianceOfRow = found[0];
     }
-#endif
     float scaleOfRow = 0;
-#if SCALE_PRESENT && SCALE_SINGLE
+#if SCALE_SINGLE
     {
         float found[VECTOR];
         LoadScaleElements(row.scale, found);
@@ -1087,17 +1030,13 @@ void WorkOnRows(uint number, uint thread)
 
     if (own >= rowCount)
         return;
-#if OUTPUT_SCALE_GRADIENT_PRESENT
     if (lane == 0 && number % partCount == 0)
         outputScaleGradientTensor[row.outputScaleGradient] =
             (OUTPUT_SCALE_GRADIENT_STORED)(OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce(rowTilt
             * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow + (REAL_VALUE)epsilon)), OUTPUT_SCALE_GRADIENT_BITS);
-#endif
-#if OUTPUT_BIAS_GRADIENT_PRESENT
     if (lane == 0 && number % partCount == 0)
         outputBiasGradientTensor[row.outputBiasGradient] =
             (OUTPUT_BIAS_GRADIENT_STORED)(OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(rowSlope, OUTPUT_BIAS_GRADIENT_BITS);
-#endif
 #if VARIANCE_SINGLE
     float part0OfRow;
     {
@@ -1172,9 +1111,7 @@ void WorkOnRows(uint number, uint thread)
                     outputGradientValues[k] = (OUTPUT_GRADIENT_VALUE)RoundingOnce(inputGradientElement * scaleElement
                         * ((REAL_VALUE)1.0f / part0), OUTPUT_GRADIENT_BITS);
                 }
-#if OUTPUT_GRADIENT_PRESENT
                 StoreOutputGradientElements(row.outputGradient + place.outputGradient, outputGradientValues);
-#endif
             }
         }
     }

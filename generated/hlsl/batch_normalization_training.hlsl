@@ -79,9 +79,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define INPUT_PRESENT 1
-#define SCALE_PRESENT 1
-#define BIAS_PRESENT 1
 #ifdef FUSED_ADD_STORED
 #define FUSED_ADD_PRESENT 1
 #else
@@ -91,9 +88,6 @@
 #define FUSED_ADD_VALUE uint
 #define FUSED_ADD_SIZES_LENGTH 0
 #endif
-#define OUTPUT_PRESENT 1
-#define OUTPUT_MEAN_PRESENT 1
-#define OUTPUT_VARIANCE_PRESENT 1
 
 #if PASS == 4
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
@@ -353,20 +347,10 @@ float FromBits(uint bits)
     return asfloat(bits);
 }
 
-double FromBits(uint64_t bits)
-{
-    return asdouble((uint)bits, (uint)(bits >> 32));
-}
-
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
 float Magnitude(float x)
 {
     return FromBits(Bits(x) & 0x7fffffffu);
-}
-
-double Magnitude(double x)
-{
-    return FromBits(Bits(x) & 0x7fffffffffffffffull);
 }
 
 // The magnitude; the least integer of a signed type maps to itself.
@@ -441,6 +425,11 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
+uint Convert(float x, uint type)
+{
+    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
+}
+
 int64_t Convert(float x, int64_t type)
 {
     return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
@@ -464,10 +453,12 @@ int64_t Convert(double x, int64_t type)
 float Convert(int x, float type) { return (float)x; }
 double Convert(int x, double type) { return (double)x; }
 int Convert(int x, int type) { return (int)x; }
+uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 float Convert(int64_t x, float type) { return WideToFloat(x); }
 double Convert(int64_t x, double type) { return (double)x; }
 int Convert(int64_t x, int type) { return (int)x; }
+uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
@@ -499,17 +490,9 @@ int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)
 // Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
 // a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
 // because they may instead become a narrow integer, which is made of their low bits.
-double RoundingOnce(double x, uint bits)
-{
-    const uint64_t lost = Bits(x) & 0x1fffffff;
-    return bits < 32 && lost != 0 && Magnitude(x) < 131072.0L ? FromBits((Bits(x) - lost) | 0x20000000) : x;
-}
-
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
-uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
@@ -782,15 +765,11 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-#if INPUT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
     return LoadInput(offset);
-#else
-    return (INPUT_VALUE)0;
-#endif
 }
 
 SCALE_VALUE LoadScale(uint offset)
@@ -801,15 +780,11 @@ SCALE_VALUE LoadScale(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 SCALE_VALUE ReadScale(List at)
 {
-#if SCALE_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < SCALE_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, scaleSizes[d / 4][d % 4] - 1) * (uint)scaleStrides[d / 4][d % 4];
     return LoadScale(offset);
-#else
-    return (SCALE_VALUE)0;
-#endif
 }
 
 BIAS_VALUE LoadBias(uint offset)
@@ -820,15 +795,11 @@ BIAS_VALUE LoadBias(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
-#if BIAS_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < BIAS_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, biasSizes[d / 4][d % 4] - 1) * (uint)biasStrides[d / 4][d % 4];
     return LoadBias(offset);
-#else
-    return (BIAS_VALUE)0;
-#endif
 }
 
 FUSED_ADD_VALUE LoadFusedAdd(uint offset)
@@ -1477,7 +1448,7 @@ void WorkOnRows(uint number, uint thread)
 
     // Operands with one element per row
     float inputOfRow = 0;
-#if INPUT_PRESENT && INPUT_SINGLE
+#if INPUT_SINGLE
     {
         float found[VECTOR];
         LoadInputElements(row.input, found);
@@ -1493,7 +1464,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float scaleOfRow = 0;
-#if SCALE_PRESENT && SCALE_SINGLE
+#if SCALE_SINGLE
     {
         float found[VECTOR];
         LoadScaleElements(row.scale, found);
@@ -1501,7 +1472,7 @@ void WorkOnRows(uint number, uint thread)
     }
 #endif
     float biasOfRow = 0;
-#if BIAS_PRESENT && BIAS_SINGLE
+#if BIAS_SINGLE
     {
         float found[VECTOR];
         LoadBiasElements(row.bias, found);
@@ -1677,16 +1648,12 @@ void WorkOnRows(uint number, uint thread)
 
     if (own >= rowCount)
         return;
-#if OUTPUT_MEAN_PRESENT
     if (lane == 0 && number % partCount == 0)
         outputMeanTensor[row.outputMean] = (OUTPUT_MEAN_STORED)(OUTPUT_MEAN_VALUE)RoundingOnce(rowMean,
             OUTPUT_MEAN_BITS);
-#endif
-#if OUTPUT_VARIANCE_PRESENT
     if (lane == 0 && number % partCount == 0)
         outputVarianceTensor[row.outputVariance] =
             (OUTPUT_VARIANCE_STORED)(OUTPUT_VARIANCE_VALUE)RoundingOnce(rowVariance, OUTPUT_VARIANCE_BITS);
-#endif
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         float fusedAddBlock[UNROLL][VECTOR];
@@ -1747,9 +1714,7 @@ void WorkOnRows(uint number, uint thread)
                         / ofRow0 + biasElement + (FUSED_ADD_PRESENT != 0 ? fusedAddElement : (REAL_VALUE)0.0f), 0),
                         OUTPUT_BITS);
                 }
-#if OUTPUT_PRESENT
                 StoreOutputElements(row.output + place.output, outputValues);
-#endif
             }
         }
     }

@@ -100,7 +100,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define INPUT_PRESENT 1
 #ifdef INPUT_ZERO_POINT_STORED
 #define INPUT_ZERO_POINT_PRESENT 1
 #else
@@ -110,7 +109,6 @@
 #define INPUT_ZERO_POINT_VALUE uint
 #define INPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#define FILTER_PRESENT 1
 #ifdef FILTER_ZERO_POINT_STORED
 #define FILTER_ZERO_POINT_PRESENT 1
 #else
@@ -120,7 +118,6 @@
 #define FILTER_ZERO_POINT_VALUE uint
 #define FILTER_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#define OUTPUT_PRESENT 1
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -476,15 +473,11 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-#if INPUT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
     return LoadInput(offset);
-#else
-    return (INPUT_VALUE)0;
-#endif
 }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
@@ -520,15 +513,11 @@ FILTER_VALUE LoadFilter(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 FILTER_VALUE ReadFilter(List at)
 {
-#if FILTER_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < FILTER_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, filterSizes[d / 4][d % 4] - 1) * (uint)filterStrides[d / 4][d % 4];
     return LoadFilter(offset);
-#else
-    return (FILTER_VALUE)0;
-#endif
 }
 
 FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)

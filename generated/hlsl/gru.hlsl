@@ -86,9 +86,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define INPUT_PRESENT 1
-#define WEIGHT_PRESENT 1
-#define RECURRENCE_PRESENT 1
 #ifdef BIAS_STORED
 #define BIAS_PRESENT 1
 #else
@@ -844,15 +841,11 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-#if INPUT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
     return LoadInput(offset);
-#else
-    return (INPUT_VALUE)0;
-#endif
 }
 
 WEIGHT_VALUE LoadWeight(uint offset)
@@ -863,15 +856,11 @@ WEIGHT_VALUE LoadWeight(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 WEIGHT_VALUE ReadWeight(List at)
 {
-#if WEIGHT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < WEIGHT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, weightSizes[d / 4][d % 4] - 1) * (uint)weightStrides[d / 4][d % 4];
     return LoadWeight(offset);
-#else
-    return (WEIGHT_VALUE)0;
-#endif
 }
 
 RECURRENCE_VALUE LoadRecurrence(uint offset)
@@ -882,16 +871,12 @@ RECURRENCE_VALUE LoadRecurrence(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 RECURRENCE_VALUE ReadRecurrence(List at)
 {
-#if RECURRENCE_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < RECURRENCE_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1)
             * (uint)recurrenceStrides[d / 4][d % 4];
     return LoadRecurrence(offset);
-#else
-    return (RECURRENCE_VALUE)0;
-#endif
 }
 
 BIAS_VALUE LoadBias(uint offset)

@@ -50,8 +50,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define INPUT_PRESENT 1
-#define OUTPUT_PRESENT 1
 
 #if PASS == 2
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
@@ -210,34 +208,16 @@ uint Bits(float x)
     return asuint(x);
 }
 
-uint64_t Bits(double x)
-{
-    uint low;
-    uint high;
-    asuint(x, low, high);
-    return (uint64_t)high << 32 | low;
-}
-
 // The number with this bit pattern.
 float FromBits(uint bits)
 {
     return asfloat(bits);
 }
 
-double FromBits(uint64_t bits)
-{
-    return asdouble((uint)bits, (uint)(bits >> 32));
-}
-
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
 float Magnitude(float x)
 {
     return FromBits(Bits(x) & 0x7fffffffu);
-}
-
-double Magnitude(double x)
-{
-    return FromBits(Bits(x) & 0x7fffffffffffffffull);
 }
 
 // The magnitude; the least integer of a signed type maps to itself.
@@ -263,17 +243,9 @@ int64_t Max(int64_t a, int64_t b) { return max(a, b); }
 // Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
 // a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
 // because they may instead become a narrow integer, which is made of their low bits.
-double RoundingOnce(double x, uint bits)
-{
-    const uint64_t lost = Bits(x) & 0x1fffffff;
-    return bits < 32 && lost != 0 && Magnitude(x) < 131072.0L ? FromBits((Bits(x) - lost) | 0x20000000) : x;
-}
-
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
-uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
 // x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
 // simplify (x - y) + y to x.
@@ -341,15 +313,11 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-#if INPUT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
     return LoadInput(offset);
-#else
-    return (INPUT_VALUE)0;
-#endif
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
@@ -624,7 +592,7 @@ void WorkOnRows(uint number, uint thread)
 
     // Operands with one element per row
     float inputOfRow = 0;
-#if INPUT_PRESENT && INPUT_SINGLE
+#if INPUT_SINGLE
     {
         float found[VECTOR];
         LoadInputElements(row.input, found);
@@ -722,9 +690,7 @@ void WorkOnRows(uint number, uint thread)
                     const float inputElement = inputBlock[u][k];
                     outputValues[k] = (OUTPUT_VALUE)RoundingOnce(inputElement / ofRow0, OUTPUT_BITS);
                 }
-#if OUTPUT_PRESENT
                 StoreOutputElements(row.output + place.output, outputValues);
-#endif
             }
         }
     }

@@ -60,7 +60,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define A_PRESENT 1
 #ifdef AZERO_POINT_STORED
 #define AZERO_POINT_PRESENT 1
 #else
@@ -70,7 +69,6 @@
 #define AZERO_POINT_VALUE uint
 #define AZERO_POINT_SIZES_LENGTH 0
 #endif
-#define B_PRESENT 1
 #ifdef BZERO_POINT_STORED
 #define BZERO_POINT_PRESENT 1
 #else
@@ -80,7 +78,6 @@
 #define BZERO_POINT_VALUE uint
 #define BZERO_POINT_SIZES_LENGTH 0
 #endif
-#define OUTPUT_PRESENT 1
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -274,15 +271,11 @@ A_VALUE LoadA(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 A_VALUE ReadA(List at)
 {
-#if A_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < A_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, aSizes[d / 4][d % 4] - 1) * (uint)aStrides[d / 4][d % 4];
     return LoadA(offset);
-#else
-    return (A_VALUE)0;
-#endif
 }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
@@ -318,15 +311,11 @@ B_VALUE LoadB(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 B_VALUE ReadB(List at)
 {
-#if B_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < B_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, bSizes[d / 4][d % 4] - 1) * (uint)bStrides[d / 4][d % 4];
     return LoadB(offset);
-#else
-    return (B_VALUE)0;
-#endif
 }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)

@@ -32,9 +32,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define INPUT_PRESENT 1
-#define INDICES_PRESENT 1
-#define OUTPUT_PRESENT 1
 
 // What only some passes define
 #ifndef BYTES
@@ -185,15 +182,11 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-#if INPUT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
     return LoadInput(offset);
-#else
-    return (INPUT_VALUE)0;
-#endif
 }
 
 INDICES_VALUE LoadIndices(uint offset)
@@ -204,15 +197,11 @@ INDICES_VALUE LoadIndices(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INDICES_VALUE ReadIndices(List at)
 {
-#if INDICES_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INDICES_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, indicesSizes[d / 4][d % 4] - 1) * (uint)indicesStrides[d / 4][d % 4];
     return LoadIndices(offset);
-#else
-    return (INDICES_VALUE)0;
-#endif
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)

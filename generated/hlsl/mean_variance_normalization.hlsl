@@ -73,7 +73,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define INPUT_PRESENT 1
 #ifdef SCALE_STORED
 #define SCALE_PRESENT 1
 #else
@@ -92,7 +91,6 @@
 #define BIAS_VALUE uint
 #define BIAS_SIZES_LENGTH 0
 #endif
-#define OUTPUT_PRESENT 1
 
 #if PASS == 2
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
@@ -320,20 +318,10 @@ float FromBits(uint bits)
     return asfloat(bits);
 }
 
-double FromBits(uint64_t bits)
-{
-    return asdouble((uint)bits, (uint)(bits >> 32));
-}
-
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
 float Magnitude(float x)
 {
     return FromBits(Bits(x) & 0x7fffffffu);
-}
-
-double Magnitude(double x)
-{
-    return FromBits(Bits(x) & 0x7fffffffffffffffull);
 }
 
 // The magnitude; the least integer of a signed type maps to itself.
@@ -408,6 +396,11 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
+uint Convert(float x, uint type)
+{
+    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
+}
+
 int64_t Convert(float x, int64_t type)
 {
     return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
@@ -431,10 +424,12 @@ int64_t Convert(double x, int64_t type)
 float Convert(int x, float type) { return (float)x; }
 double Convert(int x, double type) { return (double)x; }
 int Convert(int x, int type) { return (int)x; }
+uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 float Convert(int64_t x, float type) { return WideToFloat(x); }
 double Convert(int64_t x, double type) { return (double)x; }
 int Convert(int64_t x, int type) { return (int)x; }
+uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
@@ -466,17 +461,9 @@ int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)
 // Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
 // a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
 // because they may instead become a narrow integer, which is made of their low bits.
-double RoundingOnce(double x, uint bits)
-{
-    const uint64_t lost = Bits(x) & 0x1fffffff;
-    return bits < 32 && lost != 0 && Magnitude(x) < 131072.0L ? FromBits((Bits(x) - lost) | 0x20000000) : x;
-}
-
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
-uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
@@ -749,15 +736,11 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-#if INPUT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
     return LoadInput(offset);
-#else
-    return (INPUT_VALUE)0;
-#endif
 }
 
 SCALE_VALUE LoadScale(uint offset)
@@ -1381,7 +1364,7 @@ void WorkOnRows(uint number, uint thread)
 
     // Operands with one element per row
     float inputOfRow = 0;
-#if INPUT_PRESENT && INPUT_SINGLE
+#if INPUT_SINGLE
     {
         float found[VECTOR];
         LoadInputElements(row.input, found);
@@ -1623,9 +1606,7 @@ void WorkOnRows(uint number, uint thread)
                         : (REAL_VALUE)1.0f) * (inputElement - rowCenter) / ofRow0
                         + (BIAS_PRESENT != 0 ? biasElement : (REAL_VALUE)0.0f), 0), OUTPUT_BITS);
                 }
-#if OUTPUT_PRESENT
                 StoreOutputElements(row.output + place.output, outputValues);
-#endif
             }
         }
     }

@@ -206,7 +206,6 @@
 #define PAST_VALUE_VALUE uint
 #define PAST_VALUE_SIZES_LENGTH 0
 #endif
-#define OUTPUT_PRESENT 1
 #ifdef OUTPUT_PRESENT_KEY_STORED
 #define OUTPUT_PRESENT_KEY_PRESENT 1
 #else
@@ -613,51 +612,12 @@ bool InBounds(List at, List sizes)
     return result;
 }
 
-// The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
-
-uint64_t Bits(double x)
-{
-    uint low;
-    uint high;
-    asuint(x, low, high);
-    return (uint64_t)high << 32 | low;
-}
-
-// The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
-
-double FromBits(uint64_t bits)
-{
-    return asdouble((uint)bits, (uint)(bits >> 32));
-}
-
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-double Magnitude(double x)
-{
-    return FromBits(Bits(x) & 0x7fffffffffffffffull);
-}
-
 // Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
 // a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
 // because they may instead become a narrow integer, which is made of their low bits.
-double RoundingOnce(double x, uint bits)
-{
-    const uint64_t lost = Bits(x) & 0x1fffffff;
-    return bits < 32 && lost != 0 && Magnitude(x) < 131072.0L ? FromBits((Bits(x) - lost) | 0x20000000) : x;
-}
-
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
-uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
 QUERY_VALUE LoadQuery(uint offset)
 {

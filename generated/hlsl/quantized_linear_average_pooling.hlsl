@@ -71,8 +71,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define INPUT_PRESENT 1
-#define INPUT_SCALE_PRESENT 1
 #ifdef INPUT_ZERO_POINT_STORED
 #define INPUT_ZERO_POINT_PRESENT 1
 #else
@@ -82,7 +80,6 @@
 #define INPUT_ZERO_POINT_VALUE uint
 #define INPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#define OUTPUT_SCALE_PRESENT 1
 #ifdef OUTPUT_ZERO_POINT_STORED
 #define OUTPUT_ZERO_POINT_PRESENT 1
 #else
@@ -92,7 +89,6 @@
 #define OUTPUT_ZERO_POINT_VALUE uint
 #define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#define OUTPUT_PRESENT 1
 
 // What only some passes define
 #ifndef BYTES
@@ -517,15 +513,11 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-#if INPUT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
     return LoadInput(offset);
-#else
-    return (INPUT_VALUE)0;
-#endif
 }
 
 INPUT_SCALE_VALUE LoadInputScale(uint offset)
@@ -536,16 +528,12 @@ INPUT_SCALE_VALUE LoadInputScale(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_SCALE_VALUE ReadInputScale(List at)
 {
-#if INPUT_SCALE_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SCALE_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputScaleSizes[d / 4][d % 4] - 1)
             * (uint)inputScaleStrides[d / 4][d % 4];
     return LoadInputScale(offset);
-#else
-    return (INPUT_SCALE_VALUE)0;
-#endif
 }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
@@ -579,16 +567,12 @@ OUTPUT_SCALE_VALUE LoadOutputScale(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 OUTPUT_SCALE_VALUE ReadOutputScale(List at)
 {
-#if OUTPUT_SCALE_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_SCALE_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, outputScaleSizes[d / 4][d % 4] - 1)
             * (uint)outputScaleStrides[d / 4][d % 4];
     return LoadOutputScale(offset);
-#else
-    return (OUTPUT_SCALE_VALUE)0;
-#endif
 }
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)

@@ -111,8 +111,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define INPUT_PRESENT 1
-#define INPUT_SCALE_PRESENT 1
 #ifdef INPUT_ZERO_POINT_STORED
 #define INPUT_ZERO_POINT_PRESENT 1
 #else
@@ -122,8 +120,6 @@
 #define INPUT_ZERO_POINT_VALUE uint
 #define INPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#define FILTER_PRESENT 1
-#define FILTER_SCALE_PRESENT 1
 #ifdef FILTER_ZERO_POINT_STORED
 #define FILTER_ZERO_POINT_PRESENT 1
 #else
@@ -142,7 +138,6 @@
 #define BIAS_VALUE uint
 #define BIAS_SIZES_LENGTH 0
 #endif
-#define OUTPUT_SCALE_PRESENT 1
 #ifdef OUTPUT_ZERO_POINT_STORED
 #define OUTPUT_ZERO_POINT_PRESENT 1
 #else
@@ -152,7 +147,6 @@
 #define OUTPUT_ZERO_POINT_VALUE uint
 #define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#define OUTPUT_PRESENT 1
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -767,15 +761,11 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-#if INPUT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
     return LoadInput(offset);
-#else
-    return (INPUT_VALUE)0;
-#endif
 }
 
 INPUT_SCALE_VALUE LoadInputScale(uint offset)
@@ -786,16 +776,12 @@ INPUT_SCALE_VALUE LoadInputScale(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_SCALE_VALUE ReadInputScale(List at)
 {
-#if INPUT_SCALE_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_SCALE_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputScaleSizes[d / 4][d % 4] - 1)
             * (uint)inputScaleStrides[d / 4][d % 4];
     return LoadInputScale(offset);
-#else
-    return (INPUT_SCALE_VALUE)0;
-#endif
 }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
@@ -831,15 +817,11 @@ FILTER_VALUE LoadFilter(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 FILTER_VALUE ReadFilter(List at)
 {
-#if FILTER_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < FILTER_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, filterSizes[d / 4][d % 4] - 1) * (uint)filterStrides[d / 4][d % 4];
     return LoadFilter(offset);
-#else
-    return (FILTER_VALUE)0;
-#endif
 }
 
 FILTER_SCALE_VALUE LoadFilterScale(uint offset)
@@ -850,16 +832,12 @@ FILTER_SCALE_VALUE LoadFilterScale(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 FILTER_SCALE_VALUE ReadFilterScale(List at)
 {
-#if FILTER_SCALE_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < FILTER_SCALE_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, filterScaleSizes[d / 4][d % 4] - 1)
             * (uint)filterScaleStrides[d / 4][d % 4];
     return LoadFilterScale(offset);
-#else
-    return (FILTER_SCALE_VALUE)0;
-#endif
 }
 
 FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
@@ -912,16 +890,12 @@ OUTPUT_SCALE_VALUE LoadOutputScale(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 OUTPUT_SCALE_VALUE ReadOutputScale(List at)
 {
-#if OUTPUT_SCALE_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_SCALE_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, outputScaleSizes[d / 4][d % 4] - 1)
             * (uint)outputScaleStrides[d / 4][d % 4];
     return LoadOutputScale(offset);
-#else
-    return (OUTPUT_SCALE_VALUE)0;
-#endif
 }
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)

@@ -70,8 +70,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define A_PRESENT 1
-#define ASCALE_PRESENT 1
 #ifdef AZERO_POINT_STORED
 #define AZERO_POINT_PRESENT 1
 #else
@@ -81,8 +79,6 @@
 #define AZERO_POINT_VALUE uint
 #define AZERO_POINT_SIZES_LENGTH 0
 #endif
-#define B_PRESENT 1
-#define BSCALE_PRESENT 1
 #ifdef BZERO_POINT_STORED
 #define BZERO_POINT_PRESENT 1
 #else
@@ -92,7 +88,6 @@
 #define BZERO_POINT_VALUE uint
 #define BZERO_POINT_SIZES_LENGTH 0
 #endif
-#define OUTPUT_SCALE_PRESENT 1
 #ifdef OUTPUT_ZERO_POINT_STORED
 #define OUTPUT_ZERO_POINT_PRESENT 1
 #else
@@ -102,7 +97,6 @@
 #define OUTPUT_ZERO_POINT_VALUE uint
 #define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#define OUTPUT_PRESENT 1
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
@@ -540,15 +534,11 @@ A_VALUE LoadA(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 A_VALUE ReadA(List at)
 {
-#if A_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < A_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, aSizes[d / 4][d % 4] - 1) * (uint)aStrides[d / 4][d % 4];
     return LoadA(offset);
-#else
-    return (A_VALUE)0;
-#endif
 }
 
 ASCALE_VALUE LoadAScale(uint offset)
@@ -559,15 +549,11 @@ ASCALE_VALUE LoadAScale(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 ASCALE_VALUE ReadAScale(List at)
 {
-#if ASCALE_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < ASCALE_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, aScaleSizes[d / 4][d % 4] - 1) * (uint)aScaleStrides[d / 4][d % 4];
     return LoadAScale(offset);
-#else
-    return (ASCALE_VALUE)0;
-#endif
 }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
@@ -603,15 +589,11 @@ B_VALUE LoadB(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 B_VALUE ReadB(List at)
 {
-#if B_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < B_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, bSizes[d / 4][d % 4] - 1) * (uint)bStrides[d / 4][d % 4];
     return LoadB(offset);
-#else
-    return (B_VALUE)0;
-#endif
 }
 
 BSCALE_VALUE LoadBScale(uint offset)
@@ -622,15 +604,11 @@ BSCALE_VALUE LoadBScale(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 BSCALE_VALUE ReadBScale(List at)
 {
-#if BSCALE_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < BSCALE_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, bScaleSizes[d / 4][d % 4] - 1) * (uint)bScaleStrides[d / 4][d % 4];
     return LoadBScale(offset);
-#else
-    return (BSCALE_VALUE)0;
-#endif
 }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
@@ -664,16 +642,12 @@ OUTPUT_SCALE_VALUE LoadOutputScale(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 OUTPUT_SCALE_VALUE ReadOutputScale(List at)
 {
-#if OUTPUT_SCALE_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_SCALE_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, outputScaleSizes[d / 4][d % 4] - 1)
             * (uint)outputScaleStrides[d / 4][d % 4];
     return LoadOutputScale(offset);
-#else
-    return (OUTPUT_SCALE_VALUE)0;
-#endif
 }
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)

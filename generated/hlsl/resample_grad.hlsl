@@ -54,8 +54,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define INPUT_GRADIENT_PRESENT 1
-#define OUTPUT_GRADIENT_PRESENT 1
 
 #if PASS < 2
 #define OUTPUT_VECTOR 1
@@ -248,34 +246,16 @@ uint Bits(float x)
     return asuint(x);
 }
 
-uint64_t Bits(double x)
-{
-    uint low;
-    uint high;
-    asuint(x, low, high);
-    return (uint64_t)high << 32 | low;
-}
-
 // The number with this bit pattern.
 float FromBits(uint bits)
 {
     return asfloat(bits);
 }
 
-double FromBits(uint64_t bits)
-{
-    return asdouble((uint)bits, (uint)(bits >> 32));
-}
-
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
 float Magnitude(float x)
 {
     return FromBits(Bits(x) & 0x7fffffffu);
-}
-
-double Magnitude(double x)
-{
-    return FromBits(Bits(x) & 0x7fffffffffffffffull);
 }
 
 // The magnitude; the least integer of a signed type maps to itself.
@@ -285,6 +265,7 @@ int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
 
 // No integer is NaN.
 bool IsNan(int x) { return false; }
+bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 
 // The number of zero bits above the highest set bit of a nonzero number
@@ -335,6 +316,11 @@ int Convert(float x, int type)
     return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
 }
 
+uint Convert(float x, uint type)
+{
+    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
+}
+
 int64_t Convert(float x, int64_t type)
 {
     return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
@@ -343,9 +329,11 @@ int64_t Convert(float x, int64_t type)
 
 float Convert(int x, float type) { return (float)x; }
 int Convert(int x, int type) { return (int)x; }
+uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 float Convert(int64_t x, float type) { return WideToFloat(x); }
 int Convert(int64_t x, int type) { return (int)x; }
+uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 // Whether two numbers are equal; false if either is NaN, even if the compiler assumes there are none
@@ -369,17 +357,9 @@ int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 // Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
 // a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
 // because they may instead become a narrow integer, which is made of their low bits.
-double RoundingOnce(double x, uint bits)
-{
-    const uint64_t lost = Bits(x) & 0x1fffffff;
-    return bits < 32 && lost != 0 && Magnitude(x) < 131072.0L ? FromBits((Bits(x) - lost) | 0x20000000) : x;
-}
-
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
-uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
 // The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
 float Ceil(float x)
@@ -513,16 +493,12 @@ INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-#if INPUT_GRADIENT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_GRADIENT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputGradientSizes[d / 4][d % 4] - 1)
             * (uint)inputGradientStrides[d / 4][d % 4];
     return LoadInputGradient(offset);
-#else
-    return (INPUT_GRADIENT_VALUE)0;
-#endif
 }
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)

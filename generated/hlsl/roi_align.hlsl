@@ -35,10 +35,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#define INPUT_PRESENT 1
-#define ROI_PRESENT 1
-#define BATCH_INDICES_PRESENT 1
-#define OUTPUT_PRESENT 1
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ROI_STORED> rOITensor : register(t1);
@@ -537,15 +533,11 @@ ROI_VALUE LoadROI(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 ROI_VALUE ReadROI(List at)
 {
-#if ROI_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < ROI_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, rOISizes[d / 4][d % 4] - 1) * (uint)rOIStrides[d / 4][d % 4];
     return LoadROI(offset);
-#else
-    return (ROI_VALUE)0;
-#endif
 }
 
 BATCH_INDICES_VALUE LoadBatchIndices(uint offset)
@@ -556,16 +548,12 @@ BATCH_INDICES_VALUE LoadBatchIndices(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 BATCH_INDICES_VALUE ReadBatchIndices(List at)
 {
-#if BATCH_INDICES_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < BATCH_INDICES_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, batchIndicesSizes[d / 4][d % 4] - 1)
             * (uint)batchIndicesStrides[d / 4][d % 4];
     return LoadBatchIndices(offset);
-#else
-    return (BATCH_INDICES_VALUE)0;
-#endif
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)

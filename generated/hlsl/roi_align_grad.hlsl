@@ -58,9 +58,6 @@
 #define INPUT_VALUE uint
 #define INPUT_SIZES_LENGTH 0
 #endif
-#define INPUT_GRADIENT_PRESENT 1
-#define ROI_PRESENT 1
-#define BATCH_INDICES_PRESENT 1
 #ifdef OUTPUT_GRADIENT_STORED
 #define OUTPUT_GRADIENT_PRESENT 1
 #else
@@ -652,16 +649,12 @@ INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-#if INPUT_GRADIENT_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < INPUT_GRADIENT_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, inputGradientSizes[d / 4][d % 4] - 1)
             * (uint)inputGradientStrides[d / 4][d % 4];
     return LoadInputGradient(offset);
-#else
-    return (INPUT_GRADIENT_VALUE)0;
-#endif
 }
 
 ROI_VALUE LoadROI(uint offset)
@@ -672,15 +665,11 @@ ROI_VALUE LoadROI(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 ROI_VALUE ReadROI(List at)
 {
-#if ROI_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < ROI_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, rOISizes[d / 4][d % 4] - 1) * (uint)rOIStrides[d / 4][d % 4];
     return LoadROI(offset);
-#else
-    return (ROI_VALUE)0;
-#endif
 }
 
 BATCH_INDICES_VALUE LoadBatchIndices(uint offset)
@@ -691,16 +680,12 @@ BATCH_INDICES_VALUE LoadBatchIndices(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 BATCH_INDICES_VALUE ReadBatchIndices(List at)
 {
-#if BATCH_INDICES_PRESENT
     uint offset = 0;
     [unroll]
     for (int d = 0; d < BATCH_INDICES_SIZES_LENGTH; d++)
         offset += (uint)clamp(at.entries[d], 0, batchIndicesSizes[d / 4][d % 4] - 1)
             * (uint)batchIndicesStrides[d / 4][d % 4];
     return LoadBatchIndices(offset);
-#else
-    return (BATCH_INDICES_VALUE)0;
-#endif
 }
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)

@@ -185,8 +185,8 @@ class Functions:
 
         def fits(overload: Overload) -> bool:
             first, *others = [one for one in overload.types if one in VALUE_TYPES] or [""]
-            # Further arguments may be members of the description.
-            return first in types and types | {"float", "int"} >= set(others)
+            # Further arguments may be members of the description, or numbers of bits.
+            return first in types and types | {"float", "int", "uint"} >= set(others)
 
         return [one for one in self._overloads[name] if fits(one)] or self._overloads[name]
 
