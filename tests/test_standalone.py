@@ -20,6 +20,7 @@ from c_runner import compiler as c_compiler
 from dmlops import gpu
 from dmlops.__main__ import main
 from dmlops.gpu import compiler, preprocessing
+from dmlops.gpu.folding import folded
 from dmlops.gpu.preprocessing import resolved
 from dmlops.gpu.work import Dispatch, Work, tensor_names
 from gpu_device import device, run_in_guard_zones
@@ -68,7 +69,8 @@ def test_resolved_shaders_compile_to_the_same_code(slug: str) -> None:
         text = resolved(gpu.shader(name), macros)
         code = compiler.compile(gpu.shader(name), macros, "dxil")
         assert compiler.compile(text, {}, "dxil") == code
-        assert len(text) < len(gpu.shader(name))
+        assert compiler.compile(folded(text), {}, "dxil") == code
+        assert len(folded(text)) <= len(text) < len(gpu.shader(name))
 
 
 # Files.
@@ -272,3 +274,24 @@ StructuredBuffer<float> from : register(t0);
 void CSMain(uint i : SV_GroupIndex) { Kept(from[i]); }
 """
     assert resolved(text, {"MODE": 1, "TYPE": "float"}) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x = steps[7 / 4][7 % 4] + f(2, 3 - 1);", "x = steps[1][3] + f(2, 2);"),
+        ("x = y / (16 / 4) * (z - 1);", "x = y / 4 * (z - 1);"),
+        ("x = y[2 - 3] + y[1 / 0] + f(a - 1, 2 * b);", "x = y[2 - 3] + y[1 / 0] + f(a - 1, 2 * b);"),
+        ("x = 0 || (4 == 1 && !0) ? 4 : 1;", "x = 1;"),
+        ("x = 0 ? f(y, z) : 0, z = 2;", "x = 0, z = 2;"),
+        ("x = (y & z) != 0 ? 1 : 2;", "x = (y & z) != 0 ? 1 : 2;"),
+        ("if (0 != 0)\n    {\n        x = 1;\n    }\n    y = 2;", "y = 2;"),
+        ("if (1 > 2)\n        x = 1;\n    y = 2;", "y = 2;"),
+        ("if (0 != 0)\n        x = 1;\n    else\n        x = 2;", None),
+        ("if (1 != 0)\n        x = 1;", None),
+    ],
+)
+def test_what_is_constant_is_folded(text: str, expected: str | None) -> None:
+    """An expected text of None is the same."""
+    whole = "void CSMain()\n{{\n    {}\n}}\n"
+    assert folded(whole.format(text)) == whole.format(text if expected is None else expected)

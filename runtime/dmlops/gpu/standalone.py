@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from ..description import Description
 from . import compiler, plan, shader
+from .folding import folded
 from .memory import buffer_size
 from .plans.capabilities import NO_CAPABILITIES, Capability
 from .preprocessing import resolved
@@ -31,7 +32,7 @@ def standalone(desc: Description, capabilities: Capability = NO_CAPABILITIES) ->
         key = (operator, *dispatch.defines.items())
         if key not in keys:
             keys[key] = len(variants)
-            variants.append(resolved(shader(operator), dispatch.defines))
+            variants.append(folded(resolved(shader(operator), dispatch.defines)))
         numbers.append(keys[key])
     head = [*_about(desc, work, variants), *_buffers(desc, work), *_dispatches(work, numbers)]
     lines = "\n".join(f"// {line}".rstrip() for line in head)

@@ -40,13 +40,13 @@ class Uses(NamedTuple):
 def resolved(source: str, macros: Mapping[str, int | str]) -> str:
     """The text of a variant, without its head."""
     _, _, text = source.partition("\n\n")
-    return _reached(_Resolver(macros).run(text), _ENTRY)
+    return reached(_Resolver(macros).run(text))
 
 
 def function(source: str, macros: Mapping[str, int | str], name: str) -> str:
     """The text of one function of a variant, and of what it calls, without resources and constants."""
     _, _, text = source.partition("\n\n")
-    return _reached(_Resolver(macros).run(text), name)
+    return reached(_Resolver(macros).run(text), name)
 
 
 def uses(source: str, macros: Mapping[str, int | str]) -> Uses:
@@ -55,6 +55,11 @@ def uses(source: str, macros: Mapping[str, int | str]) -> Uses:
     resolver = _Resolver(macros)
     resolver.run(text)
     return Uses(frozenset(resolver.used & macros.keys()), frozenset(resolver.undefined))
+
+
+def value_of(text: str) -> int:
+    """The value of an expression of integers, as in an #if."""
+    return _Expression(text).value()
 
 
 # Conditions and macros.
@@ -313,7 +318,7 @@ class _Expression:
 _RESOURCE = re.compile(r"(?:\[\[.*?\]\]\s*)*(?:\w+\s+)?(?:cbuffer|RWStructuredBuffer|StructuredBuffer)\b")
 _ARGUMENTS = re.compile(r"<[^<>]*>")
 _ATTRIBUTES = re.compile(r"(?:\[[^\]]*\]+\s*)+")
-_EMPTY = re.compile(r"^#if.*\n+(?:#else\n+)?#endif\n\n*", re.MULTILINE)
+_EMPTY = re.compile(r"^(?://.*\n)*#if.*\n+(?:#else\n+)?#endif\n\n*", re.MULTILINE)
 _BLANK = re.compile(r"\n{3,}")
 
 
@@ -326,7 +331,7 @@ class _Declaration(NamedTuple):
     names: frozenset[str] | None
 
 
-def _reached(text: str, name: str) -> str:
+def reached(text: str, name: str = _ENTRY) -> str:
     """The text without what a function does not reach; resources and constants stay with the entry point."""
     declared = _declarations(text)
     waiting = [one for one in declared if name == _ENTRY or not _RESOURCE.match(one.code.strip())]
@@ -350,6 +355,8 @@ def _declarations(text: str) -> Iterator[_Declaration]:
     lines: list[str] = []
     code, depth = "", 0
     for line in _logical_lines(text):
+        if not line.strip() and not code.strip():
+            lines = []  # comments on what is gone
         lines.append(line)
         part = _code(line)
         code += part.text + "\n"
