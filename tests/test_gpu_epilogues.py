@@ -1,4 +1,4 @@
-"""Chains of element-wise operators as the epilogue of a product: the same results, in one dispatch fewer."""
+"""Chains of element-wise operators as the epilogue of another: the same results, in one dispatch fewer."""
 
 from __future__ import annotations
 
@@ -105,10 +105,62 @@ def transposed(d: Draw) -> Any:
     return d.builder.element_wise_multiply(y, d(*y.tensor.Sizes))
 
 
+def normalized(d: Draw) -> Any:
+    """Rows, with another scale and bias for each column, and a residual."""
+    x, b = d(2, 3, 5, 40), d.builder
+    y = b.mean_variance_normalization2(x, Axes=[3], UseMean=True, UseVariance=True, Epsilon=1e-5)
+    y = b.element_wise_multiply(y, seen(d(40), (2, 3, 5, 40), (0, 0, 0, 1)))
+    y = b.element_wise_add(y, seen(d(2, 40), (2, 3, 5, 40), (40, 0, 0, 1)))
+    return b.element_wise_add(b.element_wise_erf(y), x)
+
+
+def group_normalized(d: Draw) -> Any:
+    """Large sets, and a result with other sizes."""
+    x = d(2, 4, 3, 1000)
+    y = d.builder.mean_variance_normalization2(x, Axes=[2, 3], UseMean=True, UseVariance=True, Epsilon=1e-5)
+    return d.builder.activation_swish(seen(y, (2, 12, 20, 50)), SigmoidInputScale=1)
+
+
+def instances(d: Draw) -> Any:
+    """Statistics that are given, a residual and an activation."""
+    x, b = d(2, 8, 6, 7), d.builder
+    mean, variance, scale, bias = (d(1, 8, 1, 1) for _ in range(4))
+    d.arrays["x2"] = abs(d.arrays["x2"])
+    y = b.batch_normalization(x, mean, variance, scale, bias, Spatial=True, Epsilon=1e-5)
+    return b.activation_relu(b.element_wise_add(y, d(2, 8, 6, 7)))
+
+
+def softmax(d: Draw) -> Any:
+    """Each row times another tensor."""
+    y = d.builder.activation_softmax1(d(3, 7, 33), Axes=[2])
+    return d.builder.element_wise_multiply(y, d(3, 7, 33))
+
+
+def softmax_of_channels(d: Draw) -> Any:
+    """Sets side by side, each times its own factor."""
+    y = d.builder.activation_softmax1(d(2, 8, 16), Axes=[1])
+    y = d.builder.element_wise_multiply(y, seen(d(2, 16), (2, 8, 16), (16, 0, 1)))
+    return d.builder.element_wise_erf(y)
+
+
+def means(d: Draw) -> Any:
+    """One element of each set, and factors for some."""
+    y = d.builder.reduce(d(2, 6, 5, 64), Function="AVERAGE", Axes=[3])
+    y = d.builder.element_wise_multiply(y, seen(d(6), (2, 6, 5, 1), (0, 1, 0, 0)))
+    return d.builder.element_wise_erf(d.builder.element_wise_sqrt(d.builder.element_wise_abs(y)))
+
+
+def deep_sums(d: Draw) -> Any:
+    """Sets that are summed in parts."""
+    y = d.builder.reduce(d(1, 1, 2, 40000), Function="SUM_SQUARE", Axes=[3])
+    return d.builder.element_wise_subtract(y, d(1, 1, 2, 1))
+
+
 CASES = {
     one.__name__: one
     for one in (
         residual, perceptron, turned, twice, thin, deep, block, channels_last, depthwise, transposed,
+        normalized, group_normalized, instances, softmax, softmax_of_channels, means, deep_sums,
     )
 }  # fmt: skip
 

@@ -25,7 +25,7 @@ def unary(d: Draw, x: Any) -> Any:
 
 
 def branches(d: Draw) -> Any:
-    """What two operators compute."""
+    """Results of two operators."""
     x = d(2, 8, 4, 8)
     return d.builder.join([unary(d, x), d.builder.element_wise_exp(x)], Axis=1)
 

@@ -370,6 +370,12 @@ States JoinLanes(States own, uint thread, uint lane, uint lanes)
 }
 
 #if PASS != 1
+// Epilogue: the element at an offset, given what is computed for it
+OUTPUT_VALUE Finished(uint at, OUTPUT_VALUE total)
+{
+    return (OUTPUT_VALUE)total;
+}
+
 #if VECTOR == 1
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
@@ -380,12 +386,12 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 {
 #if VECTOR == 1
-    StoreOutput(offset, values[0]);
+    StoreOutput(offset, Finished(offset, values[0]));
 #else
     Target elements;
     [unroll]
     for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)values[k];
+        elements[k] = (OUTPUT_STORED)Finished(offset + k, values[k]);
     outputTensor[offset / VECTOR] = elements;
 #endif
 }

@@ -405,6 +405,12 @@ States JoinLanes(States own, uint thread, uint lane, uint lanes)
 }
 
 #if PASS != 1
+// Epilogue: the element at an offset, given what is computed for it
+OUTPUT_VALUE Finished(uint at, OUTPUT_VALUE total)
+{
+    return (OUTPUT_VALUE)total;
+}
+
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
     outputTensor[offset] = (OUTPUT_STORED)value;
@@ -459,7 +465,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (s = 0; s < ABREAST; s++)
     {
         const uint offset = position.output + s * (kept[KEPT_RANK - 1].outputStride / ABREAST);
-        StoreOutput(offset, (OUTPUT_VALUE)states.of[s].index);
+        StoreOutput(offset, Finished(offset, (OUTPUT_VALUE)states.of[s].index));
     }
 #endif
 }

@@ -1087,6 +1087,12 @@ void LoadBiasElements(uint offset, out float elements[VECTOR])
 #endif
 }
 
+// Epilogue: the element at an offset, given what is computed for it
+OUTPUT_VALUE Finished(uint at, float total)
+{
+    return (OUTPUT_VALUE)total;
+}
+
 void StoreOutputElements(uint offset, float elements[VECTOR])
 {
     uint k;
@@ -1094,12 +1100,12 @@ void StoreOutputElements(uint offset, float elements[VECTOR])
     OutputBuffer stored;
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        stored[k] = (OUTPUT_STORED)elements[k];
+        stored[k] = (OUTPUT_STORED)Finished(offset + k, elements[k]);
     outputTensor[offset / OUTPUT_VECTOR] = stored;
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        outputTensor[offset + k * outputStep] = (OUTPUT_STORED)elements[k];
+        outputTensor[offset + k * outputStep] = (OUTPUT_STORED)Finished(offset + k * outputStep, elements[k]);
 #endif
 }
 

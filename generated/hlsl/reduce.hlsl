@@ -738,6 +738,12 @@ States JoinLanes(States own, uint thread, uint lane, uint lanes)
 }
 
 #if PASS != 1
+// Epilogue: the element at an offset, given what is computed for it
+OUTPUT_VALUE Finished(uint at, OUTPUT_VALUE total)
+{
+    return (OUTPUT_VALUE)total;
+}
+
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
 #if OUTPUT_BITS < 16
@@ -804,9 +810,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
         const uint offset = position.output + s * (kept[KEPT_RANK - 1].outputStride / ABREAST);
 #if CHOOSES
-        StoreOutput(offset, (OUTPUT_VALUE)states.of[s].index);
+        StoreOutput(offset, Finished(offset, (OUTPUT_VALUE)states.of[s].index));
 #else
-        StoreOutput(offset, (OUTPUT_VALUE)Finish(states.of[s].value, shifts.of[s], (INPUT_VALUE)count));
+        StoreOutput(offset, Finished(offset, (OUTPUT_VALUE)Finish(states.of[s].value, shifts.of[s],
+            (INPUT_VALUE)count)));
 #endif
     }
 #endif

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from string import Template
+from struct import pack
 from typing import NamedTuple
 
 from .. import shader
@@ -20,9 +21,10 @@ from ..plans.types import stored_type, value_type
 from ..preprocessing import function, resolved
 
 _BINDING = re.compile(r"\[\[vk::binding\((\d+), 0\)\]\]")
+_OVER_RESULTS = re.compile(r"\[unroll\](\n *for .*\n.*\bFinished\()")
 _RESOURCE = r"\[\[vk::binding\({}, 0\)\]\] .*> (\w+) : register"
 _CONSTANTS = re.compile(r"(\[\[vk::binding\(\d+, 0\)\]\] cbuffer Params [^}]*)\}")
-_FINISHED = re.compile(r"^(\w+ )Finished(\(List at, \w+ total\))\n\{\n(?:.*\n)*?\}\n", re.MULTILINE)
+_FINISHED = re.compile(r"^(\w+ )Finished(\((List|uint) at, \w+ total\))\n\{\n(?:.*\n)*?\}\n", re.MULTILINE)
 
 
 class Part(NamedTuple):
@@ -69,52 +71,129 @@ def text(parts: Sequence[Part], inputs: Sequence[Tensor], defines: Mapping[str, 
         stored=stored,
         result=f"{entries.strip()}({results})" if vector > 1 else results,
         vector=vector,
-        # a driver that vectorizes unrolled iterations may drop `precise`
-        loop="loop" if any("precise " in body.lower() for body in names) else "unroll",
+        loop=_treatment(names),
         values=_lines(values, 12),
         output=_place(count),
     )
 
 
 class Epilogue(NamedTuple):
-    """A chain that takes the results of an operator, each at its coordinate, and tensors with strides for
-    that."""
+    """A chain that takes the results of an operator, in the layout of `result`, and tensors with strides for
+    the coordinates of that."""
 
     parts: Sequence[Part]
     inputs: Sequence[Tensor]
     result: Tensor
 
 
-def followed(source: str, macros: Mapping[str, int | str], output: int, epilogue: Epilogue) -> str | None:
+class Followed(NamedTuple):
+    """A shader, and the constants that it has after its own, which end at a multiple of 16 bytes."""
+
+    text: str
+    constants: bytes
+
+
+NOT_FOLLOWED = Followed("", b"")
+"""Of a shader that does not write the output."""
+
+
+def followed(
+    source: str, macros: Mapping[str, int | str], output: int, epilogue: Epilogue
+) -> Followed | None:
     """A shader whose results go through a chain before it stores them.
 
-    It has its output as binding `output`, the first one after those that it reads. The inputs of the chain
-    come before that, and their strides, eight for each, after its constants. The text is empty if the shader
-    does not write the output, and None if it does so in other ways than by the function Finished.
+    It has its output as binding `output`, the first one after those that it reads; the inputs of the chain
+    come before that. None if the shader stores results in other ways than by the function Finished, or if
+    offsets in the output do not lead to the inputs.
     """
     parts, inputs, result = epilogue
     own = _resolved(source, tuple(macros.items()))
     found, resource = _FINISHED.search(own), re.search(_RESOURCE.format(output), own)
     if found is None:
-        return "" if resource is None or len(re.findall(rf"\b{resource[1]}\b", own)) == 1 else None
+        is_elsewhere = resource is None or len(re.findall(rf"\b{resource[1]}\b", own)) == 1
+        return NOT_FOLLOWED if is_elsewhere else None
+    head, parameters, kind = found.groups()
+    places = _by_coordinate(inputs) if kind == "List" else _by_offset(inputs, result)
+    if places is None:
+        return None
     names, count = _names(parts), len(inputs)
-    reads = [_behind(number, one, output) for number, one in enumerate(inputs)]
+    reads = [
+        _behind(number, one, place, output)
+        for number, (one, place) in enumerate(zip(inputs, places.of, strict=True))
+    ]
     values = [
         *_elements(inputs, reads),
         f"const {value_type(*_type(result))} v{count} = FinishedAlone(at, total);",
         *_calls(parts, [*inputs, result], names, count),
         f"return {_converted(f'v{count + len(parts)}', parts[-1].tensors[-1], result)};",
     ]
-    head, parameters = found.groups()
     functions = (
         f"{found[0].replace('Finished', 'FinishedAlone', 1)}\n{_functions(names)}\n\n"
         f"// After the chain\n{head}Finished{parameters}\n{{\n{_lines(values, 4)}\n}}\n"
     )
     own = own[: found.start()] + functions + own[found.end() :]
+    if kind == "uint":  # products keep their sums in registers, which only unrolled loops can address
+        own = _OVER_RESULTS.sub(rf"[{_treatment(names)}]\1", own)
     own = _BINDING.sub(lambda one: _shifted(int(one[1]), output, count), own)
     resources = "".join(f"{read.resource}\n" for read in reads)
-    strides = f"    uint4 chainStrides[{2 * count}];  // of the chain's inputs\n" if count else ""
-    return _CONSTANTS.sub(rf"{resources}\n\1{strides}}}", own, count=1)
+    words = len(places.words)
+    constants = f"    uint4 chain[{words // 4}];  // {places.meaning}\n" if words else ""
+    text = _CONSTANTS.sub(rf"{resources}\n\1{constants}}}", own, count=1)
+    return Followed(text, pack(f"<{words}I", *places.words))
+
+
+class _Places(NamedTuple):
+    """The offset of an element in each input of a chain, as expressions, and their constants."""
+
+    of: list[str]
+    words: list[int]
+    meaning: str
+
+
+def _by_coordinate(inputs: Sequence[Tensor]) -> _Places:
+    """From the coordinate of a result."""
+    places = _Places([], [], "strides of the chain's inputs")
+    for one in inputs:
+        first = len(places.words)
+        terms = [f"(uint)at.entries[{d}] * {_word(first + d)}" for d in range(len(one.strides))]
+        places.of.append(" + ".join(terms))
+        places.words.extend([*one.strides, *[0] * (-len(one.strides) % 4)])
+    return places
+
+
+def _by_offset(inputs: Sequence[Tensor], result: Tensor) -> _Places | None:
+    """From the offset of a result; None if the dimensions of its tensor do not lie within each other.
+
+    A dimension's coordinate is what is left of the offset within the next outer one, divided by the stride.
+    """
+    places = _Places([], [], "modulus, divisor and stride of dimensions, for the chain's inputs")
+    for one in inputs:
+        steps = list(zip(result.strides, result.sizes, one.strides, strict=True))
+        if all(own == stride for own, size, stride in steps if size > 1):
+            places.of.append("at")
+            continue
+        outer = 2**32 - 1
+        found: list[tuple[int, int, int]] = []
+        for own, size, stride in sorted((step for step in steps if step[1] > 1), reverse=True):
+            modulus = outer
+            if own * size > outer:
+                return None
+            if found and found[-1][1:] == (own * size, stride * size):  # the two are one
+                modulus = found.pop()[0]
+            found.append((modulus, own, stride))
+            outer = own
+        terms = []
+        for *divided, stride in found:
+            if stride:
+                x, y, z = (_word(len(places.words) + k) for k in range(3))
+                terms.append(f"at % {x} / {y} * {z}")
+                places.words.extend([*divided, stride, 0])
+        places.of.append(" + ".join(terms) or "0")
+    return places
+
+
+def _word(number: int) -> str:
+    return f"chain[{number // 4}].{'xyzw'[number % 4]}"
 
 
 @lru_cache(maxsize=64)
@@ -123,14 +202,10 @@ def _resolved(source: str, macros: tuple[tuple[str, int | str], ...]) -> str:
     return resolved(source, dict(macros))
 
 
-def _behind(number: int, one: Tensor, output: int) -> _Read:
-    """An input of a chain that follows an operator, at the coordinate of an element."""
+def _behind(number: int, one: Tensor, place: str, output: int) -> _Read:
+    """An input of a chain that follows an operator."""
     at = output + number
     resource = f"[[vk::binding({at}, 0)]] StructuredBuffer<{_entries(one, 1)}> x{number} : register(t{at});"
-    place = " + ".join(
-        f"(uint)at.entries[{d}] * chainStrides[{2 * number + d // 4}].{'xyzw'[d % 4]}"
-        for d in range(len(one.strides))
-    )
     return _Read(resource, _element(one, f"x{number}", place))
 
 
@@ -145,6 +220,11 @@ def _names(parts: Sequence[Part]) -> dict[str, str]:
         body = _function(part.operator, part.defines, part.constants)
         names.setdefault(body, f"{part.operator.lower()}_{len(names)}")
     return names
+
+
+def _treatment(names: Mapping[str, str]) -> str:
+    """How loops over elements compile: a driver that vectorizes unrolled iterations may drop `precise`."""
+    return "loop" if any("precise " in body.lower() for body in names) else "unroll"
 
 
 def _functions(names: Mapping[str, str]) -> str:

@@ -147,7 +147,7 @@ class Net:
                 yield number, slot.name, slot.tensor
 
     def located(self, source: Source) -> Source:
-        """The source in the outermost tensor that it lies within; none lies within itself, so this ends."""
+        """The source in the outermost tensor that it is part of; none is part of itself, so this ends."""
         while source[:2] in self.places:
             whole = self.places[source[:2]]
             source = whole._replace(offset=whole.offset + source.offset)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import prod
-from struct import pack
 from typing import NamedTuple
 
 from ...computations.map import Map, Uniforms
@@ -25,10 +24,10 @@ from ..planner_inputs import map_inputs
 from ..plans.capabilities import NO_CAPABILITIES, Capability
 from ..plans.elementwise import Map as MapInputs
 from ..plans.elementwise import plan_map
-from ..plans.operands import MAX_RANK, Buffer, Tensor
+from ..plans.operands import Buffer, Tensor
 from ..plans.planning import Planning, Refused
 from ..work import Dispatch, Work
-from .chain_text import Epilogue, Part, followed, text
+from .chain_text import NOT_FOLLOWED, Epilogue, Part, followed, text
 from .net import Chain, Net, Source, phases, with_tensors
 from .shaders import Shader
 from .views import is_as_fast, is_element_wise, recast, with_strides
@@ -248,22 +247,24 @@ def _behind(net: Net, group: _Group, first: int, capabilities: Capability) -> Ch
     except Unsupported:
         return None
     inputs = [one.tensor._replace(strides=step) for one, step in zip(others, steps, strict=True)]
-    epilogue = Epilogue(parts, inputs, own[0].tensor._replace(as_bits=False))
+    epilogue = Epilogue(
+        parts, inputs, own[0].tensor._replace(as_bits=False, sizes=result.Sizes, strides=stored)
+    )
     labels = [f"X{number}" for number in range(len(others))]
     dispatches, shaders = [], []
     for dispatch in work.dispatches:
         source, reads = dispatch.shader or desc.OPERATOR, dispatch.reads
-        text = followed(shader(source), dispatch.defines, reads, epilogue)
-        if text is None:
+        writes = name in dispatch.buffers
+        made = followed(shader(source), dispatch.defines, reads, epilogue) if writes else NOT_FOLLOWED
+        if made is None:
             return None
         buffers = [written if one == name else one for one in dispatch.buffers]
-        if text:
+        if made.text:
             buffers[reads:reads] = labels
-            constants = dispatch.constants + bytes(-len(dispatch.constants) % 16)
-            constants += b"".join(pack("<8I", *step, *(0,) * (MAX_RANK - len(step))) for step in steps)
+            constants = dispatch.constants + bytes(-len(dispatch.constants) % 16) + made.constants
             dispatch = dispatch._replace(reads=reads + len(labels), constants=constants)
         dispatches.append(dispatch._replace(buffers=tuple(buffers)))
-        shaders.append(Shader(source, tuple(dispatch.defines.items()), len(buffers), text))
+        shaders.append(Shader(source, tuple(dispatch.defines.items()), len(buffers), made.text))
     if work.zero_initialize or not any(one.text for one in shaders):
         return None
     given = tuple((label, tensor, source) for _, label, tensor, source in net.inputs(first))

@@ -100,8 +100,8 @@ def view(desc: Description, output: str, number: int = 0) -> View | None:
 
 
 def copied(desc: Description, work: Map, at: Coordinates, number: int) -> movement.Read | None:
-    """What an operator stores for a symbolic coordinate of the tensor that it visits, or of the `number`th of
-    an array, if that is a copy of an element."""
+    """The element that an operator copies, for a symbolic coordinate of the tensor that it visits, or of the
+    `number`th of an array; None if it computes anything else."""
 
     def load(name: str, at: Coordinates, entry: int | None = None) -> movement.Read:
         label = name if entry is None else f"{name}[{entry}]"
@@ -125,7 +125,7 @@ def recast(written: TensorDesc, strides: Sequence[int], read: TensorDesc) -> tup
 def relocated(
     written: TensorDesc, strides: Sequence[int], read: TensorDesc, offset: int
 ) -> tuple[tuple[int, ...], int] | None:
-    """The same for a tensor that begins at an element of `written`, by the offset; also its new offset.
+    """The strides as `recast` finds them, and the new offset, of a tensor from an offset on in `written`.
 
     Dimensions of `written` that lie within each other in both layouts are one. A step of `read` must stay
     within one dimension, and all steps together must not leave it.
