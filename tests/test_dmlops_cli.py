@@ -300,6 +300,24 @@ def test_explain_marks_the_value_and_mends_it() -> None:
     assert "No valid description close to it was found at feature level 2.0." in out
 
 
+def test_explain_names_the_operators_of_integers() -> None:
+    def tensor(type_: str, *sizes: int) -> dict[str, object]:
+        return {"DataType": type_, "Sizes": [1, 1, *sizes]}
+
+    desc: dict[str, object] = {"ATensor": tensor("INT8", 4, 8), "BTensor": tensor("INT8", 8, 2)}
+    desc |= {"OutputTensor": tensor("INT32", 4, 2), "TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0}
+    given = json.dumps({"type": "DML_OPERATOR_GEMM", "desc": desc}).encode()
+    _, newest, _ = run("explain", "-", given=given)
+    _, older, _ = run("explain", "-", "--level", "4.0", given=given)
+    assert (
+        "Operators with ATensor of INT8: MATRIX_MULTIPLY_INTEGER, MATRIX_MULTIPLY_INTEGER_TO_FLOAT, "
+        in newest
+    )
+    assert (
+        "Operators with ATensor of INT8: MATRIX_MULTIPLY_INTEGER, QUANTIZED_LINEAR_MATRIX_MULTIPLY." in older
+    )
+
+
 def test_explanations_for_programs() -> None:
     status, out, _ = run("explain", "--json", "-", given=line(WRONG, 7) + line(VALID) + b"{\n")
     wrong, valid, broken = map(json.loads, out.splitlines())

@@ -164,6 +164,7 @@ SPOILS = [
     Spoil("broken-but-no-advice", ELEMENTS, "id: axis-range\n", "id: axis-range\n    broken_by: someone\n", "rule-form", "someone\n", "advice: true"),
     Spoil("infers-an-input", ELEMENTS, "rules:\n", "default_outputs: [InputTensor.Sizes = IndicesTensor.Sizes]\n\nrules:\n", "unknown-name", "InputTensor.Sizes = Ind"),
     Spoil("fused-into-nothing", ELEMENTS, "value: 107", "value: 107\nfusible_into: {GATHER: \"3.0\"}", "unknown-name", "GATHER_ELEMENTS", "GATHER is not an operator that takes"),
+    Spoil("integers-of-nothing", ELEMENTS, "value: 107", "value: 107\ninteger_operators: [GATHERS]", "unknown-name", "GATHER_ELEMENTS", "GATHERS is not an operator"),
     Spoil("fused-too-early", ELEMENTS, "value: 107", "value: 107\nfusible_into: {any: \"1.0\"}", "level-order", "\"1.0\"}"),
     Spoil("fused-at-no-level", ELEMENTS, "value: 107", "value: 107\nfusible_into: {any: \"1.5\"}", "unknown-level", "\"1.5\"}"),
     Spoil("flag-name", "rules.yaml", "Flags in (NONE, OWNED_BY_DML)", "Flags in (NONE, OWNED_BY_DLM)", "unknown-name", "OWNED_BY_DLM", "OWNED_BY_DML"),

@@ -132,7 +132,13 @@ def _operator(registry: Registry, operator: Operator) -> Iterator[Finding]:
 
 
 def _places(registry: Registry, operator: Operator) -> Iterator[Finding]:
-    """Operators listed as accepting this one as an activation must have a member for it."""
+    """Operators that are named exist; those that accept this one as an activation have a member for it."""
+    for name in operator.integer_operators:
+        if name not in registry.operator:
+            message = f"{name} is not an operator"
+            yield Finding(
+                operator.position, "unknown-name", message, suggestion=nearest(name, registry.operator)
+            )
     able = {
         other.name
         for other in registry.operators

@@ -186,6 +186,7 @@ def _draft(
         page="",
         in_place=(),
         fusible_into={},
+        integer_operators=(),
         members=tuple(replace(member, position=position) for member in members),
         defaults={},
         unconstrained=(),

@@ -541,6 +541,7 @@ class Operator:
     page: str
     in_place: tuple[str, ...]  # inputs whose buffer an output may share
     fusible_into: Mapping[str, FeatureLevel]  # operators that accept it as activation; "any" for all that can
+    integer_operators: tuple[str, ...]  # those that compute the same of integers
     members: tuple[Member, ...]
     defaults: Mapping[str, int | float | str]  # values of members that a caller leaves out
     unconstrained: tuple[str, ...]  # outputs whose sizes the caller chooses, integers without restrictions

@@ -781,6 +781,11 @@ class Operator(Record):
         "Operators that take this one as fused activation, each with the feature level from which it does; "
         "any stands for all that take a fused activation.",
     ] = field(default_factory=dict)
+    integer_operators: Annotated[
+        tuple[Scalar[str], ...],
+        Size(1, unique=True),
+        "Operators that compute the same of integers, in tensors of the same names.",
+    ] = ()
     members: Annotated[Mapping[NewMember, Member], Size(1, 64), "Members in the order of the struct."]
     defaults: (
         Annotated[

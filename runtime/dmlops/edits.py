@@ -2,7 +2,8 @@
 
 An edit keeps as much as possible of what was said. `COSTS` is the order of preference: first what only says
 the same in another way or follows from the rest, then choices and numbers, last the sizes of tensors, whose
-data exists already. Costs add up over several edits; fractions only order edits of one kind.
+data exists already. Costs add up over several edits; smaller fractions in the code only order edits of one
+kind.
 """
 
 from __future__ import annotations
@@ -31,29 +32,50 @@ COSTS = {
     "count": 1.0,  # a count of the entries that are given
     "axis": 1.0,  # an axis counted from the end, as the one from the front
     "broadcast": 1.0,  # sizes with strides of 0 for dimensions that repeat
-    "ones": 1.0,  # leading dimensions of size 1; 0.5 more for trailing ones
+    "ones": 1.0,  # leading dimensions of size 1
     "stored": 1.0,  # a total size in bytes, an alignment, strides in bytes, tensors of a fused activation
     "repeat": 5.0,  # strides of 0 for a required tensor, at a size that a rule names: rather a group count
     # The same elements, described differently.
     "strides": 2.0,  # strides of another length
     "split": 2.0,  # a dimension split in several
-    "layout": 2.5,  # dimensions in another order, with strides
-    "sequence layout": 4.5,  # the same in three dimensions, which are often batches of rows
+    "layout": 2.5,  # NHWC for NCHW, with strides
+    "filter layout": 2.7,  # HWIO for OIHW; time and batch exchanged
+    "transposed layout": 4.0,  # the last two dimensions exchanged
+    "outputs first": 4.5,  # OIHW for IOHW
     "list": 2.0,  # entries added to a list or removed from it; ones for zeros
     "heads": 3.0,  # the heads of attention merged into one dimension, which needs a copy
     # What was chosen.
     "output type": 2.0,  # the data type of an output
     "optional type": 1.5,  # the data type of an optional tensor, such as a bias or a zero point
     "transform": 3.0,  # what is done or not, such as transposing a matrix; a flag
+    "unset": 3.0,  # an attribute that has its default
+    "axes": 3.0,  # an axis more or less
     "type": 3.0,  # the data type of another tensor than the first
     "number": 4.0,  # an attribute
     "choice": 6.0,  # a direction, a mode, a function
+    "exchange": 6.0,  # two tensors that were given for each other
     "data type": 5.0,  # the data type of the first tensor
     # What exists already.
     "parameter": 8.0,  # sizes of a tensor other than the first
     "data": 12.0,  # sizes of the first tensor
     "addition": 10.0,  # a tensor or activation that was not given
     "absence": 14.0,  # an optional member left out
+    # Added to these.
+    "another tensor": 0.1,  # for each tensor after the first that changes likewise
+    "another size": 0.75,  # for each size of an output after the first that changes by 1
+    "far size": 2.5,  # for a size of an output that changes by more, and is not that of an input
+    "another far size": 1.0,  # for each one more
+    "first tensor": 1.0,  # where the first tensor is broadcast
+    "both broadcast": 3.0,  # where both operands repeat, which is rarely meant
+    "other dimension": 0.4,  # where a vector repeats along another dimension than the channels
+    "trailing ones": 0.5,
+    "inserted ones": 1.5,  # between the first dimension and the others
+    "merged": 2.0,  # dimensions in front
+    "three dimensions": 6.0,  # where a layout has three, which are often batches of rows
+    "dropped": 0.6,  # a field of a tensor left out, rather than mended
+    "lost": 0.5,  # for each entry cut from a list that is not the default
+    "another step": 0.3,
+    "advice": 4.0,  # where advice on the sizes of a tensor remains
 }
 
 MOST_ENTRIES = 16  # entries of an array that are tried
@@ -107,6 +129,10 @@ class Problem:
             return COSTS["output"]
         return COSTS["data" if path == self.tensors[0][0] else "parameter"]
 
+    def unlike(self, tensor: TensorDesc, member: Member, sizes: Shape) -> float:
+        """What it costs more that an output has sizes so far from those given."""
+        return unlike(self.desc, tensor, sizes) if member.role == "output" else 0.0
+
     def type_cost(self, path: Path, member: Member) -> float:
         """The cost of changing a tensor's data type."""
         if member.role == "output":
@@ -114,6 +140,21 @@ class Problem:
         if path == self.tensors[0][0]:
             return COSTS["data type"]
         return COSTS["optional type" if member.optional else "type"]
+
+
+def unlike(desc: Description, old: TensorDesc, sizes: Shape) -> float:
+    """What it costs more that the sizes of an output are so far from those given: more than rounding, and
+    not the sizes of an input, which say little.
+    """
+    if len(old.Sizes) != len(sizes):
+        return 0.0
+    gaps = [abs(a - b) for a, b in zip(old.Sizes, sizes, strict=True) if a != b]
+    far = sum(gap > 1 for gap in gaps)
+    inputs = (tensor.Sizes for _, tensor, member in tensors_of(desc) if member.role == "input")
+    if not far or old.Sizes in inputs:
+        return COSTS["another size"] * max(len(gaps) - 1, 0)
+    near = COSTS["another size"] * (len(gaps) - far)
+    return COSTS["far size"] + COSTS["another far size"] * (far - 1) + near
 
 
 def resized(tensor: TensorDesc, sizes: Shape, strides: Shape | None) -> TensorDesc:
@@ -137,7 +178,8 @@ def _outputs(problem: Problem) -> Iterator[Edit]:
     at, expected = problem.at, problem.violation.expected
     for path, tensor, member in problem.read:
         if member.role == "output" and at == (*path, "Sizes") and _is_shape(expected) and min(expected) > 0:
-            yield Edit(COSTS["output"], at, {path: resized(tensor, expected, None)})
+            cost = COSTS["output"] + problem.unlike(tensor, member, expected)
+            yield Edit(cost, at, {path: resized(tensor, expected, None)})
 
 
 def _counts(problem: Problem) -> Iterator[Edit]:
@@ -168,7 +210,7 @@ def _counts(problem: Problem) -> Iterator[Edit]:
                     values[one.name,] = new
                     lost += gone
                 path = (count,) if length != number else (short[0].name,)
-                cost = COSTS["list"] + 0.1 * way + 0.5 * min(lost, 4) + 0.05 * (len(short) - 1)
+                cost = COSTS["list"] + 0.1 * way + COSTS["lost"] * min(lost, 4) + 0.05 * (len(short) - 1)
                 yield Edit(cost, path, values)
 
 
@@ -238,7 +280,7 @@ def _fields(problem: Problem) -> Iterator[Edit]:
         ):
             one = next((one for one in members_of(TensorDesc) if one.name == field), None)
             if one is not None and may_be_none(TensorDesc, one):
-                yield Edit(COSTS["strides"] + 0.6, problem.at, {problem.at: None})
+                yield Edit(COSTS["strides"] + COSTS["dropped"], problem.at, {problem.at: None})
 
 
 # The same, said in another way.
@@ -302,7 +344,7 @@ def _strides(problem: Problem) -> Iterator[Edit]:
             made = resized(tensor, sizes, tuple(one // size for one in given))
             yield Edit(COSTS["stored"], at, {path: made})
         made = resized(tensor, sizes, None)
-        yield Edit(COSTS["strides"] + 0.5, at, {path: made})
+        yield Edit(COSTS["strides"] + COSTS["dropped"], at, {path: made})
 
 
 def _broadcasts(problem: Problem) -> Iterator[Edit]:
@@ -341,9 +383,9 @@ def _broadcasts(problem: Problem) -> Iterator[Edit]:
                     continue
                 for way in range(len(views)):
                     values: dict[Path, Any] = {}
-                    cost = COSTS["broadcast"] + 0.1 * (len(group) - 1)
-                    cost += 3.0 * (target == whole and place == 2)  # rarely meant: both operands repeat
-                    cost += 1.0 * any(other == inputs[0][0] for other, _, _ in group)
+                    cost = COSTS["broadcast"] + COSTS["another tensor"] * (len(group) - 1)
+                    cost += COSTS["both broadcast"] * (target == whole and place == 2)
+                    cost += COSTS["first tensor"] * any(other == inputs[0][0] for other, _, _ in group)
                     for other, one, others in group:
                         extra, strides = others[min(way, len(others) - 1)]
                         values[other] = resized(one, target, strides)
@@ -388,7 +430,7 @@ def _views(tensor: TensorDesc, target: Shape) -> list[tuple[float, Shape]]:
         for d in sorted(range(len(target)), key=lambda one: one != 1):
             view = tuple(step if at == d else 0 for at in range(len(target)))
             if target[d] == size and all(view != other for _, other in found):
-                found.append((0.0 if d == 1 else 0.4, view))
+                found.append((0.0 if d == 1 else COSTS["other dimension"], view))
     if found and found[0][1].count(0) == len(target) and prod(sizes) != 1:
         return []
     return found
@@ -423,7 +465,7 @@ def _ranks(problem: Problem) -> Iterator[Edit]:
                 if any(one is None for one in changed.values()):
                     continue
                 if reranked is _inserted and all(member.optional for _, _, member in group):
-                    extra = 0.4  # a mask of batches and keys
+                    extra = COSTS["trailing ones"] - 0.1  # a mask of batches and keys
                 cost = COSTS["ones"] + extra + 0.05 * (len(group) - 1)
                 values: dict[Path, Any] = dict(changed)
                 first = problem.tensors[0]
@@ -512,7 +554,13 @@ def _inserted(tensor: TensorDesc, rank: int) -> TensorDesc | None:
     return resized(tensor, (tensor.Sizes[0], *(1,) * more, *tensor.Sizes[1:]), None)
 
 
-_RERANKED = ((0.0, _leading), (-0.1, _channels), (0.5, _trailing), (1.5, _inserted), (2.0, _merged))
+_RERANKED = (
+    (0.0, _leading),
+    (-0.1, _channels),
+    (COSTS["trailing ones"], _trailing),
+    (COSTS["inserted ones"], _inserted),
+    (COSTS["merged"], _merged),
+)
 
 
 def _moved(desc: Description, more: int) -> dict[Path, Any]:
@@ -539,27 +587,35 @@ def _layouts(problem: Problem) -> Iterator[Edit]:
         if inputs
         else []
     )
-    groups: list[tuple[float, Sequence[tuple[Found, Order]]]] = []
+    groups: list[tuple[str, Sequence[tuple[Found, Order]]]] = []
     for group in (data, problem.tensors, inputs, *([one] for one in named)):
-        groups.append((0.0, [(one, _channels_first) for one in group]))
-    for filters in named:
-        groups.append((0.2, [(filters, _filters_first)]))
-        groups.append(
-            (0.2, [(one, _channels_first) for one in data if one != filters] + [(filters, _filters_first)])
-        )
-        groups.append((1.5, [(filters, _transposed)]))
-        groups.append((2.0, [(filters, _outputs_first)]))
-    for extra, orders in groups:
+        groups.append(("layout", [(one, _channels_first) for one in group]))
+    for one in named:
+        rest = [(other, _channels_first) for other in data if other != one]
+        groups.append(("filter layout", [(one, _filters_first)]))
+        groups.append(("filter layout", [*rest, (one, _filters_first)]))
+        groups.append(("filter layout", [(one, _batch_first)]))
+        groups.append(("transposed layout", [(one, _transposed)]))
+        groups.append(("outputs first", [(one, _outputs_first)]))
+    for kind, orders in groups:
         values: dict[Path, Any] = {}
         for (path, tensor, _), order in orders:
             permuted = order(len(tensor.Sizes))
             if permuted is not None and len(tensor.element_strides) == len(tensor.Sizes):
-                sizes = tuple(tensor.Sizes[d] for d in permuted)
-                values[path] = resized(tensor, sizes, tuple(tensor.element_strides[d] for d in permuted))
+                values[path] = _permuted(tensor, permuted)
         if values:
-            kind = "sequence layout" if any(len(one.Sizes) == 3 for one in values.values()) else "layout"
-            cost = COSTS[kind] + extra + 0.1 * (len(values) - 1)
+            cost = COSTS[kind] + COSTS["another tensor"] * (len(values) - 1)
+            cost += COSTS["three dimensions"] * any(len(one.Sizes) == 3 for one in values.values())
             yield Edit(cost, (*min(values), "Sizes"), values)
+
+
+def _permuted(tensor: TensorDesc, order: Shape) -> TensorDesc:
+    """The same elements with the dimensions in another order; without strides if only ones move."""
+    sizes = tuple(tensor.Sizes[d] for d in order)
+    moved = [d for d in order if tensor.Sizes[d] > 1]
+    if tensor.Strides is None and moved == sorted(moved):
+        return resized(tensor, sizes, None)
+    return resized(tensor, sizes, tuple(tensor.element_strides[d] for d in order))
 
 
 def _channels_first(rank: int) -> Shape | None:
@@ -575,6 +631,11 @@ def _outputs_first(rank: int) -> Shape | None:
 def _filters_first(rank: int) -> Shape | None:
     """OIHW from HWIO."""
     return (rank - 1, rank - 2, *range(rank - 2)) if rank in (4, 5) else None
+
+
+def _batch_first(rank: int) -> Shape | None:
+    """Batch and sequence exchanged, behind a leading 1 or the heads of attention."""
+    return (0, 2, 1, 3) if rank == 4 else None
 
 
 def _transposed(rank: int) -> Shape | None:
@@ -720,8 +781,80 @@ def _numbers(problem: Problem) -> Iterator[Edit]:
             old = value_at(problem.desc, path)
             for new in _near(problem, path, old):
                 if _holds(member, new) and (new != old or type(new) is not type(old)):
-                    cost = COSTS["number"] + _far(old, new)
-                    yield Edit(cost, path, {path: new})
+                    yield Edit(_number_cost(member, old, new), path, {path: new})
+
+
+def _number_cost(member: Member, old: Any, new: Any) -> float:
+    """The cost of another number in an attribute; an unset one says little about which."""
+    is_unset = member.default is not None and old == member.default
+    return COSTS["unset"] + 0.3 * _far(old, new) if is_unset else COSTS["number"] + _far(old, new)
+
+
+def _solved(problem: Problem) -> Iterator[Edit]:
+    """All entries of a list or a struct solved that the rule finds wrong, such as ends given for sizes.
+
+    It asks the rule for one entry after the other, a bounded number of times.
+    """
+    lists: dict[Path, list[Place]] = {}
+    for place in _attributes(problem):
+        if place.member.type in INTEGERS and place.member.name not in problem.desc.AXES:
+            entries = range(min(len(place.value), MOST_ENTRIES)) if type(place.value) is tuple else ()
+            paths = [(*place.path, d) for d in entries] or [place.path]
+            lists.setdefault(place.path[:1], []).extend(replace(place, path=path) for path in paths)
+    for path, places in lists.items():
+        desc, violation, values, cost = problem.desc, problem.violation, dict[Path, Any](), 0.0
+        for place in places:
+            old = value_at(desc, place.path)
+            if type(old) is not int:
+                continue
+            gaps = [gap for gap in gaps_of(violation) if gap]
+            nearest = [old - sign * (gap + more) for gap in gaps for more in (0, 1) for sign in (1, -1)]
+            for new in dict.fromkeys([*solutions(desc, violation, problem.level, place.path), *nearest]):
+                if new == old or not _holds(place.member, new):
+                    continue
+                changed = put(desc, place.path, new)
+                left = changed.validate(problem.level)
+                if any(path_of(one.member)[:1] == path != path_of(violation.member)[:1] for one in left):
+                    continue
+                same = next((one for one in left if one.rule == violation.rule), None)
+                if same is None or _is_after(same, violation) or wrong(same) < wrong(violation):
+                    desc, values[place.path] = changed, new
+                    cost = max(cost, _number_cost(place.member, old, new))
+                    violation = same or violation
+                    break
+            else:
+                continue
+            if same is None:
+                break
+        if len(values) > 1:
+            yield Edit(cost, path, values)
+
+
+def _is_after(one: Violation, other: Violation) -> bool:
+    """Whether a violation of the same rule is at a later entry."""
+    path, before = path_of(one.member), path_of(other.member)
+    return path[:-1] == before[:-1] and path[-1:] > before[-1:]
+
+
+def _more_axes(problem: Problem) -> Iterator[Edit]:
+    """An axis more or less."""
+    for member in problem.desc.MEMBERS:
+        given = getattr(problem.desc, member.name)
+        if member.name not in problem.desc.AXES or type(given) is not tuple or not member.count:
+            continue
+        for d in range(max(problem.ranks, default=0)):
+            axes = tuple(one for one in given if one != d) if d in given else tuple(sorted((*given, d)))
+            both: dict[Path, Any] = {(member.name,): axes, (member.count,): len(axes)}
+            yield Edit(COSTS["axes"], (member.name,), both)
+
+
+def _exchanges(problem: Problem) -> Iterator[Edit]:
+    """The tensor that is named and another one, given for each other."""
+    for path, tensor, _ in problem.read:
+        if problem.at[: len(path)] == path:
+            for other, one, _ in problem.tensors:
+                if one != tensor:
+                    yield Edit(COSTS["exchange"], path, {path: one, other: tensor})
 
 
 def _arrangements(problem: Problem) -> Iterator[Edit]:
@@ -740,7 +873,7 @@ def _arrangements(problem: Problem) -> Iterator[Edit]:
         once = tuple(dict.fromkeys(given))
         if place.member.count and place.path == (name,) and 0 < len(once) < len(given):
             both: dict[Path, Any] = {place.path: once, (place.member.count,): len(once)}
-            yield Edit(COSTS["list"] + 1, place.path, both)
+            yield Edit(COSTS["axes"], place.path, both)
 
 
 # What exists already.
@@ -752,8 +885,8 @@ def _sizes(problem: Problem, kind: str) -> Iterator[Edit]:
         return
     expected = problem.violation.expected
     for path, tensor, member in problem.read:
-        cost = problem.size_cost(path, member)
-        if cost != COSTS[kind]:
+        least = problem.size_cost(path, member)
+        if least != COSTS[kind]:
             continue
         at = (*path, "Sizes")
         others = problem.read if len(problem.read) > 1 else problem.tensors
@@ -765,13 +898,15 @@ def _sizes(problem: Problem, kind: str) -> Iterator[Edit]:
                 few = sum(a != b for a, b in zip(shape, tensor.Sizes, strict=False))
                 more = 0.3 if len(shape) != len(tensor.Sizes) else 0.0
                 made = resized(tensor, shape, None)
-                yield Edit(cost + 0.1 * min(few, 4) + more, at, {path: made})
+                cost = least + problem.unlike(tensor, member, shape) + 0.1 * min(few, 4)
+                yield Edit(cost + more, at, {path: made})
         for d, size in enumerate(tensor.Sizes[:MOST_ENTRIES]):
             for new in dict.fromkeys([*_solving(problem, (*at, d), size), *problem.pool, 1]):
                 if type(new) is not int or not 0 < new < UNUSUAL or new == size:
                     continue
                 sizes = (*tensor.Sizes[:d], new, *tensor.Sizes[d + 1 :])
                 made = resized(tensor, sizes, None if tensor.Strides is None else _restrided(tensor, sizes))
+                cost = least + problem.unlike(tensor, member, sizes)
                 yield Edit(cost, (*at, d), {path: made})
                 alike = {
                     other: resized(one, (*one.Sizes[:d], new, *one.Sizes[d + 1 :]), None)
@@ -940,6 +1075,11 @@ def gaps_of(violation: Violation) -> tuple[int, ...]:
     return ()
 
 
+def wrong(violation: Violation) -> int:
+    """The number of entries that a violation finds wrong."""
+    return sum(gap != 0 for gap in gaps_of(violation)) or 1
+
+
 def _numbers_of(values: Iterable[Any]) -> list[Any]:
     """The numbers among values and in lists among them."""
     flat = [one for value in values for one in (value if type(value) is tuple else (value,))]
@@ -986,7 +1126,10 @@ KINDS: tuple[tuple[float, Kind], ...] = (
     (COSTS["transform"], _choices),
     (COSTS["strides"], _fields),
     (COSTS["list"], _arrangements),
-    (COSTS["number"], _numbers),
+    (COSTS["unset"], _numbers),
+    (COSTS["unset"], _solved),
+    (COSTS["axes"], _more_axes),
+    (COSTS["exchange"], _exchanges),
     (COSTS["output"], partial(_sizes, kind="output")),
     (COSTS["parameter"], partial(_sizes, kind="parameter")),
     (COSTS["addition"], _additions),

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .data import operator_data
 from .description import Description
 from .enums import FeatureLevel
 from .marking import compact, marked
 from .mending import Change, Closest, closest
-from .registry import LEVELS
+from .paths import path_of, value_at
+from .registry import LEVELS, operator
+from .tensor import TensorDesc
 from .terminal import PLAIN, Style
 from .violation import Violation
 
@@ -32,6 +35,7 @@ def explain(desc: Description, level: FeatureLevel, style: Style = PLAIN) -> tup
     if violations:
         lines += ["", *marked(desc, violations, style)]
     lines += _listed(violations, style)
+    lines += _of_integers(desc, violations, level)
     found = closest(desc, level) if violations else None
     behind = _behind(found, violations)
     if behind:
@@ -75,6 +79,21 @@ def _behind(found: Closest | None, violations: Sequence[Violation]) -> list[Viol
     return [
         one for one in (change.because for change in changes) if one and (one.rule, one.member) not in listed
     ]
+
+
+def _of_integers(desc: Description, violations: Sequence[Violation], level: FeatureLevel) -> Iterator[str]:
+    """The operators that compute the same with a data type that this one does not support."""
+    names = operator_data()[desc.OPERATOR].get("integer_operators", ())
+    for violation in violations:
+        path = path_of(violation.member)
+        tensor = value_at(desc, path[:1])
+        if not isinstance(tensor, TensorDesc) or path[1:] != ("DataType",):
+            continue
+        rows = [(name, operator(name).SUPPORT.get(level, {}).get(str(path[0]))) for name in names]
+        able = [name for name, row in rows if row is not None and tensor.DataType in row.types]
+        if able:
+            yield from ("", f"Operators with {path[0]} of {tensor.DataType.name}: {', '.join(able)}.")
+            return
 
 
 def _listed(violations: Sequence[Violation], style: Style, first: int = 1) -> Iterator[str]:

@@ -17,7 +17,7 @@ from math import inf
 from typing import Any
 
 from .description import Description
-from .edits import COSTS, KINDS, Edit, Kind, Problem, gaps_of
+from .edits import COSTS, KINDS, Edit, Kind, Problem, unlike, wrong
 from .enums import NEWEST, FeatureLevel, LevelLike, feature_level
 from .errors import InvalidDescription
 from .forms import DEEPEST, members_of
@@ -33,9 +33,6 @@ MOST_OTHERS = 3  # descriptions as near as the closest that are shown
 MOST_ALIKE = 2  # descriptions on the way that break the same rules with the same values
 MOST_VALUES = 2048  # larger descriptions are not searched
 AS_NEAR = 0.001  # descriptions whose costs differ by less are as near as each other
-ANOTHER_SIZE = 0.75  # what each size of an output after the first costs that follows otherwise
-ADVICE = 4.0  # what advice on an output costs
-_STEP = 0.3  # what each step after the first costs
 # The searches in turn: what a step and a remaining violation add to the cost of a description on the way, and
 # how many descriptions are validated at most.
 _SEARCHES = ((0.3, 300), (4.0, 700))
@@ -126,7 +123,7 @@ class _Search:
     ) -> None:
         self.level = level
         self.each = each
-        self.outputs = {member.name for member in desc.MEMBERS if member.role == "output"}
+        self.outputs = {member.name for member in desc.TENSORS if member.role == "output"}
         self.waiting: list[tuple[float, int, Callable[[], None]]] = []
         self.seen = {desc}
         self.expanded: Counter[Hashable] = Counter()
@@ -195,9 +192,9 @@ class _Search:
         self.seen.add(desc)
         left = self.judge(desc)
         same = [one for one in left if (one.rule, one.member) == (first.rule, first.member)]
-        if any(_wrong(one) >= _wrong(first) for one in same):
+        if any(wrong(one) >= wrong(first) for one in same):
             return
-        cost = state.cost + edit.cost + _STEP * bool(state.steps) + self.surprise(desc, left)
+        cost = state.cost + edit.cost + COSTS["another step"] * bool(state.steps) + self.surprise(desc, left)
         new = _State(cost, desc, left, (*state.steps, _Step(first, edit.path, desc)))
         self.add(new)
         if left and all(path_of(one.member)[:1] and path_of(one.member)[0] in self.outputs for one in left):
@@ -214,7 +211,7 @@ class _Search:
         self.seen.add(desc)
         left = self.judge(desc)
         changed = [name for name in self.outputs if getattr(desc, name) != getattr(state.desc, name)]
-        more = sum(map(_unlike, *([getattr(one, name) for name in changed] for one in (state.desc, desc))))
+        more = max((_unlike(state.desc, desc, name) for name in changed), default=0.0)
         cost = state.cost + len(changed) * COSTS["output"] + more + self.surprise(desc, left)
         earlier = None if before is state else _inferred(before.desc)
         if earlier is not None and all(getattr(earlier, name) == getattr(desc, name) for name in changed):
@@ -232,24 +229,18 @@ class _Search:
         return desc.validate(self.level)
 
     def surprise(self, desc: Description, left: list[Violation]) -> float:
-        """The cost of advice on an output: the description is valid, and probably not what is meant."""
+        """The cost of advice on sizes: the description is valid, and probably not what is meant."""
         if left:
             return 0.0
         advice = [path_of(one.member) for one in own_advice(desc, self.level)]
-        return ADVICE * sum(path[:1] != () and path[0] in self.outputs for path in advice)
+        return COSTS["advice"] * sum("Sizes" in path[1:] for path in advice)
 
 
-def _wrong(violation: Violation) -> int:
-    """The number of entries that a violation finds wrong."""
-    return sum(gap != 0 for gap in gaps_of(violation)) or 1
-
-
-def _unlike(old: Any, new: Any) -> float:
-    """The cost of other sizes of an output than those given, in more than one dimension."""
-    if not isinstance(old, TensorDesc) or not isinstance(new, TensorDesc) or len(old.Sizes) != len(new.Sizes):
-        return 0.0
-    differing = sum(one != other for one, other in zip(old.Sizes, new.Sizes, strict=True))
-    return ANOTHER_SIZE * max(differing - 1, 0)
+def _unlike(before: Description, desc: Description, name: str) -> float:
+    """What it costs more that an output has other sizes than before."""
+    old, new = getattr(before, name), getattr(desc, name)
+    both = isinstance(old, TensorDesc) and isinstance(new, TensorDesc)
+    return unlike(before, old, new.Sizes) if both else 0.0
 
 
 def _inferred(desc: Description) -> Description | None:

@@ -106,6 +106,7 @@ KINDS: Mapping[str, tuple[Impact, str]] = {
     "in-place-gained": ("compatible", _NEW),
     "fusion-lost": ("breaking", _REFUSED),
     "fusion-gained": ("compatible", _ACCEPTED),
+    "integers-changed": ("documentation", _TEXT),
     "data-changed": ("documentation", "descriptions do not contain it, and nothing checks it"),
     "example-changed": ("documentation", _TEXT),
     "erratum-added": ("documentation", _TEXT),

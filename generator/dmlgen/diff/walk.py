@@ -162,6 +162,7 @@ FIELDS: Mapping[type, Mapping[str, How]] = {
         "alias": (Each("alias", lambda alias: _names((alias,)), within=None),),
         "inferences": (Each("inference", _open),),
         "fusible_into": (Each("fusion", dict, within=None, words=_GAINED),),
+        "integer_operators": "integers-changed",
         "in_place": (Each("in-place", _names, words=_GAINED),),
         "defines": (Each("definition", _only, within=None),),
         "algorithm": (Each("definition", _only, within=None),),

@@ -251,7 +251,7 @@ def _operator(
         constant=operator.c_constant,
         **_facts(operator, "value family since struct_since summary page"),
         **_layout(registry, operator),
-        **_facts(operator, "defaults unconstrained in_place fusible_into"),
+        **_facts(operator, "defaults unconstrained in_place fusible_into integer_operators"),
         support=_support(operator, rows),
         let=_let(operator.definitions),
         rules=[_rule(one, operator.definitions, operator.since) for one in operator.rules],

@@ -73,6 +73,7 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
         page=node.page,
         in_place=in_place,
         fusible_into=fusible_into,
+        integer_operators=tuple(item.value for item in node.integer_operators),
         members=tuple(members.values()),
         defaults=defaults,
         unconstrained=unconstrained,

@@ -125,6 +125,7 @@ class Operators:
             "previous": self.order[place - 1] if place else None,
             "next": self.order[place + 1] if place + 1 < len(self.order) else None,
             "versions": versions,
+            "integers": tuple(registry.operator[name] for name in operator.integer_operators),
             "elsewhere": tuple(_elsewhere(registry, operator)),
             "related": tuple(one for one in family if one is not operator and one not in versions),
         }
