@@ -118,6 +118,18 @@ def test_lines_of_any_length(device: Any, length: int) -> None:
     check_scan(device, PRODUCT, some(rng, (length, 3), "uint64") | 1, 0, WAYS[length % 4])
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("length", [9, 33, 64, 127, 200])
+def test_groups_of_short_lines(device: Any, length: int, way: tuple[str, bool]) -> None:
+    """Several contiguous lines a group, and a last group that has fewer."""
+    rng = np.random.default_rng(length)
+    for data_type in ("int64", "int32", "float16"):
+        array = some(rng, (301, length), data_type)
+        check_scan(device, SUM, array % 2 if data_type == "float16" else array, 1, way)
+    gaps = with_gaps({"InputTensor": array, "OutputTensor": array})
+    check_scan(device, SUM, array % 2, 1, way, gaps)
+
+
 def test_many_lines_side_by_side(device: Any) -> None:
     array = some(np.random.default_rng(3), (65, 4100), "int32")
     check_scan(device, SUM, array, 0, WAYS[3], with_gaps({"OutputTensor": array}))

@@ -2024,6 +2024,7 @@ typedef struct dmlops_plan_Segments {
     dmlops_plan_Lines source;
     dmlops_plan_Lines target;
     int is_exclusive;
+    int64_t threads;
     int64_t lines;
     int64_t items;
     int64_t vector;
@@ -2563,6 +2564,7 @@ DMLOPS_CALLED void dmlops_plan_Segments_empty(dmlops_plan_Segments* record) {
     record->target.start = 0;
     record->target.step = 0;
     record->is_exclusive = 0;
+    record->threads = 0;
     record->lines = 0;
     record->items = 0;
     record->vector = 0;
@@ -10843,16 +10845,15 @@ DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_pla
 DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* op, const
     dmlops_plan_Loop_16* loops) {
     int64_t count = dmlops_plan_repeats(planning, loops);
-    int64_t threads = (op->lines > 1) ? 512 : 128;
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, count, (op->lines > 0) ? op->lines : threads, 1, &groups);
+    dmlops_plan_grid(planning, count, (op->lines > 0) ? op->lines : op->threads, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TOTALS"), (int64_t)op->totals);
     dmlops_out_define(planning, "", DMLOPS_TEXT("STARTED"), (int64_t)op->started);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LINES"), op->lines);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops->count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("ITEMS"), op->items);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), op->vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), op->threads);
     dmlops_plan_Dimension_16 made_1;
     dmlops_plan_dimensions(planning, loops, &made_1);
     dmlops_plan_ScanParams params;
@@ -10917,15 +10918,22 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         int are_side_by_side = (count >= 256) && (loops.items[dmlops_item(planning, -1,
             loops.count)].strides.items[dmlops_item(planning, -1, loops.items[dmlops_item(planning, -1,
             loops.count)].strides.count)] < dmlops_abs(target.step));
-        int64_t short_ = (count < 256) ? 4 : dmlops_divide(1536, op->input.bits);
+        int64_t short_ = (count < 256) ? 4 : dmlops_divide(512, op->input.bits);
         int is_alone = length <= short_;
         int64_t each = 1;
+        int64_t threads = (dmlops_multiply(length, op->input.bits) <= 2048) ? 64 : 128;
         if (is_alone || (are_side_by_side && (count >= 131072))) {
             each = 0;
         } else {
             if (are_side_by_side) {
+                threads = 512;
                 each = dmlops_divide(256, op->input.bits);
                 items = 8;
+            } else {
+                while (planning->reason == DMLOPS_REASON_NONE && ((each < threads) &&
+                    (dmlops_multiply(dmlops_multiply(2, each), length) <= dmlops_multiply(threads, items)))) {
+                    each = dmlops_multiply(2, each);
+                }
             }
         }
         dmlops_plan_int_16 made_2;
@@ -10946,13 +10954,13 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
         dmlops_out_read(planning, &made_4.input);
         dmlops_out_read(planning, &made_4.starts);
         dmlops_out_write(planning, &made_4.output);
-        int exclusive = op->exclusive;
         dmlops_plan_Segments whole;
         whole.length = length;
         whole.segment = length;
         whole.source = source;
         whole.target = target;
-        whole.is_exclusive = exclusive;
+        whole.is_exclusive = op->exclusive;
+        whole.threads = threads;
         whole.lines = each;
         whole.items = items;
         whole.vector = vector;
@@ -11013,6 +11021,7 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     first.source = source;
     first.target = packed;
     first.is_exclusive = 0;
+    first.threads = 128;
     first.lines = 1;
     first.items = items;
     first.vector = vector;
@@ -11053,6 +11062,7 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     between.source = packed;
     between.target = packed;
     between.is_exclusive = 1;
+    between.threads = 128;
     between.lines = 1;
     between.items = 4;
     between.vector = 1;
@@ -11083,6 +11093,7 @@ DMLOPS_CALLED void dmlops_plan_scan(dmlops_planning* planning, const dmlops_plan
     last.source = source;
     last.target = target;
     last.is_exclusive = op->exclusive;
+    last.threads = 128;
     last.lines = 1;
     last.items = items;
     last.vector = vector;

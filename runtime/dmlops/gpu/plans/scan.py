@@ -21,7 +21,9 @@ from .operands import Read, Tensor, Written
 from .planning import Planning
 from .tuning import (
     SCAN_BLOCKS,
+    SCAN_FEW_BYTES,
     SCAN_FEW_LINES,
+    SCAN_FEW_THREADS,
     SCAN_ITEMS,
     SCAN_MANY_LINES,
     SCAN_SHORT_BYTES,
@@ -87,15 +89,17 @@ def lines(tensor: Tensor, axis: int, decreasing: bool) -> Lines:
 
 
 class Segments(NamedTuple):
-    """A dispatch over segments: the length of a line and of a segment, from where to where. A group has
-    `lines` of them, or each thread one if that is 0; a thread loads `items` elements at a time, in vectors of
-    `vector`."""
+    """A dispatch over segments: the length of a line and of a segment, from where to where.
+
+    A group of `threads` has `lines` of them, or each thread one if that is 0; a thread loads `items` elements
+    at a time, in vectors of `vector`."""
 
     length: int
     segment: int
     source: Lines
     target: Lines
     is_exclusive: bool
+    threads: int
     lines: int
     items: int
     vector: int
@@ -107,15 +111,14 @@ class Segments(NamedTuple):
 def dispatch_pass(out: Planning, op: Segments, loops: Loops) -> None:
     """The dispatch, over the segments that `loops` visit."""
     count = repeats(loops)
-    threads = SCAN_SIDE_THREADS if op.lines > 1 else SCAN_THREADS
-    groups = grid(out, count, op.lines if op.lines > 0 else threads, 1)
+    groups = grid(out, count, op.lines if op.lines > 0 else op.threads, 1)
     out.define("TOTALS", int(op.totals))
     out.define("STARTED", int(op.started))
     out.define("LINES", op.lines)
     out.define("RANK", len(loops))
     out.define("ITEMS", op.items)
     out.define("VECTOR", op.vector)
-    out.define("NUM_THREADS", threads)
+    out.define("NUM_THREADS", op.threads)
     params = ScanParams(
         count,
         groups.columns,
@@ -164,18 +167,23 @@ def plan_scan(out: Planning, op: Scan) -> None:
         short = SCAN_ITEMS if count < SCAN_FEW_LINES else SCAN_SHORT_BYTES * 8 // op.input.bits
         is_alone = length <= short
         each = 1
+        threads = SCAN_FEW_THREADS if length * op.input.bits <= 8 * SCAN_FEW_BYTES else SCAN_THREADS
         if is_alone or (are_side_by_side and count >= SCAN_MANY_LINES):
             each = 0
         elif are_side_by_side:
-            each = SCAN_SIDE_BYTES * 8 // op.input.bits
+            threads, each = SCAN_SIDE_THREADS, SCAN_SIDE_BYTES * 8 // op.input.bits
             items = SCAN_SIDE_ITEMS
+        else:
+            while each < threads and 2 * each * length <= threads * items:
+                each = 2 * each
         loops.append(Loop(1, [0, 0]))
         define_tensor(out, op.input)
         define_tensor(out, op.output)
         nothing = op.input.buffer
         out.bind(ScanResources(input=op.input.buffer, starts=nothing, output=op.output.buffer))
-        exclusive = op.exclusive
-        whole = Segments(length, length, source, target, exclusive, each, items, vector, False, False, False)
+        whole = Segments(
+            length, length, source, target, op.exclusive, threads, each, items, vector, False, False, False
+        )
         dispatch_pass(out, whole, loops)
         return
 
@@ -193,19 +201,25 @@ def plan_scan(out: Planning, op: Scan) -> None:
     define_tensor(out, op.input)
     define_scratch(out, op.output.macro, op.input)
     out.bind(ScanResources(input=op.input.buffer, starts=op.input.buffer, output=totals))
-    first = Segments(length, segment, source, packed, False, 1, items, vector, True, False, False)
+    first = Segments(
+        length, segment, source, packed, False, SCAN_THREADS, 1, items, vector, True, False, False
+    )
     dispatch_pass(out, first, dense)
 
     define_scratch(out, op.input.macro, op.input)
     define_scratch(out, op.output.macro, op.input)
     out.bind(ScanResources(input=totals, starts=totals, output=starts))
     every: Loops = [Loop(count, [segments, segments]), Loop(1, [0, 0])]
-    between = Segments(segments, segments, packed, packed, True, 1, SCAN_ITEMS, 1, False, False, True)
+    between = Segments(
+        segments, segments, packed, packed, True, SCAN_THREADS, 1, SCAN_ITEMS, 1, False, False, True
+    )
     dispatch_pass(out, between, every)
 
     define_tensor(out, op.input)
     define_tensor(out, op.output)
     out.bind(ScanResources(input=op.input.buffer, starts=starts, output=op.output.buffer))
     loops.append(Loop(segments, [segment * source.step, segment * target.step]))
-    last = Segments(length, segment, source, target, op.exclusive, 1, items, vector, False, True, True)
+    last = Segments(
+        length, segment, source, target, op.exclusive, SCAN_THREADS, 1, items, vector, False, True, True
+    )
     dispatch_pass(out, last, loops)

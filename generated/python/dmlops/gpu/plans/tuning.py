@@ -313,13 +313,17 @@ SKINNY_PART = 128  # NVIDIA H200: 64 at 0.89, 256 at 0.92
 SKINNY_VECTORS = 4  # NVIDIA H200: 2 at 0.80 to 1.02, 8 at 0.94 to 1.05
 "vectors that a thread has in flight"
 
-SCAN_THREADS = 128  # NVIDIA H200: 64 at 0.99, 256 at 0.93
+SCAN_THREADS = 128  # NVIDIA H200: 64 at 0.79 to 1.02, 256 at 0.75 to 1.10
 "threads in a group"
+SCAN_FEW_THREADS = 64  # NVIDIA H200: 128 at 0.65 to 0.94
+"threads in a group whose lines have SCAN_FEW_BYTES or less"
+SCAN_FEW_BYTES = 256  # NVIDIA H200: 512 at 0.92
+"bytes of a line up to which groups have fewer threads"
 SCAN_ITEMS = 4  # NVIDIA H200: 2 at 0.81, 8 at 0.58, 16 at 0.37 for single elements; 8 at 0.81 for vectors
 "elements per thread, at least"
 SCAN_VECTOR_BITS = 128  # NVIDIA H200: 64 at 0.86 for float16
 "bits per thread, at least, where elements are loaded in vectors"
-SCAN_SHORT_BYTES = 192  # NVIDIA H200: 128 at 0.84 with lines of 192, 256 at 0.78 to 0.96 with lines of 256
+SCAN_SHORT_BYTES = 64  # NVIDIA H200: 128 at 0.20 with lines of 128, 0 and 32 at 1.00
 "bytes of a line up to which a thread scans it alone"
 SCAN_MANY_LINES = 131072  # NVIDIA H200: with 4096 lines, sharing them in groups is 13 times as fast
 "interleaved lines from which each is scanned by one thread"
