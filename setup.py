@@ -7,8 +7,8 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).parent
-# Paths in a checkout, and in the package, where project.py looks for them.
-PLACES = {"templates": "templates", "runtime": "runtime", "LICENSE": "LICENSE"}
+# Paths in a checkout, and below the package, where project.py looks for them.
+FILES = ("templates", "runtime", "LICENSE", "docs/CONCEPTS.md")
 
 
 class BuildPy(build_py):
@@ -20,11 +20,12 @@ class BuildPy(build_py):
             return
         shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()
-        for source, place in PLACES.items():
-            target = Path(self.build_lib, "dmlgen", place)
+        for source in FILES:
+            target = Path(self.build_lib, "dmlgen", source)
             if (ROOT / source).is_dir():
                 shutil.copytree(ROOT / source, target, ignore=shutil.ignore_patterns("__pycache__"))
             else:
+                target.parent.mkdir(exist_ok=True)
                 shutil.copyfile(ROOT / source, target)
 
 

@@ -1,4 +1,4 @@
-"""The tables of speed in README.md, docs/PERFORMANCE.md and docs/SHADERS.md, from the files in bench/results.
+"""The tables of measured results in README.md and docs, from the files in bench/results and docs/results.
 
     python bench/summary.py [--write]
 
@@ -18,7 +18,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "PERFORMANCE.md", ROOT / "docs" / "SHADERS.md")
+PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("PERFORMANCE", "SHADERS", "VERIFICATION")),
+)
 LOW = 0.9  # cases slower than this are counted
 
 FAMILIES: Mapping[str, tuple[str, ...]] = {
@@ -186,9 +189,43 @@ def models_overall() -> str:
     )
 
 
+def checks() -> Any:
+    """Runs that compared results, and mutations of facts."""
+    return json.loads((ROOT / "docs" / "results" / "runs.json").read_text(encoding="utf-8"))
+
+
+def runs() -> str:
+    """The results of runs on a GPU that compared something."""
+    rows = []
+    for one in checks()["runs"]:
+        others = [f"{count} by {how}" for how, count in one.get("differences", {}).items()]
+        others += [
+            f"{type_} within {error:.1e} of the largest element"
+            for type_, error in one.get("largest_difference", {}).items()
+        ]
+        agree = f"{one['agree']:,} of {one['of']:,}" + (f": {', '.join(others)}" if others else "")
+        made = f"{one['date']}, {one['commit']}"
+        rows.append((one["what"], one["against"], one["on"], agree, made, f"`{one['command']}`"))
+    return table(("what", "against", "on", "agree", "date, commit", "by"), rows)
+
+
+def mutations() -> str:
+    """Who noticed changed facts."""
+    keys = ("facts", "changed", "lint", "tables", "tests", "unnoticed")
+    rows = [
+        (*(one[key] for key in keys), f"{one['date']}, {one['commit']}", f"`{one['command']}`")
+        for one in checks()["mutations"]
+    ]
+    head = ("facts", "changed", "noticed by lint", "by the tables", "by other tests", "unnoticed")
+    return table((*head, "date, commit", "by"), rows)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     one.__name__: one
-    for one in (families, kinds, slowest, overall, provenance, sessions, earned, models, models_overall)
+    for one in (
+        *(families, kinds, slowest, overall, provenance, sessions, earned, models, models_overall),
+        *(runs, mutations),
+    )
 }
 
 

@@ -21,7 +21,7 @@ from test_schedules_sums import declared_memory
 __all__ = ["device"]
 
 
-ELEMENTS = "InputTensor[at[:2] + place(at[2:], w)] for w in ndindex(WindowSize) if valid(w)"
+ELEMENTS = "InputTensor[at[:2] + position(at[2:], w)] for w in ndindex(WindowSize) if valid(w)"
 
 
 def section(operator: str) -> str:
@@ -53,8 +53,8 @@ def test_folds_under_a_window_are_found(operator: str, old: str, new: str, tmp_p
     [
         ("MAX_POOLING", " if valid(w)", ""),
         ("MAX_POOLING", " if valid(w)", " if valid(w) and w[0] != 1"),
-        ("MAX_POOLING", "at[:2] + place", "[at[1], at[0]] + place"),
-        ("MAX_POOLING", "place(at[2:], w)] for", "place(at[2:], w)] * float(w[0]) for"),
+        ("MAX_POOLING", "at[:2] + position", "[at[1], at[0]] + position"),
+        ("MAX_POOLING", "position(at[2:], w)] for", "position(at[2:], w)] * float(w[0]) for"),
         ("MAX_POOLING", "max(InputTensor", "InputTensor[at] + max(InputTensor"),
         ("AVERAGE_POOLING1", "sum(InputTensor", f"max({ELEMENTS}) + sum(InputTensor"),
     ],

@@ -176,7 +176,7 @@ SPOILS = [
     Spoil("shorthand-without-bound", ELEMENTS, "Axis < InputTensor.DimensionCount", "leading_ones(InputTensor.Sizes, Axis)", "unbounded", "leading_ones", "stands for"),
     Spoil("definition-clash", GATHER, "  GatheredSizes: >-", "  Axis: Axis\n  GatheredSizes: >-", "name-clash", "Axis: Axis"),
     Spoil("unused-definition", GATHER, "  GatheredSizes: >-", "  Unused: Axis\n  GatheredSizes: >-", "unused-definition", "Unused: Axis"),
-    Spoil("compute-name", ND1, "InputTensor[align(place[", "InputTensor[align(plaec[", "unknown-name", "plaec", "place"),
+    Spoil("compute-name", ND1, "InputTensor[align(coordinate[", "InputTensor[align(coordinaet[", "unknown-name", "coordinaet", "coordinate"),
     # The whole registry
     Spoil("level-order", "feature_levels.yaml", 'value: "0x2100"', 'value: "0x1100"', "level-order", '"0x1100"'),
     Spoil("undocumented-rule", ELEMENTS, "Axis < InputTensor.DimensionCount\n", "Axis < InputTensor.DimensionCount\n    source: ours\n", "undocumented-rule", "id: axis-range", "must be advice"),

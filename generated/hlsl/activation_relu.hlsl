@@ -133,9 +133,9 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 #if INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
 #else
-        const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
+        const uint element = offset + (INPUT_SINGLE ? 0 : k * inputStep);
         const uint perWord = 32 / INPUT_BITS;
-        const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
+        const uint above = inputTensor[element / perWord] << ((perWord - 1 - element % perWord) * INPUT_BITS);
         values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #endif
     }

@@ -98,9 +98,9 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int place)
+int Entry(List list, int index)
 {
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
+    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
@@ -334,31 +334,31 @@ void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 
 REAL_VALUE ReadKeptShare(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_SHARE_SIZES_LENGTH; d++)
     {
         const int size = keptShareSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptShareFirst + place * (REAL_BITS / 32);
+    position = (uint)keptShareFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(scratch[position], scratch[position + 1]);
 #else
-    return asfloat(scratch[place]);
+    return asfloat(scratch[position]);
 #endif
 }
 
 void WriteKeptShare(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptShareFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptShareFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    scratch[position] = low;
+    scratch[position + 1] = high;
 #else
-    scratch[place] = asuint(entry);
+    scratch[position] = asuint(entry);
 #endif
 }
 
@@ -367,7 +367,7 @@ int Dilation(int d)
     return 1;
 }
 
-List Place(List o, List w)
+List Position(List o, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -392,9 +392,9 @@ bool Chosen(List o, List w)
 {
     if (includePadding != 0)
     {
-        return InBounds(Padded(Place(o, w)), ListOf(paddedSizes[0], paddedSizes[1], PADDED_SIZES_LENGTH));
+        return InBounds(Padded(Position(o, w)), ListOf(paddedSizes[0], paddedSizes[1], PADDED_SIZES_LENGTH));
     }
-    return InBounds(Place(o, w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
+    return InBounds(Position(o, w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
 int64_t SumOf(List o)
@@ -479,17 +479,17 @@ REAL_VALUE SumOf2(List at)
     return result;
 }
 
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

@@ -413,9 +413,9 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int place)
+int Entry(List list, int index)
 {
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
+    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
 List Join(List left, List right)
@@ -1477,9 +1477,9 @@ Origin OriginOf(List at)
 int Divided(int d, int dividend, inout bool isWhole)
 {
 #if DIVIDED
-    const int divisor = windowDivisors[d / 4][d % 4], place = dividend / divisor;
-    isWhole = isWhole && place * divisor == dividend;
-    return place;
+    const int divisor = windowDivisors[d / 4][d % 4], position = dividend / divisor;
+    isWhole = isWhole && position * divisor == dividend;
+    return position;
 #else
     return dividend;
 #endif
@@ -1504,9 +1504,9 @@ Layer LayerOf(Origin origin, uint number)
     {
         const uint size = (uint)windowSizes[d / 4][d % 4];
         const uint above = number / size, within = number - above * size;
-        const int place = Divided(d, origin.first[d] + (int)within * windowTaps[d / 4][d % 4], layer.isInside);
-        layer.isInside = layer.isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
-        layer.base += (uint)place * (uint)windowStrides[d / 4][d % 4];
+        const int position = Divided(d, origin.first[d] + (int)within * windowTaps[d / 4][d % 4], layer.isInside);
+        layer.isInside = layer.isInside && (uint)position < (uint)windowLimits[d / 4][d % 4];
+        layer.base += (uint)position * (uint)windowStrides[d / 4][d % 4];
         layer.weights += within * (uint)weightsSteps[d / 4][d % 4];
         number = above;
     }
@@ -1719,11 +1719,11 @@ void FoldBlock(uint group, uint thread)
                         {
                             const int channel = c % BLOCK_CHANNELS,
                                 dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
-                            const int place = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + channel;
+                            const int position = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + channel;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
                             n = j * BLOCK_LINE + c;
-                            totals[n] = With(totals[n], terms[place], factors[channel][y * WINDOW_WIDTH + x]);
+                            totals[n] = With(totals[n], terms[position], factors[channel][y * WINDOW_WIDTH + x]);
                         }
                 }
             }
@@ -1822,7 +1822,7 @@ void FoldTogether(uint group, uint thread)
 
 #if PASS >= 2
 // The output coordinate of an element; in a phase smaller than the others it may lie beyond the output
-List PlaceOf(uint number, uint y, uint x)
+List PositionOf(uint number, uint y, uint x)
 {
     List at = (List)0;
     at.length = RANK;
@@ -1896,8 +1896,9 @@ uint PartPitch()
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
 {
-    const uint2 place = OUTPUT_DOWN ? uint2(y, x) : uint2(x, y);  // in a line, and the line
-    return ((part * matrices + number) * (OUTPUT_DOWN ? matrixColumns : matrixRows) + place.y) * PartPitch() + place.x;
+    const uint2 position = OUTPUT_DOWN ? uint2(y, x) : uint2(x, y);  // in a line, and the line
+    return ((part * matrices + number) * (OUTPUT_DOWN ? matrixColumns : matrixRows) + position.y) * PartPitch()
+        + position.x;
 }
 
 // The words of all partial sums, which packed factors follow
@@ -1991,7 +1992,7 @@ struct Pixel
 
 Pixel PixelOf(uint number, uint x)
 {
-    const List at = PlaceOf(number, 0, x);
+    const List at = PositionOf(number, 0, x);
     Pixel pixel;
     pixel.isThere = x < matrixColumns && (TAPS_AT_ONCE > 1 || IsThere(at));
     pixel.base = GroupOf(number) * channels * rightDepthStep;
@@ -2062,9 +2063,9 @@ uint Reached(Pixel pixel, Step step, out bool isInside)
     [unroll]
     for (int d = 0; d < WINDOW_RANK; d++)
     {
-        const int place = pixel.first[d] + (int)step.tap[d] * windowTaps[d / 4][d % 4];
-        isInside = isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
-        offset += (uint)place * (uint)windowStrides[d / 4][d % 4];
+        const int position = pixel.first[d] + (int)step.tap[d] * windowTaps[d / 4][d % 4];
+        isInside = isInside && (uint)position < (uint)windowLimits[d / 4][d % 4];
+        offset += (uint)position * (uint)windowStrides[d / 4][d % 4];
     }
     return offset;
 }
@@ -2119,7 +2120,7 @@ void AddParts(uint item)
     if (item >= matrices * lines * across)
         return;
 #if PHASED
-    // Neighboring threads take the phases of one place, whose elements are adjacent in the output, so that their
+    // Neighboring threads take the phases of one position, whose elements are adjacent in the output, so that their
     // stores coalesce.
     const uint number = item % matrices, above = item / matrices;
     const uint lineNumber = above / across, first = above % across * 4;
@@ -2128,7 +2129,7 @@ void AddParts(uint item)
     const uint number = above / lines, lineNumber = above - number * lines;
 #endif
     const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
-    List at = PlaceOf(number, row, column);
+    List at = PositionOf(number, row, column);
     float4 totals = 0;
     for (uint part = 0; part < parts; part++)
         totals += asfloat(scratch[PartOf(part, number, row, column) / 4]);
@@ -2136,7 +2137,7 @@ void AddParts(uint item)
     OutputBuffer elements;
     [unroll]
     for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row + (OUTPUT_DOWN ? e : 0),
+        elements[e] = (OUTPUT_STORED)Finished(PositionOf(number, row + (OUTPUT_DOWN ? e : 0),
             column + (OUTPUT_DOWN ? 0 : e)), totals[e]);
     if (IsThere(at))
         outputTensor[OffsetInOutput(at) / OUTPUT_VECTOR] = elements;
@@ -2149,7 +2150,7 @@ void AddParts(uint item)
 #if OUTPUT_DOWN
         at.entries[ROW_AXIS]++;
 #elif PHASED
-        at = PlaceOf(number, row, column + n + 1);
+        at = PositionOf(number, row, column + n + 1);
 #else
         GoOn(at);
 #endif
@@ -2182,8 +2183,8 @@ void Pack(uint item)
     const uint rowStep = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
 #if PACK_VECTOR == 8
     const uint first = step * 8, base = LeftFirst(number) + lineNumber * rowStep;
-    const uint2 place = StepOf(first - first % TILE_DEPTH, first);
-    Step at = StepAt(place.x, place.y);
+    const uint2 position = StepOf(first - first % TILE_DEPTH, first);
+    Step at = StepAt(position.x, position.y);
     uint4 words = 0;
     [unroll]
     for (uint e = 0; e < 8; e++)
@@ -2198,8 +2199,8 @@ void Pack(uint item)
     }
     scratch[PartWords() / 4 + (number * lines + lineNumber) * steps + step] = words;
 #else
-    const uint2 place = StepOf(step - step % TILE_DEPTH, step);
-    const uint base = LeftFirst(number) + LeftStep(StepAt(place.x, place.y));
+    const uint2 position = StepOf(step - step % TILE_DEPTH, step);
+    const uint base = LeftFirst(number) + LeftStep(StepAt(position.x, position.y));
     float4 elements = 0;
     [unroll]
     for (uint e = 0; e < 4; e++)
@@ -2248,12 +2249,12 @@ uint ColumnOffset(uint x, const int merged, uint apart, int4 strides[2])
 // Where four sums go in the output, apart from their row
 struct Four
 {
-    List places[sumsAcross];
+    List positions[sumsAcross];
     uint offsets[sumsAcross];
     bool isThere;
 };
 
-// Each place is computed by itself: going from one to the next takes branches, which stay even if only the first is
+// Each position is computed by itself: going from one to the next takes branches, which stay even if only the first is
 // used.
 Four FourAt(uint number, uint x, uint end)
 {
@@ -2261,10 +2262,10 @@ Four FourAt(uint number, uint x, uint end)
     [unroll]
     for (uint e = 0; e < sumsAcross; e++)
     {
-        four.places[e] = PlaceOf(number, 0, x + e);
-        four.offsets[e] = OffsetInOutput(PlaceOf(number, 0, x + e));
+        four.positions[e] = PositionOf(number, 0, x + e);
+        four.offsets[e] = OffsetInOutput(PositionOf(number, 0, x + e));
     }
-    four.isThere = x < end && (SPLIT_K || IsThere(four.places[0]));
+    four.isThere = x < end && (SPLIT_K || IsThere(four.positions[0]));
 #if COOPERATIVE_MATRIX && !PHASED && TAPS_AT_ONCE == 1
     const int last = OUTPUT_SIZES_LENGTH - 1;
     const uint apart = (uint)outputStrides[last / 4][last % 4];
@@ -2287,9 +2288,9 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
     [unroll]
     for (e = 0; e < 4; e++)
     {
-        List place = four.places[e % sumsAcross];
-        place.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
-        elements[e] = Finished(place, totals[e]);
+        List position = four.positions[e % sumsAcross];
+        position.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
+        elements[e] = Finished(position, totals[e]);
     }
     const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
 #if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
@@ -2344,7 +2345,7 @@ static const uint leftPieces = 8 / LEFT_VECTOR;  // loads per eight contiguous e
 static const uint leftLoads = leftEach * leftPieces;
 
 // The line and the k, both within the tile, at which a thread's i-th load starts
-uint2 LeftPlace(uint thread, uint i)
+uint2 LeftPosition(uint thread, uint i)
 {
     const uint number = thread + i / leftPieces * NUM_THREADS;
     const uint down = number / (leftAcross / 8), across = number % (leftAcross / 8) * 8 + i % leftPieces * LEFT_VECTOR;
@@ -2379,7 +2380,7 @@ static const uint rightPieces = 8 / RIGHT_VECTOR;  // loads per eight contiguous
 static const uint rightLoads = rightEach * rightPieces;
 
 // The line and the k, both within the tile, at which a thread's i-th load starts
-uint2 RightPlace(uint thread, uint i)
+uint2 RightPosition(uint thread, uint i)
 {
 #if RIGHT_VECTOR == 1
     return uint2(thread % TILE_COLUMNS, thread / TILE_COLUMNS * rightLoads + i);
@@ -2465,11 +2466,11 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint2 place = LeftPlace(thread, i) + uint2(reader.first, product);
+        const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
         next[i] = (LeftVector)0;
         if ((leftVectors % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftVectors)
-            && place.x < matrixRows && place.y < end)
-            next[i] = LEFT_FACTOR[(reader.base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+            && position.x < matrixRows && position.y < end)
+            next[i] = LEFT_FACTOR[(reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR];
     }
 }
 
@@ -2499,7 +2500,7 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
 #else
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
-// place in every tile; each of the others lies further down by as many lines as the group loads at a time.
+// position in every tile; each of the others lies further down by as many lines as the group loads at a time.
 void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
 {
     const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4], eights = leftAcross / 8;
@@ -2510,14 +2511,14 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     for (uint i = 0; i < leftLoads; i++)
     {
         const uint linesOn = i / leftPieces * (NUM_THREADS / eights), piece = i % leftPieces;
-        const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * LEFT_VECTOR);
+        const uint2 position = uint2(thread / eights + linesOn, thread % eights * 8 + piece * LEFT_VECTOR);
         const uint further = product * leftDepthStep / LEFT_VECTOR + linesOn * lineStep / LEFT_VECTOR
             + piece * neighborStep;
         const bool isThere = LEFT_ALONG
-            ? reader.first + place.x < matrixRows && product + place.y < end
-            : reader.first + place.y < matrixRows && product + place.x < end;
+            ? reader.first + position.x < matrixRows && product + position.y < end
+            : reader.first + position.y < matrixRows && product + position.x < end;
         next[i] = (LeftVector)0;
-        if ((leftVectors % NUM_THREADS == 0 || place.x < leftLines) && isThere)
+        if ((leftVectors % NUM_THREADS == 0 || position.x < leftLines) && isThere)
             next[i] = LEFT_FACTOR[begin + further];
     }
 }
@@ -2582,7 +2583,7 @@ struct RightReader
 
 RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
 {
-    const uint x = first + RightPlace(thread, 0).x;
+    const uint x = first + RightPosition(thread, 0).x;
     RightReader reader;
     reader.offset = GroupOf(number) * channels * rightDepthStep
         + ColumnOffset(x, OUTPUT_SIZES_LENGTH - WINDOW_AXIS, 1, rightSteps);
@@ -2595,7 +2596,7 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint k = product + RightPlace(thread, i).y;
+        const uint k = product + RightPosition(thread, i).y;
         next[i] = (RightVector)0;
         if (reader.isThere && k < end)
             next[i] = inputTensor[(reader.offset + k * rightDepthStep) / 8];
@@ -2626,7 +2627,7 @@ RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begi
     RightReader reader;
     [unroll]
     for (uint i = 0; i < rightPixels; i++)
-        reader.pixels[i] = PixelOf(number, first + RightPlace(thread, i).x);
+        reader.pixels[i] = PixelOf(number, first + RightPosition(thread, i).x);
     const uint2 at = StepOf(begin, begin);
     reader.step = StepAt(at.x, at.y);
     return reader;
@@ -2638,7 +2639,7 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint k = product + RightPlace(thread, i).y;
+        const uint k = product + RightPosition(thread, i).y;
         bool isInside;
 #if WHOLE_TAPS
         const uint offset = Reached(reader.pixels[i], reader.step, isInside) + (k - product) * rightDepthStep;
@@ -2659,7 +2660,7 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
 void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
     bool isInside;
-    const uint first = RightPlace(thread, 0).y;
+    const uint first = RightPosition(thread, 0).y;
 #if WHOLE_TAPS
     const uint offset = Reached(reader.pixels[0], reader.step, isInside) + first * rightDepthStep;
     isInside = isInside && product < end;
@@ -2786,7 +2787,7 @@ static const uint leftLoads = (leftVectors + NUM_THREADS - 1) / NUM_THREADS, lef
 groupshared float4 leftTile[TILE_DEPTH * leftPitch];
 
 // The line and the k, both within the tile, at which a thread's i-th vector starts
-uint2 LeftPlace(uint thread, uint i)
+uint2 LeftPosition(uint thread, uint i)
 {
     const uint number = thread + i * NUM_THREADS;
 #if LEFT_ALONG
@@ -2817,16 +2818,16 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint2 place = LeftPlace(thread, i) + uint2(reader.first, product);
+        const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
         next[i] = (LeftVector)0;
         if ((leftVectors % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftVectors)
-            && place.x < matrixRows && place.y < end)
+            && position.x < matrixRows && position.y < end)
         {
 #if PACKED
-            next[i] = asfloat(scratch[(reader.base + place.x * step + place.y * leftDepthStep) / 4]);
+            next[i] = asfloat(scratch[(reader.base + position.x * step + position.y * leftDepthStep) / 4]);
 #else
-            const uint2 from = StepOf(product, place.y);
-            next[i] = (LeftVector)filterTensor[(reader.base + place.x * step + from.x * leftTapStep
+            const uint2 from = StepOf(product, position.y);
+            next[i] = (LeftVector)filterTensor[(reader.base + position.x * step + from.x * leftTapStep
                 + from.y * leftDepthStep) / LEFT_VECTOR];
 #endif
         }
@@ -2843,19 +2844,19 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint2 place = LeftPlace(thread, i);
+        const uint2 position = LeftPosition(thread, i);
         if (leftVectors % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftVectors)
         {
 #if LEFT_ALONG
             [unroll]
             for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[(place.y + e) * leftPitch + place.x / 4][place.x % 4] = next[i][e];
+                leftTile[(position.y + e) * leftPitch + position.x / 4][position.x % 4] = next[i][e];
 #elif LEFT_VECTOR == 4
-            leftTile[place.y * leftPitch + place.x / 4] = next[i];
+            leftTile[position.y * leftPitch + position.x / 4] = next[i];
 #else
             [unroll]
             for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[place.y * leftPitch + place.x / 4][place.x % 4 + e] = next[i][e];
+                leftTile[position.y * leftPitch + position.x / 4][position.x % 4 + e] = next[i][e];
 #endif
         }
     }
@@ -2869,7 +2870,7 @@ static const uint rightLoads = (rightVectors + NUM_THREADS - 1) / NUM_THREADS, r
 groupshared float4 rightTile[TILE_DEPTH * rightPitch];
 
 // The line and the k, both within the tile, at which a thread's i-th vector starts
-uint2 RightPlace(uint thread, uint i)
+uint2 RightPosition(uint thread, uint i)
 {
     const uint number = thread + i * NUM_THREADS;
 #if RIGHT_ALONG
@@ -2904,7 +2905,7 @@ RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begi
     RightReader reader;
     [unroll]
     for (uint i = 0; i < rightPixels; i++)
-        reader.pixels[i] = PixelOf(number, first + RightPlace(thread, i).x);
+        reader.pixels[i] = PixelOf(number, first + RightPosition(thread, i).x);
     const uint2 at = StepOf(begin, begin);
     reader.step = StepAt(at.x, at.y);
     return reader;
@@ -2916,7 +2917,7 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint k = product + RightPlace(thread, i).y;
+        const uint k = product + RightPosition(thread, i).y;
         bool isInside;
 #if WHOLE_TAPS
         const uint offset = Reached(reader.pixels[i], reader.step, isInside) + (k - product) * rightDepthStep;
@@ -2937,7 +2938,7 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
 void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
     bool isInside;
-    const uint first = RightPlace(thread, 0).y;
+    const uint first = RightPosition(thread, 0).y;
 #if WHOLE_TAPS
     const uint offset = Reached(reader.pixels[0], reader.step, isInside) + first * rightDepthStep;
     isInside = isInside && product < end;
@@ -2970,19 +2971,19 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint2 place = RightPlace(thread, i);
+        const uint2 position = RightPosition(thread, i);
         if (rightVectors % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightVectors)
         {
 #if RIGHT_ALONG
             [unroll]
             for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[(place.y + e) * rightPitch + place.x / 4][place.x % 4] = next[i][e];
+                rightTile[(position.y + e) * rightPitch + position.x / 4][position.x % 4] = next[i][e];
 #elif RIGHT_VECTOR == 4
-            rightTile[place.y * rightPitch + place.x / 4] = next[i];
+            rightTile[position.y * rightPitch + position.x / 4] = next[i];
 #else
             [unroll]
             for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[place.y * rightPitch + place.x / 4][place.x % 4 + e] = next[i][e];
+                rightTile[position.y * rightPitch + position.x / 4][position.x % 4 + e] = next[i][e];
 #endif
         }
     }
@@ -3235,17 +3236,17 @@ void Contract(uint item, uint thread)
 #endif
 
 #if PASS < 1
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

@@ -172,9 +172,9 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 #if INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
 #else
-        const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
+        const uint element = offset + (INPUT_SINGLE ? 0 : k * inputStep);
         const uint perWord = 32 / INPUT_BITS;
-        const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
+        const uint above = inputTensor[element / perWord] << ((perWord - 1 - element % perWord) * INPUT_BITS);
         values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #endif
     }
@@ -193,10 +193,10 @@ void LoadQuantization0(uint offset, out QUANTIZATION0_VALUE values[VECTOR])
 #if QUANTIZATION0_VECTOR > 1
         values[k] = (QUANTIZATION0_VALUE)(word << (32 - QUANTIZATION0_BITS * (k + 1))) >> (32 - QUANTIZATION0_BITS);
 #else
-        const uint place = offset + (QUANTIZATION0_SINGLE ? 0 : k * quantization0Step);
+        const uint element = offset + (QUANTIZATION0_SINGLE ? 0 : k * quantization0Step);
         const uint perWord = 32 / QUANTIZATION0_BITS;
-        const uint above = quantizationTensors0[place / perWord]
-            << ((perWord - 1 - place % perWord) * QUANTIZATION0_BITS);
+        const uint above = quantizationTensors0[element / perWord]
+            << ((perWord - 1 - element % perWord) * QUANTIZATION0_BITS);
         values[k] = (QUANTIZATION0_VALUE)above >> (32 - QUANTIZATION0_BITS);
 #endif
     }
@@ -228,10 +228,10 @@ void LoadQuantization1(uint offset, out QUANTIZATION1_VALUE values[VECTOR])
 #if QUANTIZATION1_VECTOR > 1
         values[k] = (QUANTIZATION1_VALUE)(word << (32 - QUANTIZATION1_BITS * (k + 1))) >> (32 - QUANTIZATION1_BITS);
 #else
-        const uint place = offset + (QUANTIZATION1_SINGLE ? 0 : k * quantization1Step);
+        const uint element = offset + (QUANTIZATION1_SINGLE ? 0 : k * quantization1Step);
         const uint perWord = 32 / QUANTIZATION1_BITS;
-        const uint above = quantizationTensors1[place / perWord]
-            << ((perWord - 1 - place % perWord) * QUANTIZATION1_BITS);
+        const uint above = quantizationTensors1[element / perWord]
+            << ((perWord - 1 - element % perWord) * QUANTIZATION1_BITS);
         values[k] = (QUANTIZATION1_VALUE)above >> (32 - QUANTIZATION1_BITS);
 #endif
     }

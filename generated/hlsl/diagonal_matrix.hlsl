@@ -66,7 +66,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // A number of the second argument's type, from the bits of a constant: the host packs 4 or 8 bytes, low ones first.
 float Unpack(uint2 bits, float type) { return asfloat(bits.x); }
@@ -118,10 +118,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     int at[RANK];
     uint rest = item;
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint outer = place > 0 ? DivideBySize(rest, dimensions[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint outer = i > 0 ? DivideBySize(rest, dimensions[d]) : 0;
         at[d] = (int)(rest - outer * dimensions[d].size);
         rest = outer;
     }

@@ -495,141 +495,141 @@ void WriteOutputZeroPoint(List at, OUTPUT_ZERO_POINT_VALUE entry)
 
 REAL_VALUE ReadKeptLow(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_LOW_SIZES_LENGTH; d++)
     {
         const int size = keptLowSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptLowFirst + place * (REAL_BITS / 32);
+    position = (uint)keptLowFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(scratch[position], scratch[position + 1]);
 #else
-    return asfloat(scratch[place]);
+    return asfloat(scratch[position]);
 #endif
 }
 
 void WriteKeptLow(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptLowFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptLowFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    scratch[position] = low;
+    scratch[position + 1] = high;
 #else
-    scratch[place] = asuint(entry);
+    scratch[position] = asuint(entry);
 #endif
 }
 
 REAL_VALUE ReadKeptHigh(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_HIGH_SIZES_LENGTH; d++)
     {
         const int size = keptHighSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptHighFirst + place * (REAL_BITS / 32);
+    position = (uint)keptHighFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(scratch[position], scratch[position + 1]);
 #else
-    return asfloat(scratch[place]);
+    return asfloat(scratch[position]);
 #endif
 }
 
 void WriteKeptHigh(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptHighFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptHighFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    scratch[position] = low;
+    scratch[position + 1] = high;
 #else
-    scratch[place] = asuint(entry);
+    scratch[position] = asuint(entry);
 #endif
 }
 
 REAL_VALUE ReadKeptScale(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_SCALE_SIZES_LENGTH; d++)
     {
         const int size = keptScaleSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptScaleFirst + place * (REAL_BITS / 32);
+    position = (uint)keptScaleFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(scratch[position], scratch[position + 1]);
 #else
-    return asfloat(scratch[place]);
+    return asfloat(scratch[position]);
 #endif
 }
 
 void WriteKeptScale(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptScaleFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptScaleFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    scratch[position] = low;
+    scratch[position + 1] = high;
 #else
-    scratch[place] = asuint(entry);
+    scratch[position] = asuint(entry);
 #endif
 }
 
 REAL_VALUE ReadKeptFactor(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_FACTOR_SIZES_LENGTH; d++)
     {
         const int size = keptFactorSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptFactorFirst + place * (REAL_BITS / 32);
+    position = (uint)keptFactorFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(scratch[position], scratch[position + 1]);
 #else
-    return asfloat(scratch[place]);
+    return asfloat(scratch[position]);
 #endif
 }
 
 void WriteKeptFactor(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptFactorFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptFactorFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    scratch[position] = low;
+    scratch[position + 1] = high;
 #else
-    scratch[place] = asuint(entry);
+    scratch[position] = asuint(entry);
 #endif
 }
 
 int ReadKeptPoint(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_POINT_SIZES_LENGTH; d++)
     {
         const int size = keptPointSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptPointFirst + place * (1);
-    return (int)scratch[place];
+    position = (uint)keptPointFirst + position * (1);
+    return (int)scratch[position];
 }
 
 void WriteKeptPoint(uint number, int entry)
 {
-    const uint place = (uint)keptPointFirst + number * (1);
-    scratch[place] = (uint)entry;
+    const uint position = (uint)keptPointFirst + number * (1);
+    scratch[position] = (uint)entry;
 }
 
 precise REAL_VALUE MinOf()
@@ -744,17 +744,17 @@ Totals JoinLanes(Totals own, uint thread, uint lane, uint lanes)
 }
 #endif
 
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

@@ -140,9 +140,9 @@ void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 #if INPUT_VECTOR > 1
         values[k] = (INPUT_VALUE)(word << (32 - INPUT_BITS * (k + 1))) >> (32 - INPUT_BITS);
 #else
-        const uint place = offset + (INPUT_SINGLE ? 0 : k * inputStep);
+        const uint element = offset + (INPUT_SINGLE ? 0 : k * inputStep);
         const uint perWord = 32 / INPUT_BITS;
-        const uint above = inputTensor[place / perWord] << ((perWord - 1 - place % perWord) * INPUT_BITS);
+        const uint above = inputTensor[element / perWord] << ((perWord - 1 - element % perWord) * INPUT_BITS);
         values[k] = (INPUT_VALUE)above >> (32 - INPUT_BITS);
 #endif
     }
@@ -187,9 +187,9 @@ void LoadZeroPoint(uint offset, out ZERO_POINT_VALUE values[VECTOR])
 #if ZERO_POINT_VECTOR > 1
         values[k] = (ZERO_POINT_VALUE)(word << (32 - ZERO_POINT_BITS * (k + 1))) >> (32 - ZERO_POINT_BITS);
 #else
-        const uint place = offset + (ZERO_POINT_SINGLE ? 0 : k * zeroPointStep);
+        const uint element = offset + (ZERO_POINT_SINGLE ? 0 : k * zeroPointStep);
         const uint perWord = 32 / ZERO_POINT_BITS;
-        const uint above = zeroPointTensor[place / perWord] << ((perWord - 1 - place % perWord) * ZERO_POINT_BITS);
+        const uint above = zeroPointTensor[element / perWord] << ((perWord - 1 - element % perWord) * ZERO_POINT_BITS);
         values[k] = (ZERO_POINT_VALUE)above >> (32 - ZERO_POINT_BITS);
 #endif
     }

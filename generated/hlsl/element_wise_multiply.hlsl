@@ -118,9 +118,9 @@ void LoadA(uint offset, out A_VALUE values[VECTOR])
 #if A_VECTOR > 1
         values[k] = (A_VALUE)(word << (32 - A_BITS * (k + 1))) >> (32 - A_BITS);
 #else
-        const uint place = offset + (A_SINGLE ? 0 : k * aStep);
+        const uint element = offset + (A_SINGLE ? 0 : k * aStep);
         const uint perWord = 32 / A_BITS;
-        const uint above = aTensor[place / perWord] << ((perWord - 1 - place % perWord) * A_BITS);
+        const uint above = aTensor[element / perWord] << ((perWord - 1 - element % perWord) * A_BITS);
         values[k] = (A_VALUE)above >> (32 - A_BITS);
 #endif
     }
@@ -151,9 +151,9 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
 #if B_VECTOR > 1
         values[k] = (B_VALUE)(word << (32 - B_BITS * (k + 1))) >> (32 - B_BITS);
 #else
-        const uint place = offset + (B_SINGLE ? 0 : k * bStep);
+        const uint element = offset + (B_SINGLE ? 0 : k * bStep);
         const uint perWord = 32 / B_BITS;
-        const uint above = bTensor[place / perWord] << ((perWord - 1 - place % perWord) * B_BITS);
+        const uint above = bTensor[element / perWord] << ((perWord - 1 - element % perWord) * B_BITS);
         values[k] = (B_VALUE)above >> (32 - B_BITS);
 #endif
     }

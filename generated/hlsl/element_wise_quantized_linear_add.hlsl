@@ -358,9 +358,9 @@ void LoadA(uint offset, out A_VALUE values[VECTOR])
 #if A_VECTOR > 1
         values[k] = (A_VALUE)(word << (32 - A_BITS * (k + 1))) >> (32 - A_BITS);
 #else
-        const uint place = offset + (A_SINGLE ? 0 : k * aStep);
+        const uint element = offset + (A_SINGLE ? 0 : k * aStep);
         const uint perWord = 32 / A_BITS;
-        const uint above = aTensor[place / perWord] << ((perWord - 1 - place % perWord) * A_BITS);
+        const uint above = aTensor[element / perWord] << ((perWord - 1 - element % perWord) * A_BITS);
         values[k] = (A_VALUE)above >> (32 - A_BITS);
 #endif
     }
@@ -392,9 +392,10 @@ void LoadAZeroPoint(uint offset, out AZERO_POINT_VALUE values[VECTOR])
 #if AZERO_POINT_VECTOR > 1
         values[k] = (AZERO_POINT_VALUE)(word << (32 - AZERO_POINT_BITS * (k + 1))) >> (32 - AZERO_POINT_BITS);
 #else
-        const uint place = offset + (AZERO_POINT_SINGLE ? 0 : k * aZeroPointStep);
+        const uint element = offset + (AZERO_POINT_SINGLE ? 0 : k * aZeroPointStep);
         const uint perWord = 32 / AZERO_POINT_BITS;
-        const uint above = aZeroPointTensor[place / perWord] << ((perWord - 1 - place % perWord) * AZERO_POINT_BITS);
+        const uint above = aZeroPointTensor[element / perWord]
+            << ((perWord - 1 - element % perWord) * AZERO_POINT_BITS);
         values[k] = (AZERO_POINT_VALUE)above >> (32 - AZERO_POINT_BITS);
 #endif
     }
@@ -412,9 +413,9 @@ void LoadB(uint offset, out B_VALUE values[VECTOR])
 #if B_VECTOR > 1
         values[k] = (B_VALUE)(word << (32 - B_BITS * (k + 1))) >> (32 - B_BITS);
 #else
-        const uint place = offset + (B_SINGLE ? 0 : k * bStep);
+        const uint element = offset + (B_SINGLE ? 0 : k * bStep);
         const uint perWord = 32 / B_BITS;
-        const uint above = bTensor[place / perWord] << ((perWord - 1 - place % perWord) * B_BITS);
+        const uint above = bTensor[element / perWord] << ((perWord - 1 - element % perWord) * B_BITS);
         values[k] = (B_VALUE)above >> (32 - B_BITS);
 #endif
     }
@@ -446,9 +447,10 @@ void LoadBZeroPoint(uint offset, out BZERO_POINT_VALUE values[VECTOR])
 #if BZERO_POINT_VECTOR > 1
         values[k] = (BZERO_POINT_VALUE)(word << (32 - BZERO_POINT_BITS * (k + 1))) >> (32 - BZERO_POINT_BITS);
 #else
-        const uint place = offset + (BZERO_POINT_SINGLE ? 0 : k * bZeroPointStep);
+        const uint element = offset + (BZERO_POINT_SINGLE ? 0 : k * bZeroPointStep);
         const uint perWord = 32 / BZERO_POINT_BITS;
-        const uint above = bZeroPointTensor[place / perWord] << ((perWord - 1 - place % perWord) * BZERO_POINT_BITS);
+        const uint above = bZeroPointTensor[element / perWord]
+            << ((perWord - 1 - element % perWord) * BZERO_POINT_BITS);
         values[k] = (BZERO_POINT_VALUE)above >> (32 - BZERO_POINT_BITS);
 #endif
     }
@@ -481,10 +483,10 @@ void LoadOutputZeroPoint(uint offset, out OUTPUT_ZERO_POINT_VALUE values[VECTOR]
         values[k] = (OUTPUT_ZERO_POINT_VALUE)(word << (32 - OUTPUT_ZERO_POINT_BITS * (k + 1)))
             >> (32 - OUTPUT_ZERO_POINT_BITS);
 #else
-        const uint place = offset + (OUTPUT_ZERO_POINT_SINGLE ? 0 : k * outputZeroPointStep);
+        const uint element = offset + (OUTPUT_ZERO_POINT_SINGLE ? 0 : k * outputZeroPointStep);
         const uint perWord = 32 / OUTPUT_ZERO_POINT_BITS;
-        const uint above = outputZeroPointTensor[place / perWord]
-            << ((perWord - 1 - place % perWord) * OUTPUT_ZERO_POINT_BITS);
+        const uint above = outputZeroPointTensor[element / perWord]
+            << ((perWord - 1 - element % perWord) * OUTPUT_ZERO_POINT_BITS);
         values[k] = (OUTPUT_ZERO_POINT_VALUE)above >> (32 - OUTPUT_ZERO_POINT_BITS);
 #endif
     }

@@ -262,9 +262,9 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int place)
+int Entry(List list, int index)
 {
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
+    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
@@ -766,31 +766,31 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 
 REAL_VALUE ReadKeptProduct(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_PRODUCT_SIZES_LENGTH; d++)
     {
         const int size = keptProductSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptProductFirst + place * (REAL_BITS / 32);
+    position = (uint)keptProductFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(scratch[position], scratch[position + 1]);
 #else
-    return asfloat(scratch[place]);
+    return asfloat(scratch[position]);
 #endif
 }
 
 void WriteKeptProduct(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptProductFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptProductFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    scratch[position] = low;
+    scratch[position + 1] = high;
 #else
-    scratch[place] = asuint(entry);
+    scratch[position] = asuint(entry);
 #endif
 }
 #endif
@@ -987,7 +987,7 @@ REAL_VALUE Chosen3(List at)
 
 #if PASS >= 2
 // The output coordinate of an element
-List PlaceOf(uint number, uint y, uint x)
+List PositionOf(uint number, uint y, uint x)
 {
     List at = (List)0;
     at.length = RANK;
@@ -1026,8 +1026,9 @@ uint PartPitch()
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
 {
-    const uint2 place = OUTPUT_DOWN ? uint2(y, x) : uint2(x, y);  // in a line, and the line
-    return ((part * matrices + number) * (OUTPUT_DOWN ? matrixColumns : matrixRows) + place.y) * PartPitch() + place.x;
+    const uint2 position = OUTPUT_DOWN ? uint2(y, x) : uint2(x, y);  // in a line, and the line
+    return ((part * matrices + number) * (OUTPUT_DOWN ? matrixColumns : matrixRows) + position.y) * PartPitch()
+        + position.x;
 }
 
 #endif
@@ -1042,7 +1043,7 @@ void AddParts(uint item)
     const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
     const uint number = above / lines, lineNumber = above - number * lines;
     const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
-    List at = PlaceOf(number, row, column);
+    List at = PositionOf(number, row, column);
     float4 totals = 0;
     for (uint part = 0; part < parts; part++)
         totals += asfloat(scratch[PartOf(part, number, row, column) / 4]);
@@ -1050,7 +1051,7 @@ void AddParts(uint item)
     OutputBuffer elements;
     [unroll]
     for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        elements[e] = (OUTPUT_STORED)Finished(PlaceOf(number, row + (OUTPUT_DOWN ? e : 0),
+        elements[e] = (OUTPUT_STORED)Finished(PositionOf(number, row + (OUTPUT_DOWN ? e : 0),
             column + (OUTPUT_DOWN ? 0 : e)), totals[e]);
     outputTensor[OffsetInOutput(at) / OUTPUT_VECTOR] = elements;
 #else
@@ -1077,12 +1078,12 @@ static const uint sumsAcross = 4 / sumsDown;
 // Where four sums go in the output, apart from their row
 struct Four
 {
-    List places[sumsAcross];
+    List positions[sumsAcross];
     uint offsets[sumsAcross];
     bool isThere;
 };
 
-// Each place is computed by itself: going from one to the next takes branches, which stay even if only the first is
+// Each position is computed by itself: going from one to the next takes branches, which stay even if only the first is
 // used.
 Four FourAt(uint number, uint x, uint end)
 {
@@ -1090,8 +1091,8 @@ Four FourAt(uint number, uint x, uint end)
     [unroll]
     for (uint e = 0; e < sumsAcross; e++)
     {
-        four.places[e] = PlaceOf(number, 0, x + e);
-        four.offsets[e] = OffsetInOutput(PlaceOf(number, 0, x + e));
+        four.positions[e] = PositionOf(number, 0, x + e);
+        four.offsets[e] = OffsetInOutput(PositionOf(number, 0, x + e));
     }
     four.isThere = x < end;
     return four;
@@ -1110,9 +1111,9 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
     [unroll]
     for (e = 0; e < 4; e++)
     {
-        List place = four.places[e % sumsAcross];
-        place.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
-        elements[e] = Finished(place, totals[e]);
+        List position = four.positions[e % sumsAcross];
+        position.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
+        elements[e] = Finished(position, totals[e]);
     }
     const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
 #if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
@@ -1167,7 +1168,7 @@ static const uint leftPieces = 8 / LEFT_VECTOR;  // loads per eight contiguous e
 static const uint leftLoads = leftEach * leftPieces;
 
 // The line and the k, both within the tile, at which a thread's i-th load starts
-uint2 LeftPlace(uint thread, uint i)
+uint2 LeftPosition(uint thread, uint i)
 {
     const uint number = thread + i / leftPieces * NUM_THREADS;
     const uint down = number / (leftAcross / 8), across = number % (leftAcross / 8) * 8 + i % leftPieces * LEFT_VECTOR;
@@ -1202,7 +1203,7 @@ static const uint rightPieces = 8 / RIGHT_VECTOR;  // loads per eight contiguous
 static const uint rightLoads = rightEach * rightPieces;
 
 // The line and the k, both within the tile, at which a thread's i-th load starts
-uint2 RightPlace(uint thread, uint i)
+uint2 RightPosition(uint thread, uint i)
 {
     const uint number = thread + i / rightPieces * NUM_THREADS;
     const uint down = number / (rightAcross / 8), across = number % (rightAcross / 8) * 8
@@ -1271,7 +1272,7 @@ LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
 
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
-// place in every tile; each of the others lies further down by as many lines as the group loads at a time.
+// position in every tile; each of the others lies further down by as many lines as the group loads at a time.
 void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
 {
     const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4], eights = leftAcross / 8;
@@ -1282,14 +1283,14 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     for (uint i = 0; i < leftLoads; i++)
     {
         const uint linesOn = i / leftPieces * (NUM_THREADS / eights), piece = i % leftPieces;
-        const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * LEFT_VECTOR);
+        const uint2 position = uint2(thread / eights + linesOn, thread % eights * 8 + piece * LEFT_VECTOR);
         const uint further = product * leftDepthStep / LEFT_VECTOR + linesOn * lineStep / LEFT_VECTOR
             + piece * neighborStep;
         const bool isThere = LEFT_ALONG
-            ? reader.first + place.x < matrixRows && product + place.y < end
-            : reader.first + place.y < matrixRows && product + place.x < end;
+            ? reader.first + position.x < matrixRows && product + position.y < end
+            : reader.first + position.y < matrixRows && product + position.x < end;
         next[i] = (LeftVector)0;
-        if ((leftVectors % NUM_THREADS == 0 || place.x < leftLines) && isThere)
+        if ((leftVectors % NUM_THREADS == 0 || position.x < leftLines) && isThere)
             next[i] = aTensor[begin + further];
     }
 }
@@ -1353,7 +1354,7 @@ RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begi
 
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
-// place in every tile; each of the others lies further down by as many lines as the group loads at a time.
+// position in every tile; each of the others lies further down by as many lines as the group loads at a time.
 void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
     const uint step = (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4], eights = rightAcross / 8;
@@ -1364,14 +1365,14 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
     for (uint i = 0; i < rightLoads; i++)
     {
         const uint linesOn = i / rightPieces * (NUM_THREADS / eights), piece = i % rightPieces;
-        const uint2 place = uint2(thread / eights + linesOn, thread % eights * 8 + piece * RIGHT_VECTOR);
+        const uint2 position = uint2(thread / eights + linesOn, thread % eights * 8 + piece * RIGHT_VECTOR);
         const uint further = product * rightDepthStep / RIGHT_VECTOR + linesOn * lineStep / RIGHT_VECTOR
             + piece * neighborStep;
         const bool isThere = RIGHT_ALONG
-            ? reader.first + place.x < matrixColumns && product + place.y < end
-            : reader.first + place.y < matrixColumns && product + place.x < end;
+            ? reader.first + position.x < matrixColumns && product + position.y < end
+            : reader.first + position.y < matrixColumns && product + position.x < end;
         next[i] = (RightVector)0;
-        if ((rightVectors % NUM_THREADS == 0 || place.x < rightLines) && isThere)
+        if ((rightVectors % NUM_THREADS == 0 || position.x < rightLines) && isThere)
             next[i] = bTensor[begin + further];
     }
 }
@@ -1464,7 +1465,7 @@ static const uint leftLoads = (leftVectors + NUM_THREADS - 1) / NUM_THREADS, lef
 groupshared float4 leftTile[TILE_DEPTH * leftPitch];
 
 // The line and the k, both within the tile, at which a thread's i-th vector starts
-uint2 LeftPlace(uint thread, uint i)
+uint2 LeftPosition(uint thread, uint i)
 {
     const uint number = thread + i * NUM_THREADS;
 #if LEFT_ALONG
@@ -1494,11 +1495,11 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint2 place = LeftPlace(thread, i) + uint2(reader.first, product);
+        const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
         next[i] = (LeftVector)0;
         if ((leftVectors % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftVectors)
-            && place.x < matrixRows && place.y < end)
-            next[i] = (LeftVector)aTensor[(reader.base + place.x * step + place.y * leftDepthStep) / LEFT_VECTOR];
+            && position.x < matrixRows && position.y < end)
+            next[i] = (LeftVector)aTensor[(reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR];
     }
 }
 
@@ -1507,19 +1508,19 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint2 place = LeftPlace(thread, i);
+        const uint2 position = LeftPosition(thread, i);
         if (leftVectors % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftVectors)
         {
 #if LEFT_ALONG
             [unroll]
             for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[(place.y + e) * leftPitch + place.x / 4][place.x % 4] = next[i][e];
+                leftTile[(position.y + e) * leftPitch + position.x / 4][position.x % 4] = next[i][e];
 #elif LEFT_VECTOR == 4
-            leftTile[place.y * leftPitch + place.x / 4] = next[i];
+            leftTile[position.y * leftPitch + position.x / 4] = next[i];
 #else
             [unroll]
             for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[place.y * leftPitch + place.x / 4][place.x % 4 + e] = next[i][e];
+                leftTile[position.y * leftPitch + position.x / 4][position.x % 4 + e] = next[i][e];
 #endif
         }
     }
@@ -1533,7 +1534,7 @@ static const uint rightLoads = (rightVectors + NUM_THREADS - 1) / NUM_THREADS, r
 groupshared float4 rightTile[TILE_DEPTH * rightPitch];
 
 // The line and the k, both within the tile, at which a thread's i-th vector starts
-uint2 RightPlace(uint thread, uint i)
+uint2 RightPosition(uint thread, uint i)
 {
     const uint number = thread + i * NUM_THREADS;
 #if RIGHT_ALONG
@@ -1563,11 +1564,12 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint2 place = RightPlace(thread, i) + uint2(reader.first, product);
+        const uint2 position = RightPosition(thread, i) + uint2(reader.first, product);
         next[i] = (RightVector)0;
         if ((rightVectors % NUM_THREADS == 0 || thread + i / rightPieces * NUM_THREADS < rightVectors)
-            && place.x < matrixColumns && place.y < end)
-            next[i] = (RightVector)bTensor[(reader.base + place.x * step + place.y * rightDepthStep) / RIGHT_VECTOR];
+            && position.x < matrixColumns && position.y < end)
+            next[i] = (RightVector)bTensor[(reader.base + position.x * step + position.y * rightDepthStep)
+                / RIGHT_VECTOR];
     }
 }
 
@@ -1576,19 +1578,19 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint2 place = RightPlace(thread, i);
+        const uint2 position = RightPosition(thread, i);
         if (rightVectors % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightVectors)
         {
 #if RIGHT_ALONG
             [unroll]
             for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[(place.y + e) * rightPitch + place.x / 4][place.x % 4] = next[i][e];
+                rightTile[(position.y + e) * rightPitch + position.x / 4][position.x % 4] = next[i][e];
 #elif RIGHT_VECTOR == 4
-            rightTile[place.y * rightPitch + place.x / 4] = next[i];
+            rightTile[position.y * rightPitch + position.x / 4] = next[i];
 #else
             [unroll]
             for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[place.y * rightPitch + place.x / 4][place.x % 4 + e] = next[i][e];
+                rightTile[position.y * rightPitch + position.x / 4][position.x % 4 + e] = next[i][e];
 #endif
         }
     }
@@ -1699,7 +1701,7 @@ void Contract(uint item, uint thread)
     const uint across = DivideBySize(within, high);
     const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
 
-    const List at = PlaceOf(number, 0, 0);
+    const List at = PositionOf(number, 0, 0);
     uint leftBase = 0, rightBase = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
@@ -1854,7 +1856,7 @@ void ContractRows(uint item, uint thread)
     const uint across = DivideBySize(within, high);
     const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * TILE_COLUMNS;
 
-    const List at = PlaceOf(number, 0, 0);
+    const List at = PositionOf(number, 0, 0);
     uint leftBase = 0, rightBase = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
@@ -1950,7 +1952,7 @@ void ContractRows(uint item, uint thread)
 #if SPLIT_K
         scratch[PartOf(part, number, y, x)] = asuint(total);
 #else
-        const List at = PlaceOf(number, y, x);
+        const List at = PositionOf(number, y, x);
         outputTensor[OffsetInOutput(at)] = (OUTPUT_STORED)Finished(at, total);
 #endif
     }
@@ -1958,17 +1960,17 @@ void ContractRows(uint item, uint thread)
 #endif
 
 #if PASS < 2
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

@@ -162,9 +162,9 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int place)
+int Entry(List list, int index)
 {
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
+    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
@@ -510,7 +510,7 @@ int Dilation(int d)
     return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d);
 }
 
-List Place(List o, List w)
+List Position(List o, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -523,7 +523,7 @@ List Place(List o, List w)
 
 bool Valid(List at, List w)
 {
-    return InBounds(Place(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
+    return InBounds(Position(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
 REAL_VALUE SumOf(List at)
@@ -542,7 +542,7 @@ REAL_VALUE SumOf(List at)
         {
             if (Valid(at, w))
             {
-                result += Pow(Abs((REAL_VALUE)ReadInput(Join(Part(at, 0, 2), Place(Part(at, 2, 8), w)))),
+                result += Pow(Abs((REAL_VALUE)ReadInput(Join(Part(at, 0, 2), Position(Part(at, 2, 8), w)))),
                     Convert(p, (REAL_VALUE)0));
             }
         }
@@ -648,9 +648,9 @@ Layer LayerOf(Origin origin, uint number)
     {
         const uint size = (uint)windowSizes[d / 4][d % 4];
         const uint above = number / size, within = number - above * size;
-        const int place = origin.first[d] + (int)within * windowTaps[d / 4][d % 4];
-        layer.isInside = layer.isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
-        layer.base += (uint)place * (uint)windowStrides[d / 4][d % 4];
+        const int position = origin.first[d] + (int)within * windowTaps[d / 4][d % 4];
+        layer.isInside = layer.isInside && (uint)position < (uint)windowLimits[d / 4][d % 4];
+        layer.base += (uint)position * (uint)windowStrides[d / 4][d % 4];
         number = above;
     }
     return layer;
@@ -811,11 +811,11 @@ void FoldBlock(uint item)
                         {
                             const int channel = c % BLOCK_CHANNELS,
                                 dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
-                            const int place = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + channel;
+                            const int position = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + channel;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
                             n = j * BLOCK_LINE + c;
-                            totals[n] = With(totals[n], terms[place]);
+                            totals[n] = With(totals[n], terms[position]);
                         }
                 }
             }
@@ -866,17 +866,17 @@ void FoldTogether(uint group, uint thread)
 #endif
 
 #if PASS < 1
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

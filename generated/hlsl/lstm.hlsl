@@ -187,7 +187,7 @@ typedef vector<RECURRENCE_STORED, WEIGHTS_VECTOR> RecurrenceBuffer;
 typedef RECURRENCE_STORED RecurrenceBuffer;
 #endif
 typedef vector<uint, SCRATCH_VECTOR> Scratch;
-#define ScratchWord(place) scratch[(place) / SCRATCH_VECTOR][(place) % SCRATCH_VECTOR]
+#define ScratchWord(position) scratch[(position) / SCRATCH_VECTOR][(position) % SCRATCH_VECTOR]
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<WeightBuffer> weightTensor : register(t1);
@@ -323,9 +323,9 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int place)
+int Entry(List list, int index)
 {
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
+    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
@@ -1089,91 +1089,91 @@ void WriteOutputCellSingle(List at, OUTPUT_CELL_SINGLE_VALUE entry)
 
 REAL_VALUE ReadKeptInputProjection(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_INPUT_PROJECTION_SIZES_LENGTH; d++)
     {
         const int size = keptInputProjectionSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptInputProjectionFirst + place * (REAL_BITS / 32);
+    position = (uint)keptInputProjectionFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(ScratchWord(place), ScratchWord(place + 1));
+    return asdouble(ScratchWord(position), ScratchWord(position + 1));
 #else
-    return asfloat(ScratchWord(place));
+    return asfloat(ScratchWord(position));
 #endif
 }
 
 void WriteKeptInputProjection(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptInputProjectionFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptInputProjectionFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    ScratchWord(place) = low;
-    ScratchWord(place + 1) = high;
+    ScratchWord(position) = low;
+    ScratchWord(position + 1) = high;
 #else
-    ScratchWord(place) = asuint(entry);
+    ScratchWord(position) = asuint(entry);
 #endif
 }
 
 REAL_VALUE ReadKeptCell(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_CELL_SIZES_LENGTH; d++)
     {
         const int size = keptCellSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptCellFirst + place * (REAL_BITS / 32);
+    position = (uint)keptCellFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(ScratchWord(place), ScratchWord(place + 1));
+    return asdouble(ScratchWord(position), ScratchWord(position + 1));
 #else
-    return asfloat(ScratchWord(place));
+    return asfloat(ScratchWord(position));
 #endif
 }
 
 void WriteKeptCell(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptCellFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptCellFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    ScratchWord(place) = low;
-    ScratchWord(place + 1) = high;
+    ScratchWord(position) = low;
+    ScratchWord(position + 1) = high;
 #else
-    ScratchWord(place) = asuint(entry);
+    ScratchWord(position) = asuint(entry);
 #endif
 }
 
 REAL_VALUE ReadKeptHidden(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_HIDDEN_SIZES_LENGTH; d++)
     {
         const int size = keptHiddenSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptHiddenFirst + place * (REAL_BITS / 32);
+    position = (uint)keptHiddenFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(ScratchWord(place), ScratchWord(place + 1));
+    return asdouble(ScratchWord(position), ScratchWord(position + 1));
 #else
-    return asfloat(ScratchWord(place));
+    return asfloat(ScratchWord(position));
 #endif
 }
 
 void WriteKeptHidden(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptHiddenFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptHiddenFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    ScratchWord(place) = low;
-    ScratchWord(place + 1) = high;
+    ScratchWord(position) = low;
+    ScratchWord(position + 1) = high;
 #else
-    ScratchWord(place) = asuint(entry);
+    ScratchWord(position) = asuint(entry);
 #endif
 }
 
@@ -1621,10 +1621,10 @@ static const uint sumsDown = 4, sumPitch = WAVE_ROWS / 4 + 1;
 static const uint sideColumns = WAVE_COLUMNS;
 // columns of a wave's sums that are held at once
 static const uint atOnce = WAVES * WAVE_COLUMNS * sumPitch <= 1792 ? WAVE_COLUMNS : 16;
-static const uint sumsEnd = WAVES * atOnce * sumPitch, placesStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
+static const uint sumsEnd = WAVES * atOnce * sumPitch, positionsStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
 static const uint readsStart = TILE_ROWS;
-groupshared uint4 tiles[placesStart + (TILE_ROWS + SUM_COLUMNS + 3) / 4];
-#define PlaceOf(line) tiles[placesStart + (line) / 4][(line) % 4]
+groupshared uint4 tiles[positionsStart + (TILE_ROWS + SUM_COLUMNS + 3) / 4];
+#define PositionOf(line) tiles[positionsStart + (line) / 4][(line) % 4]
 
 static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
 static uint lane;  // the thread in its wave
@@ -1696,23 +1696,23 @@ float Sum(uint number, uint row, uint column)
 static const uint SUMS = 1, READS = 1;
 static const uint rowsEach = COOPERATIVE_MATRIX ? 4 : 1;  // adjacent elements of a thread
 // The offset of an element of WeightTensor, at a coordinate that is clamped to it
-uint PlaceInWeight(List at)
+uint PositionInWeight(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < WEIGHT_SIZES_LENGTH; d++)
-        place += (uint)clamp(at.entries[d], 0, weightSizes[d / 4][d % 4] - 1) * (uint)weightStrides[d / 4][d % 4];
-    return place;
+        position += (uint)clamp(at.entries[d], 0, weightSizes[d / 4][d % 4] - 1) * (uint)weightStrides[d / 4][d % 4];
+    return position;
 }
 
 // The offset of an element of InputTensor, at a coordinate that is clamped to it
-uint PlaceInInput(List at)
+uint PositionInInput(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        place += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    return place;
+        position += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
+    return position;
 }
 
 List CoordinateOf(uint other, uint column, uint row)
@@ -1774,7 +1774,8 @@ LeftReader OpenLeft(uint thread)
     LeftReader reader;
     [unroll]
     for (uint i = 0; i < leftEach; i++)
-        reader.from[i] = LoadWord(PlaceOf(min((thread + i * NUM_THREADS) / eights, SUMS * SUM_ROWS - 1)), NON_PRIVATE);
+        reader.from[i] = LoadWord(PositionOf(min((thread + i * NUM_THREADS) / eights, SUMS * SUM_ROWS - 1)),
+            NON_PRIVATE);
     return reader;
 }
 
@@ -1815,7 +1816,7 @@ RightReader OpenRight(uint thread)
     RightReader reader;
     [unroll]
     for (uint i = 0; i < rightEach; i++)
-        reader.from[i] = LoadWord(PlaceOf(readsStart + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)),
+        reader.from[i] = LoadWord(PositionOf(readsStart + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)),
             NON_PRIVATE);
     return reader;
 }
@@ -1863,7 +1864,7 @@ static const uint sideColumns = SUM_COLUMNS, atOnce = SUM_COLUMNS, wavesAcross =
 static const uint readsStart = SUMS * SUM_ROWS;
 #define GroupBarrier() GroupMemoryBarrierWithGroupSync()
 #define StoreWord(to, word, operands) to = word
-#define PlaceOf(line) places[line]
+#define PositionOf(line) positions[line]
 
 typedef vector<float, FOUR> SumMatrix;
 typedef vector<float, WEIGHTS_VECTOR> LeftVector;
@@ -1871,7 +1872,7 @@ typedef float RightVector;
 // the factors' tile, stored by k; then the threads' partial sums
 groupshared SumMatrix held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float added[SUMS * SUM_ROWS * SUM_COLUMNS];
-groupshared uint places[readsStart + READS * SUM_COLUMNS];  // where weights and factors start
+groupshared uint positions[readsStart + READS * SUM_COLUMNS];  // where weights and factors start
 
 SumMatrix Filled(float entry)
 {
@@ -1902,7 +1903,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
         const uint k = product + (i / totalsDown * BLOCK_THREADS + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
         next[i] = (LeftVector)0;
         if (k < end)
-            next[i] = (LeftVector)weightTensor[(places[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
+            next[i] = (LeftVector)weightTensor[(positions[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
                 + k * step) / WEIGHTS_VECTOR];
     }
 }
@@ -1930,7 +1931,7 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
         const uint column = min(number / stepDepth, SUM_COLUMNS - 1), k = product + number % stepDepth;
         next[i] = 0;
         if (k < end)
-            next[i] = (float)LoadInput(places[readsStart + column]
+            next[i] = (float)LoadInput(positions[readsStart + column]
                 + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
     }
 }
@@ -1943,13 +1944,13 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     {
         const uint number = thread + i * NUM_THREADS;
         const uint column = number / stepDepth, k = number % stepDepth;
-        const uint place = (k % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch
+        const uint position = (k % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch
             + column / FOUR;
         if (column < SUM_COLUMNS)
         {
             [unroll]
             for (uint factor = 0; factor < FACTORS; factor++)
-                held[factor * stepDepth * pitch + place][column % FOUR] = next[factor * rightEach + i];
+                held[factor * stepDepth * pitch + position][column % FOUR] = next[factor * rightEach + i];
         }
     }
 }
@@ -1960,12 +1961,12 @@ void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[to
     [unroll]
     for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
     {
-        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * BLOCK_THREADS
+        const uint position = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * BLOCK_THREADS
             + left.lane) * pitch + column / FOUR;
         [unroll]
         for (uint j = 0; j < totalsAcross; j++)
         {
-            const SumMatrix factor0 = held[place + j];
+            const SumMatrix factor0 = held[position + j];
             [unroll]
             for (uint r = 0; r < THREAD_ROWS; r++)
             {
@@ -1986,9 +1987,9 @@ void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcros
         [unroll]
         for (uint i = 0; i < TOGETHER; i++)
         {
-            const uint number = part + i, place = i * NUM_THREADS + thread;
+            const uint number = part + i, position = i * NUM_THREADS + thread;
             if (number < OWN)
-                held[place / FOUR][place % FOUR] =
+                held[position / FOUR][position % FOUR] =
                     totals[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
         }
         GroupBarrier();
@@ -2002,8 +2003,8 @@ void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcros
                 [unroll]
                 for (uint i = 0; i < BLOCK_THREADS; i++)
                 {
-                    const uint place = n / SHARES * NUM_THREADS + of * BLOCK_THREADS + (i + n) % BLOCK_THREADS;
-                    total += held[place / FOUR][place % FOUR];
+                    const uint position = n / SHARES * NUM_THREADS + of * BLOCK_THREADS + (i + n) % BLOCK_THREADS;
+                    total += held[position / FOUR][position % FOUR];
                 }
                 const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
                 const uint column = of % threadsAcross * THREAD_COLUMNS + number % THREAD_COLUMNS;
@@ -2042,11 +2043,12 @@ void AddUp(uint item, uint thread)
         const List at = CoordinateOf(other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
         if (n < SUM_COLUMNS)
         {
-            StoreWord(PlaceOf(readsStart + n), PlaceInInput(Listed(0, Entry(at, 0), Entry(at, 2), 0)), NON_PRIVATE);
+            StoreWord(PositionOf(readsStart + n), PositionInInput(Listed(0, Entry(at, 0), Entry(at, 2), 0)),
+                NON_PRIVATE);
         }
         if (n < SUM_ROWS)
         {
-            StoreWord(PlaceOf(n), PlaceInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0)), NON_PRIVATE);
+            StoreWord(PositionOf(n), PositionInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0)), NON_PRIVATE);
         }
     }
     GroupBarrier();
@@ -2149,34 +2151,34 @@ void AddUp(uint item, uint thread)
 static const uint SUMS = 4, READS = 1;
 static const uint rowsEach = 1;  // adjacent elements of a thread
 // The offset of an element of RecurrenceTensor, at a coordinate that is clamped to it
-uint PlaceInRecurrence(List at)
+uint PositionInRecurrence(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < RECURRENCE_SIZES_LENGTH; d++)
-        place += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1)
+        position += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1)
             * (uint)recurrenceStrides[d / 4][d % 4];
-    return place;
+    return position;
 }
 
 // The same for an intermediate tensor in scratch
-uint PlaceInKeptHidden(List at)
+uint PositionInKeptHidden(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_HIDDEN_SIZES_LENGTH; d++)
     {
         const int size = keptHiddenSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    return (uint)keptHiddenFirst + place;
+    return (uint)keptHiddenFirst + position;
 }
 
 // The same in what products read: with cooperative matrices its float16 copy, which follows it, in units of float16
 // values
 uint BeginKeptHidden(List at)
 {
-    return PlaceInKeptHidden(at) + (COOPERATIVE_MATRIX ? (uint)keptHiddenFirst + 2 * count * sizes[0].size : 0);
+    return PositionInKeptHidden(at) + (COOPERATIVE_MATRIX ? (uint)keptHiddenFirst + 2 * count * sizes[0].size : 0);
 }
 
 List CoordinateOf(uint step, uint other, uint column, uint row)
@@ -2275,7 +2277,8 @@ LeftReader OpenLeft(uint thread)
     LeftReader reader;
     [unroll]
     for (uint i = 0; i < leftEach; i++)
-        reader.from[i] = LoadWord(PlaceOf(min((thread + i * NUM_THREADS) / eights, SUMS * SUM_ROWS - 1)), NON_PRIVATE);
+        reader.from[i] = LoadWord(PositionOf(min((thread + i * NUM_THREADS) / eights, SUMS * SUM_ROWS - 1)),
+            NON_PRIVATE);
     return reader;
 }
 
@@ -2316,7 +2319,7 @@ RightReader OpenRight(uint thread)
     RightReader reader;
     [unroll]
     for (uint i = 0; i < rightEach; i++)
-        reader.from[i] = LoadWord(PlaceOf(readsStart + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)),
+        reader.from[i] = LoadWord(PositionOf(readsStart + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)),
             NON_PRIVATE);
     return reader;
 }
@@ -2364,7 +2367,7 @@ static const uint sideColumns = SUM_COLUMNS, atOnce = SUM_COLUMNS, wavesAcross =
 static const uint readsStart = SUMS * SUM_ROWS;
 #define GroupBarrier() GroupMemoryBarrierWithGroupSync()
 #define StoreWord(to, word, operands) to = word
-#define PlaceOf(line) places[line]
+#define PositionOf(line) positions[line]
 
 typedef vector<float, FOUR> SumMatrix;
 typedef vector<float, WEIGHTS_VECTOR> LeftVector;
@@ -2372,7 +2375,7 @@ typedef float RightVector;
 // the factors' tile, stored by k; then the threads' partial sums
 groupshared SumMatrix held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float added[SUMS * SUM_ROWS * SUM_COLUMNS];
-groupshared uint places[readsStart + READS * SUM_COLUMNS];  // where weights and factors start
+groupshared uint positions[readsStart + READS * SUM_COLUMNS];  // where weights and factors start
 
 SumMatrix Filled(float entry)
 {
@@ -2403,7 +2406,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
         const uint k = product + (i / totalsDown * BLOCK_THREADS + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
         next[i] = (LeftVector)0;
         if (k < end)
-            next[i] = (LeftVector)recurrenceTensor[(places[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
+            next[i] = (LeftVector)recurrenceTensor[(positions[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
                 + k * step) / WEIGHTS_VECTOR];
     }
 }
@@ -2431,7 +2434,7 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
         const uint column = min(number / stepDepth, SUM_COLUMNS - 1), k = product + number % stepDepth;
         next[i] = 0;
         if (k < end)
-            next[i] = asfloat(ScratchWord(places[readsStart + column] + k));
+            next[i] = asfloat(ScratchWord(positions[readsStart + column] + k));
     }
 }
 
@@ -2443,13 +2446,13 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     {
         const uint number = thread + i * NUM_THREADS;
         const uint column = number / stepDepth, k = number % stepDepth;
-        const uint place = (k % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch
+        const uint position = (k % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch
             + column / FOUR;
         if (column < SUM_COLUMNS)
         {
             [unroll]
             for (uint factor = 0; factor < FACTORS; factor++)
-                held[factor * stepDepth * pitch + place][column % FOUR] = next[factor * rightEach + i];
+                held[factor * stepDepth * pitch + position][column % FOUR] = next[factor * rightEach + i];
         }
     }
 }
@@ -2460,12 +2463,12 @@ void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[to
     [unroll]
     for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
     {
-        const uint place = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * BLOCK_THREADS
+        const uint position = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * BLOCK_THREADS
             + left.lane) * pitch + column / FOUR;
         [unroll]
         for (uint j = 0; j < totalsAcross; j++)
         {
-            const SumMatrix factor0 = held[place + j];
+            const SumMatrix factor0 = held[position + j];
             [unroll]
             for (uint r = 0; r < THREAD_ROWS; r++)
             {
@@ -2492,9 +2495,9 @@ void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcros
         [unroll]
         for (uint i = 0; i < TOGETHER; i++)
         {
-            const uint number = part + i, place = i * NUM_THREADS + thread;
+            const uint number = part + i, position = i * NUM_THREADS + thread;
             if (number < OWN)
-                held[place / FOUR][place % FOUR] =
+                held[position / FOUR][position % FOUR] =
                     totals[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
         }
         GroupBarrier();
@@ -2508,8 +2511,8 @@ void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcros
                 [unroll]
                 for (uint i = 0; i < BLOCK_THREADS; i++)
                 {
-                    const uint place = n / SHARES * NUM_THREADS + of * BLOCK_THREADS + (i + n) % BLOCK_THREADS;
-                    total += held[place / FOUR][place % FOUR];
+                    const uint position = n / SHARES * NUM_THREADS + of * BLOCK_THREADS + (i + n) % BLOCK_THREADS;
+                    total += held[position / FOUR][position % FOUR];
                 }
                 const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
                 const uint column = of % threadsAcross * THREAD_COLUMNS + number % THREAD_COLUMNS;
@@ -2549,18 +2552,20 @@ void AddUpStep(uint item, uint thread, uint step)
         const List at = CoordinateOf(step, other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
         if (n < SUM_COLUMNS)
         {
-            StoreWord(PlaceOf(readsStart + n), BeginKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0)),
-                NON_PRIVATE);
+            StoreWord(PositionOf(readsStart + n), BeginKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
+                0)), NON_PRIVATE);
         }
         if (n < SUM_ROWS)
         {
-            StoreWord(PlaceOf(n), PlaceInRecurrence(Listed(0, Entry(at, 1),
+            StoreWord(PositionOf(n), PositionInRecurrence(Listed(0, Entry(at, 1),
                 RavelIndex(Listed(0, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0)), NON_PRIVATE);
-            StoreWord(PlaceOf(SUM_ROWS + n), PlaceInRecurrence(Listed(0, Entry(at, 1),
+            StoreWord(PositionOf(SUM_ROWS + n), PositionInRecurrence(Listed(0, Entry(at, 1),
                 RavelIndex(Listed(2, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0)), NON_PRIVATE);
-            StoreWord(PlaceOf(2 * SUM_ROWS + n), PlaceInRecurrence(Listed(0, Entry(at, 1),
+            StoreWord(PositionOf(2 * SUM_ROWS + n),
+                PositionInRecurrence(Listed(0, Entry(at, 1),
                 RavelIndex(Listed(3, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0)), NON_PRIVATE);
-            StoreWord(PlaceOf(3 * SUM_ROWS + n), PlaceInRecurrence(Listed(0, Entry(at, 1),
+            StoreWord(PositionOf(3 * SUM_ROWS + n),
+                PositionInRecurrence(Listed(0, Entry(at, 1),
                 RavelIndex(Listed(1, Entry(at, 3)), ListOf(number4[0], number4[1], NUMBER4_LENGTH)), 0)), NON_PRIVATE);
         }
     }
@@ -2652,9 +2657,9 @@ void AddUpStep(uint item, uint thread, uint step)
                     const float state = WriteElement(number, at, before[e], own);
 #if COOPERATIVE_MATRIX
                     const float neighbor = WaveReadLaneAt(state, WaveGetLaneIndex() ^ 1);
-                    const uint place = BeginKeptHidden(at);
+                    const uint position = BeginKeptHidden(at);
                     if (n % 2 == 0)
-                        StoreWord(ScratchWord(place / 2), PackedFloat16(float2(state, neighbor)), NON_PRIVATE);
+                        StoreWord(ScratchWord(position / 2), PackedFloat16(float2(state, neighbor)), NON_PRIVATE);
 #endif
                 }
             }
@@ -2689,17 +2694,17 @@ void AddUp(uint item, uint thread)
 }
 #endif
 
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

@@ -183,9 +183,9 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int place)
+int Entry(List list, int index)
 {
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
+    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
@@ -404,7 +404,7 @@ int Dilation(int d)
     return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d);
 }
 
-List Place(List o, List w)
+List Position(List o, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -417,7 +417,7 @@ List Place(List o, List w)
 
 bool Valid(List at, List w)
 {
-    return InBounds(Place(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
+    return InBounds(Position(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
 INPUT_VALUE MaxOf(List at)
@@ -436,7 +436,7 @@ INPUT_VALUE MaxOf(List at)
         {
             if (Valid(at, w))
             {
-                result = Max(result, ReadInput(Join(Part(at, 0, 2), Place(Part(at, 2, 8), w))));
+                result = Max(result, ReadInput(Join(Part(at, 0, 2), Position(Part(at, 2, 8), w))));
             }
         }
     }
@@ -481,7 +481,7 @@ List GreatestAt(List at)
         {
             if (Valid(at, w))
             {
-                const INPUT_VALUE value = ReadInput(Join(Part(at, 0, 2), Place(Part(at, 2, 8), w)));
+                const INPUT_VALUE value = ReadInput(Join(Part(at, 0, 2), Position(Part(at, 2, 8), w)));
                 if (!found || (!IsNan(best) && (IsNan(value) || Less(best, value))))
                 {
                     best = value;
@@ -498,7 +498,7 @@ int Chosen(List at)
 {
     if (AnyOf(at))
     {
-        return RavelIndex(Join(Part(at, 0, 2), Place(Part(at, 2, 8), GreatestAt(at))),
+        return RavelIndex(Join(Part(at, 0, 2), Position(Part(at, 2, 8), GreatestAt(at))),
             ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH));
     }
     return 0;
@@ -634,9 +634,9 @@ Layer LayerOf(Origin origin, uint number)
     {
         const uint size = (uint)windowSizes[d / 4][d % 4];
         const uint above = number / size, within = number - above * size;
-        const int place = origin.first[d] + (int)within * windowTaps[d / 4][d % 4];
-        layer.isInside = layer.isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
-        layer.base += (uint)place * (uint)windowStrides[d / 4][d % 4];
+        const int position = origin.first[d] + (int)within * windowTaps[d / 4][d % 4];
+        layer.isInside = layer.isInside && (uint)position < (uint)windowLimits[d / 4][d % 4];
+        layer.base += (uint)position * (uint)windowStrides[d / 4][d % 4];
         number = above;
     }
     return layer;
@@ -819,17 +819,17 @@ void FoldBlock(uint item)
                         {
                             const int channel = c % BLOCK_CHANNELS,
                                 dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
-                            const int place = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + channel;
+                            const int position = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + channel;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
                             n = j * BLOCK_LINE + c;
-                            totals[n] = With(totals[n], terms[place]);
+                            totals[n] = With(totals[n], terms[position]);
 #if OUTPUT_INDICES_PRESENT
-                            const uint isBetter = (uint)!IsNan(best[n]) & ((uint)IsNan(terms[place])
-                                | (uint)(best[n] < terms[place]));
-                            const uint isChosen = (uint)isThere[place / WINDOW_VECTOR] & ((uint)(chosen[n] < 0)
+                            const uint isBetter = (uint)!IsNan(best[n]) & ((uint)IsNan(terms[position])
+                                | (uint)(best[n] < terms[position]));
+                            const uint isChosen = (uint)isThere[position / WINDOW_VECTOR] & ((uint)(chosen[n] < 0)
                                 | isBetter);
-                            best[n] = isChosen ? terms[place] : best[n];
+                            best[n] = isChosen ? terms[position] : best[n];
                             chosen[n] = isChosen ? ((int)number * WINDOW_HEIGHT + y) * WINDOW_WIDTH + x : chosen[n];
 #endif
                         }
@@ -844,14 +844,14 @@ void FoldBlock(uint item)
     {
         INPUT_VALUE some[OUTPUT_VECTOR];
 #if OUTPUT_INDICES_PRESENT
-        int places[OUTPUT_VECTOR];
+        int positions[OUTPUT_VECTOR];
 #endif
         [unroll]
         for (int i = 0; i < OUTPUT_VECTOR; i++)
         {
             some[i] = totals[n + i];
 #if OUTPUT_INDICES_PRESENT
-            places[i] = chosen[n + i];
+            positions[i] = chosen[n + i];
 #endif
         }
         if (!IsWithin(start, n, at))
@@ -861,7 +861,7 @@ void FoldBlock(uint item)
         [unroll]
         for (int e = 0; e < OUTPUT_VECTOR; e++)
         {
-            FinishOutputIndices(at, places[e]);
+            FinishOutputIndices(at, positions[e]);
             at.entries[ADJACENT_AXIS]++;
         }
 #endif
@@ -896,17 +896,17 @@ void FoldTogether(uint group, uint thread)
 #endif
 
 #if PASS < 2
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

@@ -100,9 +100,9 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int place)
+int Entry(List list, int index)
 {
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
+    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
@@ -305,21 +305,21 @@ void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 
 int ReadKeptWinner(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_WINNER_SIZES_LENGTH; d++)
     {
         const int size = keptWinnerSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptWinnerFirst + place * (1);
-    return (int)scratch[place];
+    position = (uint)keptWinnerFirst + position * (1);
+    return (int)scratch[position];
 }
 
 void WriteKeptWinner(uint number, int entry)
 {
-    const uint place = (uint)keptWinnerFirst + number * (1);
-    scratch[place] = (uint)entry;
+    const uint position = (uint)keptWinnerFirst + number * (1);
+    scratch[position] = (uint)entry;
 }
 
 int Dilation(int d)
@@ -327,7 +327,7 @@ int Dilation(int d)
     return Entry(ListOf(dilations[0], dilations[1], DILATIONS_LENGTH), d);
 }
 
-List Place(List o, List w)
+List Position(List o, List w)
 {
     List result = (List)0;
     result.length = clamp(DIMS_BOUND, 0, 8);
@@ -340,7 +340,7 @@ List Place(List o, List w)
 
 bool Valid(List at, List w)
 {
-    return InBounds(Place(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
+    return InBounds(Position(Part(at, 2, 8), w), ListOf(spatial[0], spatial[1], SPATIAL_LENGTH));
 }
 
 bool AnyOf(List at)
@@ -381,7 +381,7 @@ List GreatestAt(List at)
         {
             if (Valid(at, w))
             {
-                const REAL_VALUE value = (REAL_VALUE)ReadInput(Join(Part(at, 0, 2), Place(Part(at, 2, 8), w)));
+                const REAL_VALUE value = (REAL_VALUE)ReadInput(Join(Part(at, 0, 2), Position(Part(at, 2, 8), w)));
                 if (!found || (!IsNan(best) && (IsNan(value) || Less(best, value))))
                 {
                     best = value;
@@ -398,7 +398,7 @@ int Chosen(List at)
 {
     if (AnyOf(at))
     {
-        return RavelIndex(Join(Part(at, 0, 2), Place(Part(at, 2, 8), GreatestAt(at))),
+        return RavelIndex(Join(Part(at, 0, 2), Position(Part(at, 2, 8), GreatestAt(at))),
             ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH));
     }
     return -1;
@@ -462,17 +462,17 @@ REAL_VALUE SumOf(List at)
     return result;
 }
 
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

@@ -236,15 +236,15 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 
 int ReadKeptLast(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_LAST_SIZES_LENGTH; d++)
     {
         const int size = keptLastSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptLastFirst + place * (1);
-    return (int)scratch[place];
+    position = (uint)keptLastFirst + position * (1);
+    return (int)scratch[position];
 }
 
 INPUT_VALUE Chosen(List at)
@@ -257,17 +257,17 @@ INPUT_VALUE Chosen(List at)
     return (INPUT_VALUE)0;
 }
 
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

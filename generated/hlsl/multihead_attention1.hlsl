@@ -273,8 +273,8 @@
 #define OUTPUT_IN 0
 #endif
 
-#define PAST_ROWS queryPlaces[1][0]  // rows of keys and values that precede the current ones
-#define PARTS_FIRST outputPlaces[1][0]  // where partial results start in scratch, in vectors
+#define PAST_ROWS queryLayout[1][0]  // rows of keys and values that precede the current ones
+#define PARTS_FIRST outputLayout[1][0]  // where partial results start in scratch, in vectors
 #if COOPERATIVE_MATRIX || FEW_QUERIES
 #define VECTOR_READ(type) uint4  // eight float16 values or four floats
 #else
@@ -410,11 +410,11 @@ struct Dimension
     int4 queryHeadCount[2];
     int4 keyValueHeadCountReciprocals[2];
     int4 queryHeadCountReciprocals[2];
-    int4 queryPlaces[2];
-    int4 keyPlaces[2];
-    int4 valuePlaces[2];
-    int4 outputPlaces[2];
-    int4 storedPlaces[2];
+    int4 queryLayout[2];
+    int4 keyLayout[2];
+    int4 valueLayout[2];
+    int4 outputLayout[2];
+    int4 storedLayouts[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -517,9 +517,9 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int place)
+int Entry(List list, int index)
 {
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
+    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
@@ -967,12 +967,12 @@ void WriteOutputPresentValue(List at, OUTPUT_PRESENT_VALUE_VALUE entry)
     StoreOutputPresentValue(OffsetInOutputPresentValue(at), entry);
 }
 
-uint Word(uint place)
+uint Word(uint position)
 {
 #if PASS == 3 || STORE_FP16
-    return scratch[place / SCRATCH_VECTOR][place % SCRATCH_VECTOR];
+    return scratch[position / SCRATCH_VECTOR][position % SCRATCH_VECTOR];
 #else
-    return scratch[place];
+    return scratch[position];
 #endif
 }
 
@@ -987,102 +987,102 @@ float Half(uint first, uint number)
 #if PASS != 3 && !STORE_FP16
 void WriteKeptQuery(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptQueryFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptQueryFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    scratch[position] = low;
+    scratch[position + 1] = high;
 #else
-    scratch[place] = asuint(entry);
+    scratch[position] = asuint(entry);
 #endif
 }
 #endif
 
 REAL_VALUE ReadKeptPresentKey(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_PRESENT_KEY_SIZES_LENGTH; d++)
     {
         const int size = keptPresentKeySizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
 #if SCRATCH_FP16
-    return Half((uint)keptPresentKeyFirst, place);
+    return Half((uint)keptPresentKeyFirst, position);
 #endif
-    place = (uint)keptPresentKeyFirst + place * (REAL_BITS / 32);
+    position = (uint)keptPresentKeyFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(Word(place), Word(place + 1));
+    return asdouble(Word(position), Word(position + 1));
 #else
-    return asfloat(Word(place));
+    return asfloat(Word(position));
 #endif
 }
 
 #if PASS != 3 && !STORE_FP16
 void WriteKeptPresentKey(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptPresentKeyFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptPresentKeyFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    scratch[position] = low;
+    scratch[position + 1] = high;
 #else
-    scratch[place] = asuint(entry);
+    scratch[position] = asuint(entry);
 #endif
 }
 #endif
 
 REAL_VALUE ReadKeptPresentValue(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_PRESENT_VALUE_SIZES_LENGTH; d++)
     {
         const int size = keptPresentValueSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
 #if SCRATCH_FP16
-    return Half((uint)keptPresentValueFirst, place);
+    return Half((uint)keptPresentValueFirst, position);
 #endif
-    place = (uint)keptPresentValueFirst + place * (REAL_BITS / 32);
+    position = (uint)keptPresentValueFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(Word(place), Word(place + 1));
+    return asdouble(Word(position), Word(position + 1));
 #else
-    return asfloat(Word(place));
+    return asfloat(Word(position));
 #endif
 }
 
 #if PASS != 3 && !STORE_FP16
 void WriteKeptPresentValue(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptPresentValueFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptPresentValueFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    scratch[position] = low;
+    scratch[position + 1] = high;
 #else
-    scratch[place] = asuint(entry);
+    scratch[position] = asuint(entry);
 #endif
 }
 #endif
 
 REAL_VALUE ReadKeptContext(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_CONTEXT_SIZES_LENGTH; d++)
     {
         const int size = keptContextSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptContextFirst + place * (REAL_BITS / 32);
+    position = (uint)keptContextFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(Word(place), Word(place + 1));
+    return asdouble(Word(position), Word(position + 1));
 #else
-    return asfloat(Word(place));
+    return asfloat(Word(position));
 #endif
 }
 
@@ -1305,54 +1305,54 @@ typedef vector<float, SCRATCH_VECTOR> Loaded;
 #define FROM_SCRATCH(words) asfloat(words)
 #endif
 
-// Where a head's first row is; `places` are the offset of the tensor, then its batch and head strides
-uint FirstOf(int4 places, uint batch, uint head)
+// Where a head's first row is; `positions` are the offset of the tensor, then its batch and head strides
+uint FirstOf(int4 positions, uint batch, uint head)
 {
-    return (uint)places[0] + batch * (uint)places[1] + head * (uint)places[2];
+    return (uint)positions[0] + batch * (uint)positions[1] + head * (uint)positions[2];
 }
 
-Loaded QueryAt(uint place)
+Loaded QueryAt(uint position)
 {
 #if QUERY_IN == 0
-    return FROM_SCRATCH(scratch[place / LOADED]);
+    return FROM_SCRATCH(scratch[position / LOADED]);
 #elif QUERY_IN == 1
-    return (Loaded)queryTensor[place / LOADED];
+    return (Loaded)queryTensor[position / LOADED];
 #elif QUERY_IN == 4
-    return (Loaded)stackedQueryKeyTensor[place / LOADED];
+    return (Loaded)stackedQueryKeyTensor[position / LOADED];
 #elif QUERY_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[place / LOADED];
+    return (Loaded)stackedQueryKeyValueTensor[position / LOADED];
 #endif
 }
 
-Loaded KeyAt(uint place)
+Loaded KeyAt(uint position)
 {
 #if KEY_IN == 0
-    return FROM_SCRATCH(scratch[place / LOADED]);
+    return FROM_SCRATCH(scratch[position / LOADED]);
 #elif KEY_IN == 2
-    return (Loaded)keyTensor[place / LOADED];
+    return (Loaded)keyTensor[position / LOADED];
 #elif KEY_IN == 4
-    return (Loaded)stackedQueryKeyTensor[place / LOADED];
+    return (Loaded)stackedQueryKeyTensor[position / LOADED];
 #elif KEY_IN == 5
-    return (Loaded)stackedKeyValueTensor[place / LOADED];
+    return (Loaded)stackedKeyValueTensor[position / LOADED];
 #elif KEY_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[place / LOADED];
+    return (Loaded)stackedQueryKeyValueTensor[position / LOADED];
 #elif KEY_IN == 10
-    return (Loaded)pastKeyTensor[place / LOADED];
+    return (Loaded)pastKeyTensor[position / LOADED];
 #endif
 }
 
-Loaded ValueAt(uint place)
+Loaded ValueAt(uint position)
 {
 #if VALUE_IN == 0
-    return FROM_SCRATCH(scratch[place / LOADED]);
+    return FROM_SCRATCH(scratch[position / LOADED]);
 #elif VALUE_IN == 3
-    return (Loaded)valueTensor[place / LOADED];
+    return (Loaded)valueTensor[position / LOADED];
 #elif VALUE_IN == 5
-    return (Loaded)stackedKeyValueTensor[place / LOADED];
+    return (Loaded)stackedKeyValueTensor[position / LOADED];
 #elif VALUE_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[place / LOADED];
+    return (Loaded)stackedQueryKeyValueTensor[position / LOADED];
 #elif VALUE_IN == 11
-    return (Loaded)pastValueTensor[place / LOADED];
+    return (Loaded)pastValueTensor[position / LOADED];
 #endif
 }
 
@@ -1360,7 +1360,7 @@ Loaded ValueAt(uint place)
 uint2 KeyFirsts(List head)
 {
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
-    return uint2(FirstOf(keyPlaces[0], batch, number), FirstOf(keyPlaces[1], batch, number));
+    return uint2(FirstOf(keyLayout[0], batch, number), FirstOf(keyLayout[1], batch, number));
 }
 
 // A vector of a head's key number `row`
@@ -1368,16 +1368,16 @@ Loaded KeyVector(uint2 firsts, uint row, uint element)
 {
 #if KEY_BEFORE_IN == 10
     if (row < (uint)PAST_ROWS)
-        return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyPlaces[1][3] + element) / LOADED];
+        return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyLayout[1][3] + element) / LOADED];
 #endif
-    return KeyAt(firsts.x + row * (uint)keyPlaces[0][3] + element);
+    return KeyAt(firsts.x + row * (uint)keyLayout[0][3] + element);
 }
 
 // Where a head's values start: the current ones, and those of the past
 uint2 ValueFirsts(List head)
 {
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
-    return uint2(FirstOf(valuePlaces[0], batch, number), FirstOf(valuePlaces[1], batch, number));
+    return uint2(FirstOf(valueLayout[0], batch, number), FirstOf(valueLayout[1], batch, number));
 }
 
 // A vector of a head's value number `row`
@@ -1385,27 +1385,27 @@ Loaded ValueVector(uint2 firsts, uint row, uint element)
 {
 #if VALUE_BEFORE_IN == 11
     if (row < (uint)PAST_ROWS)
-        return (Loaded)pastValueTensor[(firsts.y + row * (uint)valuePlaces[1][3] + element) / LOADED];
+        return (Loaded)pastValueTensor[(firsts.y + row * (uint)valueLayout[1][3] + element) / LOADED];
 #endif
-    return ValueAt(firsts.x + row * (uint)valuePlaces[0][3] + element);
+    return ValueAt(firsts.x + row * (uint)valueLayout[0][3] + element);
 }
 
 #if SCRATCH_VECTOR == 4
-void PutFour(uint place, float4 means)
+void PutFour(uint position, float4 means)
 {
 #if OUTPUT_IN == 0
-    scratch[place / 4] = asuint(means);
+    scratch[position / 4] = asuint(means);
 #elif OUTPUT_IN == 13
-    outputTensor[place / 4] = (OutputBuffer)means;
+    outputTensor[position / 4] = (OutputBuffer)means;
 #endif
 }
 
-float4 FourPut(uint place)
+float4 FourPut(uint position)
 {
 #if OUTPUT_IN == 0
-    return asfloat(scratch[place / 4]);
+    return asfloat(scratch[position / 4]);
 #elif OUTPUT_IN == 13
-    return (float4)outputTensor[place / 4];
+    return (float4)outputTensor[position / 4];
 #endif
 }
 #endif
@@ -1449,7 +1449,7 @@ float ShiftOf(float greatest)
 #if COOPERATIVE_MATRIX || FEW_QUERIES
 // Where one part of a query lies in scratch, in vectors: its weighted sum of values, then what scores were relative to
 // and its sum of weights
-uint PlaceOfPart(uint number, uint part)
+uint PositionOfPart(uint number, uint part)
 {
     const uint parts = ((uint)keptPresentKeySizes[0][2] + KEYS_PER_SPLIT - 1) / KEYS_PER_SPLIT;
     return (uint)PARTS_FIRST + (number * parts + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
@@ -1663,39 +1663,39 @@ List RowAt(List at, uint row)
 }
 
 // Where its query starts
-uint PlaceOfQuery(List at)
+uint PositionOfQuery(List at)
 {
-    return FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1])
-        + (uint)at.entries[2] * (uint)queryPlaces[0][3];
+    return FirstOf(queryLayout[0], (uint)at.entries[0], (uint)at.entries[1])
+        + (uint)at.entries[2] * (uint)queryLayout[0][3];
 }
 
 // Where its result starts, or the group's part of it
-uint PlaceOfResult(List at)
+uint PositionOfResult(List at)
 {
 #if SPLIT_KV
     const uint head = (uint)(at.entries[0] * keptQuerySizes[0][1] + at.entries[1]);
-    return PlaceOfPart(head * (uint)keptQuerySizes[0][2] + (uint)at.entries[2], part) * 4;
+    return PositionOfPart(head * (uint)keptQuerySizes[0][2] + (uint)at.entries[2], part) * 4;
 #else
-    return FirstOf(outputPlaces[0], (uint)at.entries[0], (uint)at.entries[1])
-        + (uint)at.entries[2] * (uint)outputPlaces[0][3];
+    return FirstOf(outputLayout[0], (uint)at.entries[0], (uint)at.entries[1])
+        + (uint)at.entries[2] * (uint)outputLayout[0][3];
 #endif
 }
 
-void PutResult(uint place, float4 four)
+void PutResult(uint position, float4 four)
 {
 #if SPLIT_KV
-    scratch[place / 4] = asuint(four);
+    scratch[position / 4] = asuint(four);
 #else
-    PutFour(place, four);
+    PutFour(position, four);
 #endif
 }
 
-float4 ResultPut(uint place)
+float4 ResultPut(uint position)
 {
 #if SPLIT_KV
-    return asfloat(scratch[place / 4]);
+    return asfloat(scratch[position / 4]);
 #else
-    return FourPut(place);
+    return FourPut(position);
 #endif
 }
 
@@ -1712,15 +1712,16 @@ uint HalfOfEntry(uint entry)
     return entry / 2 % 2;
 }
 
-uint PlaceOf(uint2 places, uint entry)
+uint PositionOf(uint2 positions, uint entry)
 {
-    return places[entry / 4] >> (entry % 4 * 8) & 0xff;
+    return positions[entry / 4] >> (entry % 4 * 8) & 0xff;
 }
 
-// The places of a thread's entries, as 16 * row + column, four to a word. True if the device distributes accumulators
-// like this, and left factors in the same layout. To find out, it loads an accumulator with the numbers of its places,
-// copies that entry by entry into a left factor, and multiplies by the identity, which must give the same numbers.
-bool PlaceEntries(uint own, uint lane, out uint2 places)
+// The positions of a thread's entries, as 16 * row + column, four to a word. True if the device distributes
+// accumulators like this, and left factors in the same layout. To find out, it loads an accumulator with the numbers of
+// its positions, copies that entry by entry into a left factor, and multiplies by the identity, which must give the
+// same numbers.
+bool LocateEntries(uint own, uint lane, out uint2 positions)
 {
     const uint column = lane % 2 * 8, ones = lane / 2 - column;
     uint4 eight = uint4(0, 0, 0, 0);
@@ -1753,7 +1754,7 @@ bool PlaceEntries(uint own, uint lane, out uint2 places)
             << (i % 4 * 8);
     }
     const bool areDirect = !WaveActiveAnyTrue(isOther);
-    places = areDirect ? found : usual;
+    positions = areDirect ? found : usual;
     return areDirect;
 }
 
@@ -1769,8 +1770,8 @@ Eight OwnEntries(uint own, uint lane, bool areDirect, SumMatrix sums)
         [unroll]
         for (uint i = 0; i < 8; i += 2)
         {
-            const uint place = (lane / 4 + RowOfEntry(i) * 8) * ownPitch + lane % 4 / 2 + HalfOfEntry(i) * 2;
-            const float4 four = asfloat(LoadShared(tiles[own + place], NON_PRIVATE));
+            const uint position = (lane / 4 + RowOfEntry(i) * 8) * ownPitch + lane % 4 / 2 + HalfOfEntry(i) * 2;
+            const float4 four = asfloat(LoadShared(tiles[own + position], NON_PRIVATE));
             found.entries[i] = lane % 2 ? four.z : four.x;
             found.entries[i + 1] = lane % 2 ? four.w : four.y;
         }
@@ -1849,7 +1850,7 @@ float HalfOf(uint4 eight, uint element)
 // The weighted sum of a column of the values, key by key, without masked keys
 float SumOf(List at, uint2 keyFirsts, uint2 valueFirsts, uint column, float shift)
 {
-    const uint end = EndOfKeys(at), queryPlace = PlaceOfQuery(at);
+    const uint end = EndOfKeys(at), queryPosition = PositionOfQuery(at);
     float sum = 0;
     [loop]
     for (uint k = FIRST_KEY; k < end; k++)
@@ -1860,7 +1861,7 @@ float SumOf(List at, uint2 keyFirsts, uint2 valueFirsts, uint column, float shif
             float total = 0;
             [loop]
             for (uint e = 0; e < QUERY_EIGHTS * 8; e++)
-                total = mad(HalfOf(QueryAt(queryPlace + e), e), HalfOf(KeyVector(keyFirsts, k, e), e), total);
+                total = mad(HalfOf(QueryAt(queryPosition + e), e), HalfOf(KeyVector(keyFirsts, k, e), e), total);
             sum += Weight(Scored(at, total) - shift) * HalfOf(ValueVector(valueFirsts, k, column), column);
         }
     }
@@ -1879,7 +1880,7 @@ void LoadQueries(uint start, uint lane, List at, uint firstRow, out LeftMatrix q
             eight = slice * queryEights + (lane + d * 32) % queryEights;
         eights[d] = uint4(0, 0, 0, 0);
         if (row < Rows() && eight < QUERY_EIGHTS)
-            eights[d] = QueryAt(PlaceOfQuery(RowAt(at, row)) + eight * 8);
+            eights[d] = QueryAt(PositionOfQuery(RowAt(at, row)) + eight * 8);
     }
     ControlBarrier(3, 3, EXCHANGED);
     [unroll]
@@ -1893,16 +1894,16 @@ void LoadQueries(uint start, uint lane, List at, uint firstRow, out LeftMatrix q
 }
 
 // The scores of 16 rows with TILE_KEYS keys, from their products; minus infinity for masked keys
-void MakeScores(List at, uint2 places, uint firstRow, uint firstKey, uint keys, inout Eight scores[KEY_SIXTEENS])
+void MakeScores(List at, uint2 positions, uint firstRow, uint firstKey, uint keys, inout Eight scores[KEY_SIXTEENS])
 {
     [unroll]
     for (uint i = 0; i < 8; i++)
     {
-        List of = RowAt(at, min(firstRow + PlaceOf(places, i) / 16, Rows() - 1));
+        List of = RowAt(at, min(firstRow + PositionOf(positions, i) / 16, Rows() - 1));
         [unroll]
         for (uint j = 0; j < KEY_SIXTEENS; j++)
         {
-            const uint key = firstKey + j * 16 + PlaceOf(places, i) % 16;
+            const uint key = firstKey + j * 16 + PositionOf(positions, i) % 16;
             of.entries[3] = (int)min(key, keys - 1);
             const float score = Scored(of, scores[j].entries[i]);
             scores[j].entries[i] = key < keys && Counts(of) ? score : asfloat(0xff800000);
@@ -1911,16 +1912,16 @@ void MakeScores(List at, uint2 places, uint firstRow, uint firstKey, uint keys, 
 }
 
 // The same for a tile that does not reach beyond the last key
-void MakeWholeScores(List at, uint2 places, uint firstRow, uint firstKey, inout Eight scores[KEY_SIXTEENS])
+void MakeWholeScores(List at, uint2 positions, uint firstRow, uint firstKey, inout Eight scores[KEY_SIXTEENS])
 {
     [unroll]
     for (uint i = 0; i < 8; i++)
     {
-        List of = RowAt(at, min(firstRow + PlaceOf(places, i) / 16, Rows() - 1));
+        List of = RowAt(at, min(firstRow + PositionOf(positions, i) / 16, Rows() - 1));
         [unroll]
         for (uint j = 0; j < KEY_SIXTEENS; j++)
         {
-            of.entries[3] = (int)(firstKey + j * 16 + PlaceOf(places, i) % 16);
+            of.entries[3] = (int)(firstKey + j * 16 + PositionOf(positions, i) % 16);
             const float score = Scored(of, scores[j].entries[i]);
             scores[j].entries[i] = Counts(of) ? score : asfloat(0xff800000);
         }
@@ -1958,7 +1959,7 @@ void MakeWeights(Eight scores[KEY_SIXTEENS], float multiple, float2 shifts, out 
 }
 
 // Raises the shifts of 16 rows to follow their greatest scores, and rescales the accumulators and the sums of weights.
-void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight scores[KEY_SIXTEENS], inout float2 shifts,
+void FollowScores(uint own, uint lane, bool areDirect, uint2 positions, Eight scores[KEY_SIXTEENS], inout float2 shifts,
     inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
     float2 most = asfloat(uint2(0xff800000, 0xff800000));
@@ -1977,7 +1978,7 @@ void FollowScores(uint own, uint lane, bool areDirect, uint2 places, Eight score
     for (i = 0; i < 8; i += 2)
         if (HalfOfEntry(i) == 0)
         {
-            const uint y = PlaceOf(places, i) / 16, row = RowOfEntry(i);
+            const uint y = PositionOf(positions, i) / 16, row = RowOfEntry(i);
             const float4 four = max(max(StoredFour(own, y, 0), StoredFour(own, y, 4)),
                 max(StoredFour(own, y, 8), StoredFour(own, y, 12)));
             const float shift = max(max(max(four.x, four.y), max(four.z, four.w)) - ROOM, shifts[row]);
@@ -2020,7 +2021,7 @@ bool StoreMeans(uint own, uint lane, List at, uint firstRow, float2 divisors, Su
             const float4 means = StoredFour(own, n * 8 + lane / 4, lane % 4 * 4) / divisors[n];
             if (row < Rows() && column < VALUE_EIGHTS * 8)
             {
-                PutResult(PlaceOfResult(RowAt(at, row)) + column, means);
+                PutResult(PositionOfResult(RowAt(at, row)) + column, means);
                 isNonFinite = isNonFinite || any((asuint(means) & 0x7f800000) == 0x7f800000);
             }
         }
@@ -2046,13 +2047,13 @@ void StoreNonFinite(uint lane, List at, uint firstRow, uint2 keyFirsts, uint2 va
             const uint column = (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4;
             if (column >= VALUE_EIGHTS * 8)
                 break;
-            const uint place = PlaceOfResult(of) + column;
-            float4 means = ResultPut(place);
+            const uint position = PositionOfResult(of) + column;
+            float4 means = ResultPut(position);
             [loop]
             for (uint e = 0; e < 4; e++)
                 if ((asuint(means[e]) & 0x7f800000) == 0x7f800000)
                     means[e] = SumOf(of, keyFirsts, valueFirsts, column + e, shifts[n]) / divisors[n];
-            PutResult(place, means);
+            PutResult(position, means);
         }
     }
 }
@@ -2090,7 +2091,7 @@ void MultiplyStep(uint own, uint lane, bool areDirect, LeftMatrix queries[QUERY_
 // Accumulates the weighted values of a tile's keys, from number `firstKey` on, and the weights. If they are `within`
 // the keys, all of them are there. The softmax is online: weights are relative to e^shift. The shift follows the
 // running maximum of a row only when that has grown too far, and only then are the accumulators rescaled.
-void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 places, List at, uint firstRow, uint firstKey,
+void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 positions, List at, uint firstRow, uint firstKey,
     uint keys, Eight products[KEY_SIXTEENS], inout float2 shifts, inout float2 sums,
     inout SumMatrix mixed[VALUE_SIXTEENS])
 {
@@ -2098,17 +2099,17 @@ void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 places, Lis
     if (within && PRODUCTS_KEPT)
         multiple = SCORE_MULTIPLE;
     else if (within)
-        MakeWholeScores(at, places, firstRow, firstKey, products);
+        MakeWholeScores(at, positions, firstRow, firstKey, products);
     else
-        MakeScores(at, places, firstRow, firstKey, keys, products);
+        MakeScores(at, positions, firstRow, firstKey, keys, products);
     Eight weights[KEY_SIXTEENS];
     float2 added;
     MakeWeights(products, multiple, shifts, weights, added);
     if (WaveActiveAnyTrue(!(added.x + added.y <= MOST)))  // or is NaN
     {
         if (within && PRODUCTS_KEPT)
-            MakeWholeScores(at, places, firstRow, firstKey, products);
-        FollowScores(own, lane, areDirect, places, products, shifts, sums, mixed);
+            MakeWholeScores(at, positions, firstRow, firstKey, products);
+        FollowScores(own, lane, areDirect, positions, products, shifts, sums, mixed);
         MakeWeights(products, 1.0f, shifts, weights, added);
     }
     sums += added;
@@ -2128,7 +2129,7 @@ void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 places, Lis
 
 #if SLICES == 1
 // Goes through the keys, tile by tile
-void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at, uint firstRow, uint keys,
+void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 positions, List at, uint firstRow, uint keys,
     uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[QUERY_SIXTEENS], inout uint4 nextKeys[keyEach],
     inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
@@ -2149,19 +2150,19 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
         }
         Eight products[KEY_SIXTEENS];
         MultiplyStep(own, lane, areDirect, queries, products);
-        MixStep(own, lane, areDirect, true, places, at, firstRow, firstKey, keys, products, shifts, sums, mixed);
+        MixStep(own, lane, areDirect, true, positions, at, firstRow, firstKey, keys, products, shifts, sums, mixed);
     }
     if (firstKey < keys)  // the last tile, if it reaches beyond the last key
     {
         Eight products[KEY_SIXTEENS];
         MultiplyStep(own, lane, areDirect, queries, products);
-        MixStep(own, lane, areDirect, false, places, at, firstRow, firstKey, keys, products, shifts, sums, mixed);
+        MixStep(own, lane, areDirect, false, positions, at, firstRow, firstKey, keys, products, shifts, sums, mixed);
     }
 }
 #else
 // The same where each wave has a slice of its queries: what slices add to products passes through shared memory. `own`
 // is where a wave's part of that starts.
-void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at, uint firstRow, uint keys,
+void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 positions, List at, uint firstRow, uint keys,
     uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[QUERY_SIXTEENS], inout uint4 nextKeys[keyEach],
     inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
@@ -2206,7 +2207,7 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 places, List at
             for (j = 0; j < KEY_SIXTEENS; j++)
                 products[j] = OwnEntries(own, lane, areDirect, MatrixOf(products[j]));
         }
-        MixStep(own, lane, areDirect, false, places, at, firstRow, firstKey, keys, products, shifts, sums, mixed);
+        MixStep(own, lane, areDirect, false, positions, at, firstRow, firstKey, keys, products, shifts, sums, mixed);
     }
 }
 #endif
@@ -2247,8 +2248,8 @@ void Attend(uint item, uint thread)
     uint4 nextKeys[keyEach], nextValues[valueEach];
     FetchKeys(thread, keyFirsts, FIRST_KEY, max(keys, 1) - 1, nextKeys);
     FetchValues(thread, valueFirsts, FIRST_KEY, max(keys, 1) - 1, nextValues);
-    uint2 places;
-    const bool areDirect = PlaceEntries(own, lane, places);
+    uint2 positions;
+    const bool areDirect = LocateEntries(own, lane, positions);
     ControlBarrier(2, 2, EXCHANGED);
     LeftMatrix queries[QUERY_SIXTEENS];
     LoadQueries(wave * 16 * queryPitch, lane, at, firstRow, queries);
@@ -2259,11 +2260,11 @@ void Attend(uint item, uint thread)
     for (uint c = 0; c < VALUE_SIXTEENS; c++)
         mixed[c] = Filled(0.0f);
     if (areDirect)  // two copies, since a test in the inner loop costs a tenth of the speed
-        Mix(own, lane, thread, true, places, at, firstRow, keys, keyFirsts, valueFirsts, queries, nextKeys, nextValues,
-            shifts, sums, mixed);
+        Mix(own, lane, thread, true, positions, at, firstRow, keys, keyFirsts, valueFirsts, queries, nextKeys,
+            nextValues, shifts, sums, mixed);
     else
-        Mix(own, lane, thread, false, places, at, firstRow, keys, keyFirsts, valueFirsts, queries, nextKeys, nextValues,
-            shifts, sums, mixed);
+        Mix(own, lane, thread, false, positions, at, firstRow, keys, keyFirsts, valueFirsts, queries, nextKeys,
+            nextValues, shifts, sums, mixed);
 
     uint n;
     float2 ownShifts, ownSums;
@@ -2288,7 +2289,7 @@ void Attend(uint item, uint thread)
         divisors[n] = isnan(ownSums[n]) ? ownSums[n] : 1;  // as all means of that row will be NaN
         const uint row = firstRow + n * 8 + lane / 4;
         if (slice == 0 && lane % 4 == 0 && row < Rows())
-            PutResult(PlaceOfResult(RowAt(at, row)) + VALUE_EIGHTS * 8, float4(ownShifts[n], ownSums[n], 0, 0));
+            PutResult(PositionOfResult(RowAt(at, row)) + VALUE_EIGHTS * 8, float4(ownShifts[n], ownSums[n], 0, 0));
     }
 #else
     const float2 divisors = ownSums;
@@ -2311,9 +2312,9 @@ groupshared float2 heldSums[NUM_THREADS];
 #if KEY_STORED_IN
 void StoreKeyVector(uint first, uint key, uint element, Loaded some)
 {
-    const uint place = (first + key * (uint)storedPlaces[0][3] + element) / VECTOR;
+    const uint position = (first + key * (uint)storedLayouts[0][3] + element) / VECTOR;
 #if KEY_STORED_IN == 14
-    outputPresentKeyTensor[place] = some;
+    outputPresentKeyTensor[position] = some;
 #endif
 }
 #endif
@@ -2321,9 +2322,9 @@ void StoreKeyVector(uint first, uint key, uint element, Loaded some)
 #if VALUE_STORED_IN
 void StoreValueVector(uint first, uint key, uint element, Loaded some)
 {
-    const uint place = (first + key * (uint)storedPlaces[1][3] + element) / VECTOR;
+    const uint position = (first + key * (uint)storedLayouts[1][3] + element) / VECTOR;
 #if VALUE_STORED_IN == 15
-    outputPresentValueTensor[place] = some;
+    outputPresentValueTensor[position] = some;
 #endif
 }
 #endif
@@ -2363,9 +2364,9 @@ void Attend(uint item, uint thread)
             [unroll]
             for (u = 0; u < COMBINE_FETCHES; u++)
             {
-                const uint place = PlaceOfPart(joined, min(first + u * COMBINE_STRANDS, parts - 1));
-                found[u] = asfloat(scratch[place + lane]);
-                sums[u] = asfloat(scratch[place + lanes]);
+                const uint position = PositionOfPart(joined, min(first + u * COMBINE_STRANDS, parts - 1));
+                found[u] = asfloat(scratch[position + lane]);
+                sums[u] = asfloat(scratch[position + lanes]);
             }
             [unroll]
             for (u = 0; u < COMBINE_FETCHES; u++)
@@ -2389,8 +2390,8 @@ void Attend(uint item, uint thread)
 #endif
     if (isThere && strand == 0)
     {
-        const uint first = FirstOf(outputPlaces[0], joined / queries / heads, joined / queries % heads);
-        PutFour(first + joined % queries * (uint)outputPlaces[0][3] + lane * 4, mixed / sum);
+        const uint first = FirstOf(outputLayout[0], joined / queries / heads, joined / queries % heads);
+        PutFour(first + joined % queries * (uint)outputLayout[0][3] + lane * 4, mixed / sum);
     }
 }
 #else
@@ -2465,9 +2466,9 @@ void Attend(uint item, uint thread)
         ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
         ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const uint2 keyFirsts = KeyFirsts(keyHead);
-    const uint keyStored = FirstOf(storedPlaces[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
+    const uint keyStored = FirstOf(storedLayouts[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
     const uint2 valueFirsts = ValueFirsts(valueHead);
-    const uint valueStored = FirstOf(storedPlaces[1], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
+    const uint valueStored = FirstOf(storedLayouts[1], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
 
     uint q, j, e, u, i;
     const uint lane = thread % KEY_THREADS, strand = thread / KEY_THREADS;
@@ -2476,8 +2477,8 @@ void Attend(uint item, uint thread)
     for (q = 0; q < ROWS; q++)
     {
         const uint row = min(firstRow + q, rowsOfGroup - 1);
-        const uint base = FirstOf(queryPlaces[0], batch, firstHead + row / queriesOfHead)
-            + row % queriesOfHead * (uint)queryPlaces[0][3];
+        const uint base = FirstOf(queryLayout[0], batch, firstHead + row / queriesOfHead)
+            + row % queriesOfHead * (uint)queryLayout[0][3];
         [unroll]
         for (j = 0; j < KEY_VECTORS; j++)
         {
@@ -2589,11 +2590,11 @@ void Attend(uint item, uint thread)
         [loop]
         for (i = 0; i < each; i++)
         {
-            const uint place = q * KEYS_PER_SPLIT + i * NUM_THREADS + thread;
+            const uint position = q * KEYS_PER_SPLIT + i * NUM_THREADS + thread;
             const bool isAbsent = (absent >> (q * each + i) & 1) != 0;
-            const float weight = Weight(weights[place] - ShiftOf(greatest[q]));
+            const float weight = Weight(weights[position] - ShiftOf(greatest[q]));
             sum += isAbsent ? 0.0f : weight;
-            weights[place] = isAbsent ? ABSENT : weight;
+            weights[position] = isAbsent ? ABSENT : weight;
         }
         held[q * NUM_THREADS + thread] = sum;
     }
@@ -2651,8 +2652,8 @@ void Attend(uint item, uint thread)
     for (q = 0; q < ROWS; q++)
     {
         const uint row = firstRow + q, head = firstHead + row / queriesOfHead;
-        const uint place = PlaceOfPart((batch * heads + head) * queriesOfHead + row % queriesOfHead, part);
-        const uint output = FirstOf(outputPlaces[0], batch, head) + row % queriesOfHead * (uint)outputPlaces[0][3];
+        const uint position = PositionOfPart((batch * heads + head) * queriesOfHead + row % queriesOfHead, part);
+        const uint output = FirstOf(outputLayout[0], batch, head) + row % queriesOfHead * (uint)outputLayout[0][3];
         [unroll]
         for (j = 0; j < VALUE_VECTORS; j++)
         {
@@ -2670,7 +2671,7 @@ void Attend(uint item, uint thread)
                     for (e = 0; e < 4; e++)
                         total[e] += held[(valueStrand * 4 + e) * NUM_THREADS + u * VALUE_THREADS + valueLane];
 #if SPLIT_KV
-                scratch[place + column / 4] = asuint(total);
+                scratch[position + column / 4] = asuint(total);
 #else
                 PutFour(output + column, total / sums[q]);
 #endif
@@ -2678,7 +2679,7 @@ void Attend(uint item, uint thread)
         }
 #if SPLIT_KV
         if (row < rowsOfGroup && thread == 0)
-            scratch[place + valueSize / 4] = uint4(asuint(greatest[q]), asuint(sums[q]), 0, 0);
+            scratch[position + valueSize / 4] = uint4(asuint(greatest[q]), asuint(sums[q]), 0, 0);
 #endif
     }
 }
@@ -2707,26 +2708,26 @@ groupshared float4 weights[HELD * rowPitch];  // stored by key; earlier in an it
 groupshared uint metNonFinite;  // whether an infinity or NaN occurred among the values
 
 #if SCRATCH_VECTOR == 1 || VALUE_VECTOR < 4
-void PutOne(uint place, float mean)
+void PutOne(uint position, float mean)
 {
 #if SCRATCH_VECTOR == 1
-    scratch[place] = asuint(mean);
+    scratch[position] = asuint(mean);
 #elif OUTPUT_IN == 0
-    scratch[place / 4][place % 4] = asuint(mean);
+    scratch[position / 4][position % 4] = asuint(mean);
 #elif OUTPUT_IN == 13
-    outputTensor[place / 4][place % 4] = (OUTPUT_STORED)mean;
+    outputTensor[position / 4][position % 4] = (OUTPUT_STORED)mean;
 #endif
 }
 #endif
 
 // Where a vector of queries or keys belongs in its tile: its row and its first element
-uint2 PlaceInRows(uint number)
+uint2 PositionInRows(uint number)
 {
     return uint2(number / (DEPTH / SCRATCH_VECTOR), number % (DEPTH / SCRATCH_VECTOR) * SCRATCH_VECTOR);
 }
 
 // Where a vector of values belongs: its key and its first column
-uint2 PlaceInValues(uint number)
+uint2 PositionInValues(uint number)
 {
     return uint2(number / (valueColumns / SCRATCH_VECTOR), number % (valueColumns / SCRATCH_VECTOR) * SCRATCH_VECTOR);
 }
@@ -2741,18 +2742,18 @@ void FetchRows(uint thread, uint queryBase, uint2 keyFirsts, uint firstKey, uint
     [unroll]
     for (i = 0; i < queryEach; i++)
     {
-        const uint2 place = PlaceInRows(thread + i * NUM_THREADS) + uint2(0, element);
+        const uint2 position = PositionInRows(thread + i * NUM_THREADS) + uint2(0, element);
         nextQueries[i] = (Loaded)0;
-        if (place.x < rest.x && place.y < size)
-            nextQueries[i] = QueryAt(queryBase + place.x * (uint)queryPlaces[0][3] + place.y);
+        if (position.x < rest.x && position.y < size)
+            nextQueries[i] = QueryAt(queryBase + position.x * (uint)queryLayout[0][3] + position.y);
     }
     [unroll]
     for (i = 0; i < keyEach; i++)
     {
-        const uint2 place = PlaceInRows(thread + i * NUM_THREADS) + uint2(0, element);
+        const uint2 position = PositionInRows(thread + i * NUM_THREADS) + uint2(0, element);
         nextKeys[i] = (Loaded)0;
-        if (place.x < rest.y && place.y < size)
-            nextKeys[i] = KeyVector(keyFirsts, firstKey + place.x, place.y);
+        if (position.x < rest.y && position.y < size)
+            nextKeys[i] = KeyVector(keyFirsts, firstKey + position.x, position.y);
     }
 }
 
@@ -2762,18 +2763,18 @@ void PutRows(uint thread, Loaded nextQueries[queryEach], Loaded nextKeys[keyEach
     [unroll]
     for (i = 0; i < queryEach; i++)
     {
-        const uint2 place = PlaceInRows(thread + i * NUM_THREADS);
+        const uint2 position = PositionInRows(thread + i * NUM_THREADS);
         [unroll]
         for (e = 0; e < SCRATCH_VECTOR; e++)
-            queries[(place.y + e) * rowPitch + place.x / 4][place.x % 4] = nextQueries[i][e];
+            queries[(position.y + e) * rowPitch + position.x / 4][position.x % 4] = nextQueries[i][e];
     }
     [unroll]
     for (i = 0; i < keyEach; i++)
     {
-        const uint2 place = PlaceInRows(thread + i * NUM_THREADS);
+        const uint2 position = PositionInRows(thread + i * NUM_THREADS);
         [unroll]
         for (e = 0; e < SCRATCH_VECTOR; e++)
-            right[(place.y + e) * keyPitch + place.x / 4][place.x % 4] = nextKeys[i][e];
+            right[(position.y + e) * keyPitch + position.x / 4][position.x % 4] = nextKeys[i][e];
     }
 }
 
@@ -2784,10 +2785,10 @@ void FetchValues(uint thread, uint2 firsts, uint firstKey, uint rest, uint colum
     [unroll]
     for (uint i = 0; i < valueEach; i++)
     {
-        const uint2 place = PlaceInValues(thread + i * NUM_THREADS) + uint2(0, column);
+        const uint2 position = PositionInValues(thread + i * NUM_THREADS) + uint2(0, column);
         next[i] = (Loaded)0;
-        if ((valueLoads % NUM_THREADS == 0 || place.x < DEPTH) && place.x < rest && place.y < size)
-            next[i] = ValueVector(firsts, firstKey + place.x, place.y);
+        if ((valueLoads % NUM_THREADS == 0 || position.x < DEPTH) && position.x < rest && position.y < size)
+            next[i] = ValueVector(firsts, firstKey + position.x, position.y);
     }
 }
 
@@ -2807,16 +2808,16 @@ void PutValues(uint thread, Loaded next[valueEach])
     [unroll]
     for (uint i = 0; i < valueEach; i++)
     {
-        const uint2 place = PlaceInValues(thread + i * NUM_THREADS);
+        const uint2 position = PositionInValues(thread + i * NUM_THREADS);
         [unroll]
         for (uint e = 0; e < SCRATCH_VECTOR; e++)
             isNonFinite = isNonFinite || (asuint(next[i][e]) & 0x7f800000) == 0x7f800000;
-        if (valueLoads % NUM_THREADS != 0 && place.x >= DEPTH)
+        if (valueLoads % NUM_THREADS != 0 && position.x >= DEPTH)
             continue;
 #if SCRATCH_VECTOR == 4
-        right[place.x * valuePitch + place.y / 4] = next[i];
+        right[position.x * valuePitch + position.y / 4] = next[i];
 #else
-        right[place.x * valuePitch + place.y / 4][place.y % 4] = next[i][0];
+        right[position.x * valuePitch + position.y / 4][position.y % 4] = next[i][0];
 #endif
     }
     if (isNonFinite)
@@ -2849,10 +2850,10 @@ void Attend(uint item, uint thread)
     const List valueHead = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
         ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
         ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
-    const uint queryBase = FirstOf(queryPlaces[0], (uint)at.entries[0], (uint)at.entries[1])
-        + firstRow * (uint)queryPlaces[0][3];
+    const uint queryBase = FirstOf(queryLayout[0], (uint)at.entries[0], (uint)at.entries[1])
+        + firstRow * (uint)queryLayout[0][3];
     const uint2 keyFirsts = KeyFirsts(keyHead), valueFirsts = ValueFirsts(valueHead);
-    const uint outputBase = FirstOf(outputPlaces[0], (uint)at.entries[0], (uint)at.entries[1]);
+    const uint outputBase = FirstOf(outputLayout[0], (uint)at.entries[0], (uint)at.entries[1]);
 
     if (thread == 0)
         metNonFinite = 0;
@@ -3058,7 +3059,7 @@ void Attend(uint item, uint thread)
             total += weights[(ownRow + i) * ROW_THREADS / 4 + j];
         const float sum = total.x + total.y + total.z + total.w;
         const uint row = firstRow + ownRow + i;
-        const uint place = outputBase + row * (uint)outputPlaces[0][3];
+        const uint position = outputBase + row * (uint)outputLayout[0][3];
         [unroll]
         for (j = 0; j < VALUE_VECTORS; j++)
         {
@@ -3066,12 +3067,12 @@ void Attend(uint item, uint thread)
             const Columns means = mixed[i][j] / sum;
 #if SCRATCH_VECTOR == 4 && VALUE_VECTOR == 4
             if (row < rowsOfHead && column < valueSize)
-                PutFour(place + column, means);
+                PutFour(position + column, means);
 #else
             [unroll]
             for (k = 0; k < VALUE_VECTOR; k++)
                 if (row < rowsOfHead && column + k < valueSize)
-                    PutOne(place + column + k, means[k]);
+                    PutOne(position + column + k, means[k]);
 #endif
         }
     }
@@ -3079,17 +3080,17 @@ void Attend(uint item, uint thread)
 #endif
 #endif
 
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

@@ -170,7 +170,7 @@ void StoreOutputCoordinates(uint offset, OUTPUT_COORDINATES_VALUE value)
 // Of the block's elements: first which are nonzero, then the numbers of those that are
 groupshared uint marks[NUM_THREADS * ITEMS + NUM_THREADS * ITEMS / 32];
 
-// The place of an entry: threads that read ITEMS adjacent ones each shall not meet in a memory bank
+// The index of an entry in shared memory: threads that read ITEMS adjacent ones each shall not meet in a memory bank
 uint Padded(uint entry) { return entry + entry / 32; }
 
 void StoreColumn(uint row, uint column, uint coordinate)

@@ -422,9 +422,9 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int place)
+int Entry(List list, int index)
 {
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
+    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
 List Join(List left, List right)
@@ -1359,9 +1359,9 @@ Origin OriginOf(List at)
 int Divided(int d, int dividend, inout bool isWhole)
 {
 #if DIVIDED
-    const int divisor = windowDivisors[d / 4][d % 4], place = dividend / divisor;
-    isWhole = isWhole && place * divisor == dividend;
-    return place;
+    const int divisor = windowDivisors[d / 4][d % 4], position = dividend / divisor;
+    isWhole = isWhole && position * divisor == dividend;
+    return position;
 #else
     return dividend;
 #endif
@@ -1386,9 +1386,9 @@ Layer LayerOf(Origin origin, uint number)
     {
         const uint size = (uint)windowSizes[d / 4][d % 4];
         const uint above = number / size, within = number - above * size;
-        const int place = Divided(d, origin.first[d] + (int)within * windowTaps[d / 4][d % 4], layer.isInside);
-        layer.isInside = layer.isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
-        layer.base += (uint)place * (uint)windowStrides[d / 4][d % 4];
+        const int position = Divided(d, origin.first[d] + (int)within * windowTaps[d / 4][d % 4], layer.isInside);
+        layer.isInside = layer.isInside && (uint)position < (uint)windowLimits[d / 4][d % 4];
+        layer.base += (uint)position * (uint)windowStrides[d / 4][d % 4];
         layer.weights += within * (uint)weightsSteps[d / 4][d % 4];
         number = above;
     }
@@ -1592,11 +1592,11 @@ void FoldBlock(uint group, uint thread)
                         {
                             const int channel = c % BLOCK_CHANNELS,
                                 dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
-                            const int place = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + channel;
+                            const int position = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + channel;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
                             n = j * BLOCK_LINE + c;
-                            totals[n] = With(totals[n], terms[place], factors[channel][y * WINDOW_WIDTH + x]);
+                            totals[n] = With(totals[n], terms[position], factors[channel][y * WINDOW_WIDTH + x]);
                         }
                 }
             }
@@ -1675,7 +1675,7 @@ void FoldTogether(uint group, uint thread)
 
 #if PASS >= 2
 // The output coordinate of an element
-List PlaceOf(uint number, uint y, uint x)
+List PositionOf(uint number, uint y, uint x)
 {
     List at = (List)0;
     at.length = RANK;
@@ -1725,8 +1725,9 @@ uint PartPitch()
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
 {
-    const uint2 place = OUTPUT_DOWN ? uint2(y, x) : uint2(x, y);  // in a line, and the line
-    return ((part * matrices + number) * (OUTPUT_DOWN ? matrixColumns : matrixRows) + place.y) * PartPitch() + place.x;
+    const uint2 position = OUTPUT_DOWN ? uint2(y, x) : uint2(x, y);  // in a line, and the line
+    return ((part * matrices + number) * (OUTPUT_DOWN ? matrixColumns : matrixRows) + position.y) * PartPitch()
+        + position.x;
 }
 
 // The words of all partial sums, which packed factors follow
@@ -1759,7 +1760,7 @@ struct Pixel
 
 Pixel PixelOf(uint number, uint x)
 {
-    const List at = PlaceOf(number, 0, x);
+    const List at = PositionOf(number, 0, x);
     Pixel pixel;
     pixel.isThere = x < matrixColumns;
     pixel.base = GroupOf(number) * channels * rightDepthStep;
@@ -1803,9 +1804,9 @@ uint Reached(Pixel pixel, Step step, out bool isInside)
     [unroll]
     for (int d = 0; d < WINDOW_RANK; d++)
     {
-        const int place = pixel.first[d] + (int)step.tap[d] * windowTaps[d / 4][d % 4];
-        isInside = isInside && (uint)place < (uint)windowLimits[d / 4][d % 4];
-        offset += (uint)place * (uint)windowStrides[d / 4][d % 4];
+        const int position = pixel.first[d] + (int)step.tap[d] * windowTaps[d / 4][d % 4];
+        isInside = isInside && (uint)position < (uint)windowLimits[d / 4][d % 4];
+        offset += (uint)position * (uint)windowStrides[d / 4][d % 4];
     }
     return offset;
 }
@@ -1828,7 +1829,7 @@ void AddParts(uint item)
     const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
     const uint number = above / lines, lineNumber = above - number * lines;
     const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
-    List at = PlaceOf(number, row, column);
+    List at = PositionOf(number, row, column);
     int4 totals = 0;
     for (uint part = 0; part < parts; part++)
         totals += asint(scratch[PartOf(part, number, row, column) / 4]);
@@ -1854,7 +1855,7 @@ void Pack(uint item)
     const uint across = (taps * padded + 15) / 16 * 16 / PACK_VECTOR;  // vectors per row of the left factor
     const uint leftCount = matrices * matrixRows * across;
     const uint start = PartWords() / (PACK_VECTOR / 4);
-    uint bytes[PACK_VECTOR], place, from, step, count, e;
+    uint bytes[PACK_VECTOR], position, from, step, count, e;
     uint beyond = LEFT_UNSIGNED ? 0x80 : 0;
     bool isLeft = item < leftCount;
     if (isLeft)
@@ -1869,7 +1870,7 @@ void Pack(uint item)
             from += at.tap[d] * (uint)windowLeftSteps[d / 4][d % 4];
         step = leftDepthStep;
         count = tap < taps ? channels - min(at.channel, channels) : 0;
-        place = item;
+        position = item;
     }
     else
     {
@@ -1883,7 +1884,7 @@ void Pack(uint item)
         if (group >= matrices)
             return;
         uint rest = item - block * pixels;
-        place = leftCount + rest * (matrices * each) + block;
+        position = leftCount + rest * (matrices * each) + block;
         from = (group * channels + channel) * (uint)inputStrides[0][1];
         [unroll]
         for (int n = 1 + WINDOW_RANK; n >= 0; n--)
@@ -1896,7 +1897,7 @@ void Pack(uint item)
             }
         step = (uint)inputStrides[0][1];
         count = channels - channel;
-        beyond = (uint)RightZeroPoint(PlaceOf(0, 0, 0)) & 0xff;
+        beyond = (uint)RightZeroPoint(PositionOf(0, 0, 0)) & 0xff;
     }
     [unroll]
     for (e = 0; e < PACK_VECTOR; e++)
@@ -1912,7 +1913,7 @@ void Pack(uint item)
     [unroll]
     for (e = 0; e < PACK_VECTOR; e += 4)
         some[e / 4] = bytes[e] | bytes[e + 1] << 8 | bytes[e + 2] << 16 | bytes[e + 3] << 24;
-    scratch[start + place] = some;
+    scratch[start + position] = some;
 }
 #elif PASS == 2
 static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
@@ -1924,12 +1925,12 @@ static const uint sumsAcross = 4 / sumsDown;
 // Where four sums go in the output, apart from their row
 struct Four
 {
-    List places[sumsAcross];
+    List positions[sumsAcross];
     uint offsets[sumsAcross];
     bool isThere;
 };
 
-// Each place is computed by itself: going from one to the next takes branches, which stay even if only the first is
+// Each position is computed by itself: going from one to the next takes branches, which stay even if only the first is
 // used.
 Four FourAt(uint number, uint x, uint end)
 {
@@ -1937,8 +1938,8 @@ Four FourAt(uint number, uint x, uint end)
     [unroll]
     for (uint e = 0; e < sumsAcross; e++)
     {
-        four.places[e] = PlaceOf(number, 0, x + e);
-        four.offsets[e] = OffsetInOutput(PlaceOf(number, 0, x + e));
+        four.positions[e] = PositionOf(number, 0, x + e);
+        four.offsets[e] = OffsetInOutput(PositionOf(number, 0, x + e));
     }
     four.isThere = x < end;
     return four;
@@ -1957,9 +1958,9 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
     [unroll]
     for (e = 0; e < 4; e++)
     {
-        List place = four.places[e % sumsAcross];
-        place.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
-        elements[e] = Finished(place, totals[e]);
+        List position = four.positions[e % sumsAcross];
+        position.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
+        elements[e] = Finished(position, totals[e]);
     }
     const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
 #if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
@@ -2014,7 +2015,7 @@ static const uint leftLoads = (leftLines * depthVectors + NUM_THREADS - 1) / NUM
 
 // The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighboring threads
 // read adjacent memory, and write to different banks.
-uint2 LeftPlace(uint thread, uint i)
+uint2 LeftPosition(uint thread, uint i)
 {
 #if LEFT_VECTOR == 4 && !LEFT_ALONG
     const uint four = thread + i / 4 * NUM_THREADS;  // adjacent lines
@@ -2040,7 +2041,7 @@ static const uint rightLoads = (rightLines * depthVectors + NUM_THREADS - 1) / N
 
 // The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighboring threads
 // read adjacent memory, and write to different banks.
-uint2 RightPlace(uint thread, uint i)
+uint2 RightPosition(uint thread, uint i)
 {
 #if RIGHT_VECTOR == 4 && !RIGHT_ALONG
     const uint four = thread + i / 4 * NUM_THREADS;  // adjacent lines
@@ -2196,7 +2197,7 @@ LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint index = LeftPlace(thread, LEFT_VECTOR == 4 && !LEFT_ALONG ? i / 4 * 4 : i).x;
+        const uint index = LeftPosition(thread, LEFT_VECTOR == 4 && !LEFT_ALONG ? i / 4 * 4 : i).x;
         const bool isThere = index < leftLines && first + index < matrixRows;
         reader.from[i] = isThere ? base + (first + index) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] : NOWHERE;
         reader.sums[i] = 0;
@@ -2212,7 +2213,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint first = product + LeftPlace(thread, i).y, from = reader.from[i];
+        const uint first = product + LeftPosition(thread, i).y, from = reader.from[i];
         const bool isThere = from != NOWHERE;
         next[i] = leftSigns;
 #if LEFT_VECTOR == 16
@@ -2251,7 +2252,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint first = product + LeftPlace(thread, i).y, from = reader.from[i];
+        const uint first = product + LeftPosition(thread, i).y, from = reader.from[i];
         const bool isThere = from != NOWHERE;
         next[i] = leftSigns;
 #if LEFT_VECTOR == 16
@@ -2299,12 +2300,12 @@ RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begi
 {
     RightReader reader;
 #if PACKED
-    reader.outside = ((uint)RightZeroPoint(PlaceOf(0, 0, 0)) & 0xff) * 0x01010101;
+    reader.outside = ((uint)RightZeroPoint(PositionOf(0, 0, 0)) & 0xff) * 0x01010101;
 #endif
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint index = RightPlace(thread, RIGHT_VECTOR == 4 && !RIGHT_ALONG ? i / 4 * 4 : i).x;
+        const uint index = RightPosition(thread, RIGHT_VECTOR == 4 && !RIGHT_ALONG ? i / 4 * 4 : i).x;
         const Pixel pixel = PixelOf(number, first + index);
 #if PACKED
         reader.from[i] = pixel;
@@ -2326,7 +2327,7 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint first = product + RightPlace(thread, i).y;
+        const uint first = product + RightPosition(thread, i).y;
         next[i] = rightSigns;
         [unroll]
         for (uint b = 0; b < 16; b += RIGHT_VECTOR)
@@ -2356,7 +2357,7 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint first = product + RightPlace(thread, i).y, from = reader.from[i];
+        const uint first = product + RightPosition(thread, i).y, from = reader.from[i];
         const bool isThere = from != NOWHERE;
         next[i] = rightSigns;
 #if RIGHT_VECTOR == 16
@@ -2410,15 +2411,15 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
     [unroll]
     for (i = 0; i < leftLoads; i++)
     {
-        const uint2 place = LeftPlace(thread, i);
+        const uint2 position = LeftPosition(thread, i);
         const uint4 bytes = next[i] ^ leftSigns;
 #if LEFT_SUMS
         [unroll]
         for (uint word = 0; word < 4; word++)
             reader.sums[i] = Dot4(bytes[word], 0x01010101, reader.sums[i]);
 #endif
-        if (place.x < leftLines && place.y < TILE_DEPTH)
-            StoreShared(tiles[place.x * leftPitch + place.y / 16], bytes, NON_PRIVATE);
+        if (position.x < leftLines && position.y < TILE_DEPTH)
+            StoreShared(tiles[position.x * leftPitch + position.y / 16], bytes, NON_PRIVATE);
     }
 }
 
@@ -2429,10 +2430,10 @@ void PutLeftSums(uint thread, LeftReader reader)
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint2 place = LeftPlace(thread, i);
-        if (place.x < leftLines && place.y < TILE_DEPTH)
-            StoreWord(tiles[leftSumsStart + place.x * lineSums + place.y / 64][place.y / 16 % 4], (uint)reader.sums[i],
-                NON_PRIVATE);
+        const uint2 position = LeftPosition(thread, i);
+        if (position.x < leftLines && position.y < TILE_DEPTH)
+            StoreWord(tiles[leftSumsStart + position.x * lineSums + position.y / 64][position.y / 16 % 4],
+                (uint)reader.sums[i], NON_PRIVATE);
     }
 }
 
@@ -2467,15 +2468,15 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     [unroll]
     for (i = 0; i < rightLoads; i++)
     {
-        const uint2 place = RightPlace(thread, i);
+        const uint2 position = RightPosition(thread, i);
         const uint4 bytes = next[i] ^ rightSigns;
 #if RIGHT_SUMS
         [unroll]
         for (uint word = 0; word < 4; word++)
             reader.sums[i] = Dot4(bytes[word], 0x01010101, reader.sums[i]);
 #endif
-        if (place.x < rightLines && place.y < TILE_DEPTH)
-            StoreShared(tiles[rightStart + place.x * rightPitch + place.y / 16], bytes, NON_PRIVATE);
+        if (position.x < rightLines && position.y < TILE_DEPTH)
+            StoreShared(tiles[rightStart + position.x * rightPitch + position.y / 16], bytes, NON_PRIVATE);
     }
 }
 
@@ -2486,10 +2487,10 @@ void PutRightSums(uint thread, RightReader reader)
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint2 place = RightPlace(thread, i);
-        if (place.x < rightLines && place.y < TILE_DEPTH)
-            StoreWord(tiles[rightSumsStart + place.x * lineSums + place.y / 64][place.y / 16 % 4], (uint)reader.sums[i],
-                NON_PRIVATE);
+        const uint2 position = RightPosition(thread, i);
+        if (position.x < rightLines && position.y < TILE_DEPTH)
+            StoreWord(tiles[rightSumsStart + position.x * lineSums + position.y / 64][position.y / 16 % 4],
+                (uint)reader.sums[i], NON_PRIVATE);
     }
 }
 
@@ -2540,7 +2541,7 @@ ZeroPoints ZeroPointsAt(Four four, uint across)
     [unroll]
     for (uint e = 0; e < 4; e++)
     {
-        points.values[e] = RightZeroPoint(four.places[e]) - (RIGHT_UNSIGNED ? 128 : 0);
+        points.values[e] = RightZeroPoint(four.positions[e]) - (RIGHT_UNSIGNED ? 128 : 0);
 #if RIGHT_SUMS
         points.sums[e] = RightSum(across + e);
 #else
@@ -2556,9 +2557,9 @@ int4 WithoutZeroPoints(Four four, ZeroPoints points, uint part, uint top, uint r
 {
 #if RIGHT_SUMS
     const int count = (int)(min(matrixDepth, (part + 1) * partDepth) - part * partDepth);  // products
-    List place = four.places[0];
-    place.entries[ROW_AXIS] += (int)(top + row);
-    totals -= (LeftZeroPoint(place) - (LEFT_UNSIGNED ? 128 : 0)) * (points.sums - points.values * count);
+    List position = four.positions[0];
+    position.entries[ROW_AXIS] += (int)(top + row);
+    totals -= (LeftZeroPoint(position) - (LEFT_UNSIGNED ? 128 : 0)) * (points.sums - points.values * count);
 #endif
 #if LEFT_SUMS
     totals -= points.values * LeftSum(row);
@@ -2708,17 +2709,17 @@ void Contract(uint item, uint thread)
 #endif
 
 #if PASS < 1
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

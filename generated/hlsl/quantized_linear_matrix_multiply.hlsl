@@ -282,9 +282,9 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int place)
+int Entry(List list, int index)
 {
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
+    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
@@ -989,7 +989,7 @@ int RightZeroPoint(List at)
 
 #if PASS >= 1
 // The output coordinate of an element
-List PlaceOf(uint number, uint y, uint x)
+List PositionOf(uint number, uint y, uint x)
 {
     List at = (List)0;
     at.length = RANK;
@@ -1030,8 +1030,9 @@ uint PartPitch()
 // The word of scratch that holds a partial sum
 uint PartOf(uint part, uint number, uint y, uint x)
 {
-    const uint2 place = OUTPUT_DOWN ? uint2(y, x) : uint2(x, y);  // in a line, and the line
-    return ((part * matrices + number) * (OUTPUT_DOWN ? matrixColumns : matrixRows) + place.y) * PartPitch() + place.x;
+    const uint2 position = OUTPUT_DOWN ? uint2(y, x) : uint2(x, y);  // in a line, and the line
+    return ((part * matrices + number) * (OUTPUT_DOWN ? matrixColumns : matrixRows) + position.y) * PartPitch()
+        + position.x;
 }
 
 #endif
@@ -1046,7 +1047,7 @@ void AddParts(uint item)
     const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
     const uint number = above / lines, lineNumber = above - number * lines;
     const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
-    List at = PlaceOf(number, row, column);
+    List at = PositionOf(number, row, column);
     int4 totals = 0;
     for (uint part = 0; part < parts; part++)
         totals += asint(scratch[PartOf(part, number, row, column) / 4]);
@@ -1072,12 +1073,12 @@ static const uint sumsAcross = 4 / sumsDown;
 // Where four sums go in the output, apart from their row
 struct Four
 {
-    List places[sumsAcross];
+    List positions[sumsAcross];
     uint offsets[sumsAcross];
     bool isThere;
 };
 
-// Each place is computed by itself: going from one to the next takes branches, which stay even if only the first is
+// Each position is computed by itself: going from one to the next takes branches, which stay even if only the first is
 // used.
 Four FourAt(uint number, uint x, uint end)
 {
@@ -1085,8 +1086,8 @@ Four FourAt(uint number, uint x, uint end)
     [unroll]
     for (uint e = 0; e < sumsAcross; e++)
     {
-        four.places[e] = PlaceOf(number, 0, x + e);
-        four.offsets[e] = OffsetInOutput(PlaceOf(number, 0, x + e));
+        four.positions[e] = PositionOf(number, 0, x + e);
+        four.offsets[e] = OffsetInOutput(PositionOf(number, 0, x + e));
     }
     four.isThere = x < end;
     return four;
@@ -1105,9 +1106,9 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
     [unroll]
     for (e = 0; e < 4; e++)
     {
-        List place = four.places[e % sumsAcross];
-        place.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
-        elements[e] = Finished(place, totals[e]);
+        List position = four.positions[e % sumsAcross];
+        position.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
+        elements[e] = Finished(position, totals[e]);
     }
     const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
 #if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
@@ -1162,7 +1163,7 @@ static const uint leftLoads = (leftLines * depthVectors + NUM_THREADS - 1) / NUM
 
 // The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighboring threads
 // read adjacent memory, and write to different banks.
-uint2 LeftPlace(uint thread, uint i)
+uint2 LeftPosition(uint thread, uint i)
 {
 #if LEFT_VECTOR == 4 && !LEFT_ALONG
     const uint four = thread + i / 4 * NUM_THREADS;  // adjacent lines
@@ -1188,7 +1189,7 @@ static const uint rightLoads = (rightLines * depthVectors + NUM_THREADS - 1) / N
 
 // The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighboring threads
 // read adjacent memory, and write to different banks.
-uint2 RightPlace(uint thread, uint i)
+uint2 RightPosition(uint thread, uint i)
 {
 #if RIGHT_VECTOR == 4 && !RIGHT_ALONG
     const uint four = thread + i / 4 * NUM_THREADS;  // adjacent lines
@@ -1344,7 +1345,7 @@ LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint index = LeftPlace(thread, LEFT_VECTOR == 4 && !LEFT_ALONG ? i / 4 * 4 : i).x;
+        const uint index = LeftPosition(thread, LEFT_VECTOR == 4 && !LEFT_ALONG ? i / 4 * 4 : i).x;
         const bool isThere = index < leftLines && first + index < matrixRows;
         reader.from[i] = isThere ? base + (first + index) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] : NOWHERE;
         reader.sums[i] = 0;
@@ -1359,7 +1360,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint first = product + LeftPlace(thread, i).y, from = reader.from[i];
+        const uint first = product + LeftPosition(thread, i).y, from = reader.from[i];
         const bool isThere = from != NOWHERE;
         next[i] = leftSigns;
 #if LEFT_VECTOR == 16
@@ -1403,7 +1404,7 @@ RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begi
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint index = RightPlace(thread, RIGHT_VECTOR == 4 && !RIGHT_ALONG ? i / 4 * 4 : i).x;
+        const uint index = RightPosition(thread, RIGHT_VECTOR == 4 && !RIGHT_ALONG ? i / 4 * 4 : i).x;
         const bool isThere = index < rightLines && first + index < matrixColumns;
         reader.from[i] = isThere ? base + (first + index) * (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4]
             : NOWHERE;
@@ -1419,7 +1420,7 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint first = product + RightPlace(thread, i).y, from = reader.from[i];
+        const uint first = product + RightPosition(thread, i).y, from = reader.from[i];
         const bool isThere = from != NOWHERE;
         next[i] = rightSigns;
 #if RIGHT_VECTOR == 16
@@ -1472,15 +1473,15 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
     [unroll]
     for (i = 0; i < leftLoads; i++)
     {
-        const uint2 place = LeftPlace(thread, i);
+        const uint2 position = LeftPosition(thread, i);
         const uint4 bytes = next[i] ^ leftSigns;
 #if LEFT_SUMS
         [unroll]
         for (uint word = 0; word < 4; word++)
             reader.sums[i] = Dot4(bytes[word], 0x01010101, reader.sums[i]);
 #endif
-        if (place.x < leftLines && place.y < TILE_DEPTH)
-            StoreShared(tiles[place.x * leftPitch + place.y / 16], bytes, NON_PRIVATE);
+        if (position.x < leftLines && position.y < TILE_DEPTH)
+            StoreShared(tiles[position.x * leftPitch + position.y / 16], bytes, NON_PRIVATE);
     }
 }
 
@@ -1491,10 +1492,10 @@ void PutLeftSums(uint thread, LeftReader reader)
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint2 place = LeftPlace(thread, i);
-        if (place.x < leftLines && place.y < TILE_DEPTH)
-            StoreWord(tiles[leftSumsStart + place.x * lineSums + place.y / 64][place.y / 16 % 4], (uint)reader.sums[i],
-                NON_PRIVATE);
+        const uint2 position = LeftPosition(thread, i);
+        if (position.x < leftLines && position.y < TILE_DEPTH)
+            StoreWord(tiles[leftSumsStart + position.x * lineSums + position.y / 64][position.y / 16 % 4],
+                (uint)reader.sums[i], NON_PRIVATE);
     }
 }
 
@@ -1529,15 +1530,15 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     [unroll]
     for (i = 0; i < rightLoads; i++)
     {
-        const uint2 place = RightPlace(thread, i);
+        const uint2 position = RightPosition(thread, i);
         const uint4 bytes = next[i] ^ rightSigns;
 #if RIGHT_SUMS
         [unroll]
         for (uint word = 0; word < 4; word++)
             reader.sums[i] = Dot4(bytes[word], 0x01010101, reader.sums[i]);
 #endif
-        if (place.x < rightLines && place.y < TILE_DEPTH)
-            StoreShared(tiles[rightStart + place.x * rightPitch + place.y / 16], bytes, NON_PRIVATE);
+        if (position.x < rightLines && position.y < TILE_DEPTH)
+            StoreShared(tiles[rightStart + position.x * rightPitch + position.y / 16], bytes, NON_PRIVATE);
     }
 }
 
@@ -1548,10 +1549,10 @@ void PutRightSums(uint thread, RightReader reader)
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint2 place = RightPlace(thread, i);
-        if (place.x < rightLines && place.y < TILE_DEPTH)
-            StoreWord(tiles[rightSumsStart + place.x * lineSums + place.y / 64][place.y / 16 % 4], (uint)reader.sums[i],
-                NON_PRIVATE);
+        const uint2 position = RightPosition(thread, i);
+        if (position.x < rightLines && position.y < TILE_DEPTH)
+            StoreWord(tiles[rightSumsStart + position.x * lineSums + position.y / 64][position.y / 16 % 4],
+                (uint)reader.sums[i], NON_PRIVATE);
     }
 }
 
@@ -1602,7 +1603,7 @@ ZeroPoints ZeroPointsAt(Four four, uint across)
     [unroll]
     for (uint e = 0; e < 4; e++)
     {
-        points.values[e] = RightZeroPoint(four.places[e]) - (RIGHT_UNSIGNED ? 128 : 0);
+        points.values[e] = RightZeroPoint(four.positions[e]) - (RIGHT_UNSIGNED ? 128 : 0);
 #if RIGHT_SUMS
         points.sums[e] = RightSum(across + e);
 #else
@@ -1618,9 +1619,9 @@ int4 WithoutZeroPoints(Four four, ZeroPoints points, uint part, uint top, uint r
 {
 #if RIGHT_SUMS
     const int count = (int)(min(matrixDepth, (part + 1) * partDepth) - part * partDepth);  // products
-    List place = four.places[0];
-    place.entries[ROW_AXIS] += (int)(top + row);
-    totals -= (LeftZeroPoint(place) - (LEFT_UNSIGNED ? 128 : 0)) * (points.sums - points.values * count);
+    List position = four.positions[0];
+    position.entries[ROW_AXIS] += (int)(top + row);
+    totals -= (LeftZeroPoint(position) - (LEFT_UNSIGNED ? 128 : 0)) * (points.sums - points.values * count);
 #endif
 #if LEFT_SUMS
     totals -= points.values * LeftSum(row);
@@ -1709,7 +1710,7 @@ void Contract(uint item, uint thread)
     const uint across = DivideBySize(within, high);
     const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
 
-    const List at = PlaceOf(number, 0, 0);
+    const List at = PositionOf(number, 0, 0);
     uint leftBase = 0, rightBase = 0;
     [unroll]
     for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
@@ -1777,17 +1778,17 @@ void Contract(uint item, uint thread)
 #endif
 
 #if PASS < 1
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

@@ -13,7 +13,7 @@
 // see docs/SHADERS.md. Sizes and strides are in elements.
 //
 //   PASS       what the pass writes:
-//              0 Place
+//              0 Coordinate
 //              1 OutputTensor
 //              2 OutputTensor, weighted sums over boxes of taps in InputTensor, with a table of taps per axis
 //              3 OutputTensor, each element from one of InputTensor, with a table of taps per axis
@@ -94,12 +94,12 @@ struct Dimension
     int4 inputStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
-    int4 keptPlaceSizes[2];
+    int4 keptCoordinateSizes[2];
     float4 scales[2];
     Dimension tiles[2];  // of a plane, down and across
     uint planeCount;
     uint groupColumns;  // thread groups along x
-    int keptPlaceFirst;
+    int keptCoordinateFirst;
     int isLinear;
     int number;
 #else
@@ -108,12 +108,12 @@ struct Dimension
     int4 inputStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
-    int4 keptPlaceSizes[2];
+    int4 keptCoordinateSizes[2];
     float4 scales[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptPlaceFirst;
+    int keptCoordinateFirst;
     int isLinear;
     int number;
 #endif
@@ -140,7 +140,7 @@ List ListOf(int4 first, int4 second, int length)
 }
 
 // An entry of a list in the constant buffer, read in place; 0 out of range
-#define ENTRY_OF(list, length, place) ((uint)(place) < length ? list[(uint)(place) / 4][(uint)(place) % 4] : 0)
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 List Listed(int x0, int x1)
 {
@@ -159,9 +159,9 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int place)
+int Entry(List list, int index)
 {
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
+    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
 int Total(List list)
@@ -522,33 +522,33 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
     StoreOutput(OffsetInOutput(at), entry);
 }
 
-REAL_VALUE ReadKeptPlace(List at)
+REAL_VALUE ReadKeptCoordinate(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
-    for (int d = 0; d < KEPT_PLACE_SIZES_LENGTH; d++)
+    for (int d = 0; d < KEPT_COORDINATE_SIZES_LENGTH; d++)
     {
-        const int size = keptPlaceSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        const int size = keptCoordinateSizes[d / 4][d % 4];
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptPlaceFirst + place * (REAL_BITS / 32);
+    position = (uint)keptCoordinateFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(scratch[position], scratch[position + 1]);
 #else
-    return asfloat(scratch[place]);
+    return asfloat(scratch[position]);
 #endif
 }
 
-void WriteKeptPlace(uint number, REAL_VALUE entry)
+void WriteKeptCoordinate(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptPlaceFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptCoordinateFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    scratch[position] = low;
+    scratch[position + 1] = high;
 #else
-    scratch[place] = asuint(entry);
+    scratch[position] = asuint(entry);
 #endif
 }
 
@@ -571,7 +571,7 @@ precise REAL_VALUE InputOffset(int d)
     return (REAL_VALUE)0.5f;
 }
 
-precise REAL_VALUE Place(int d, int o)
+precise REAL_VALUE Coordinate(int d, int o)
 {
     return Chosen(d, o) - InputOffset(d);
 }
@@ -583,7 +583,7 @@ int Size(int d)
 
 REAL_VALUE X(int d, int o)
 {
-    return ReadKeptPlace(Listed(d, o));
+    return ReadKeptCoordinate(Listed(d, o));
 }
 
 REAL_VALUE Stretch(int d)
@@ -616,7 +616,7 @@ REAL_VALUE Weights(List at, List p)
 
 precise REAL_VALUE X2(int d, int o)
 {
-    return ReadKeptPlace(Listed(d, o));
+    return ReadKeptCoordinate(Listed(d, o));
 }
 
 precise REAL_VALUE Stretch2(int d)
@@ -732,7 +732,7 @@ uint OutputStrideAlong(int d)
 }
 
 // Stores a thread's elements of a row, except those beyond its end
-void StoreColumns(uint place, uint column, OUTPUT_VALUE values[COLUMNS])
+void StoreColumns(uint position, uint column, OUTPUT_VALUE values[COLUMNS])
 {
     const uint stride = OutputStrideAlong(RANK - 1);
     [unroll]
@@ -742,17 +742,17 @@ void StoreColumns(uint place, uint column, OUTPUT_VALUE values[COLUMNS])
         if (x < sizes[RANK - 1].size)
         {
 #if OUTPUT_VECTOR == 1
-            StoreOutput(place + x * stride, values[j]);
+            StoreOutput(position + x * stride, values[j]);
 #else
 #if OUTPUT_BITS < 16
-            outputTensor[(place + x) / 4] = ((uint)values[j] & 0xff) | ((uint)values[j + 1] & 0xff) << 8
+            outputTensor[(position + x) / 4] = ((uint)values[j] & 0xff) | ((uint)values[j + 1] & 0xff) << 8
                 | ((uint)values[j + 2] & 0xff) << 16 | (uint)values[j + 3] << 24;
 #else
             OutputBuffer some;
             [unroll]
             for (uint k = 0; k < OUTPUT_VECTOR; k++)
                 some[k] = (OUTPUT_STORED)values[j + k];
-            outputTensor[(place + x) / OUTPUT_VECTOR] = some;
+            outputTensor[(position + x) / OUTPUT_VECTOR] = some;
 #endif
 #endif
         }
@@ -861,8 +861,8 @@ INPUT_VALUE LoadSource(uint offset)
 #endif
 }
 
-// Loads an element for each column, `places` after `begin`
-void LoadColumns(uint begin, uint places[COLUMNS], bool areAdjacent, out INPUT_VALUE loaded[COLUMNS])
+// Loads an element for each column, `positions` after `begin`
+void LoadColumns(uint begin, uint positions[COLUMNS], bool areAdjacent, out INPUT_VALUE loaded[COLUMNS])
 {
     uint j;
 #if SOURCE_VECTOR > 1
@@ -871,7 +871,7 @@ void LoadColumns(uint begin, uint places[COLUMNS], bool areAdjacent, out INPUT_V
         [unroll]
         for (j = 0; j < COLUMNS; j += SOURCE_VECTOR)
         {
-            const SourceBuffer some = inputTensor[(begin + places[j]) / SOURCE_VECTOR];
+            const SourceBuffer some = inputTensor[(begin + positions[j]) / SOURCE_VECTOR];
             [unroll]
             for (uint k = 0; k < SOURCE_VECTOR; k++)
                 loaded[j + k] = (INPUT_VALUE)some[k];
@@ -881,19 +881,19 @@ void LoadColumns(uint begin, uint places[COLUMNS], bool areAdjacent, out INPUT_V
 #endif
     [unroll]
     for (j = 0; j < COLUMNS; j++)
-        loaded[j] = LoadSource(begin + places[j]);
+        loaded[j] = LoadSource(begin + positions[j]);
 }
 
-// Whether LoadColumns can load vectors at such places
-bool AreAdjacent(uint places[COLUMNS])
+// Whether LoadColumns can load vectors at such positions
+bool AreAdjacent(uint positions[COLUMNS])
 {
 #if SOURCE_VECTOR == 1
     return false;
 #else
-    uint differences = places[0] % SOURCE_VECTOR;
+    uint differences = positions[0] % SOURCE_VECTOR;
     [unroll]
     for (uint j = 0; j < COLUMNS; j++)
-        differences |= places[j] - places[0] - j;
+        differences |= positions[j] - positions[0] - j;
     return differences == 0;
 #endif
 }
@@ -905,45 +905,45 @@ static const uint ROOM = TAPS;  // per table entry
 static const uint OUTSIDE = 0xffffffffu;  // marks an entry with taps outside of the tensor
 groupshared uint tapsCount[ENTRIES];  // more than ROOM if the tables do not hold them
 groupshared uint tapsWeights[ROOM * ENTRIES];  // weights as bits; those of all first taps come first
-groupshared float placeOfResults[ENTRIES];
+groupshared float coordinateOfResults[ENTRIES];
 
-precise float PlaceOfResult(int d, int i)
+precise float CoordinateOfResult(int d, int i)
 {
     return Chosen4(d, i) - (REAL_VALUE)0.5f;
 }
 
 // The range of taps of index i along dimension d
-void Box(int d, int i, float placeOfResult, out int first, out int last)
+void Box(int d, int i, float coordinateOfResult, out int first, out int last)
 {
-    first = max(min(Convert(Floor(Max(Min(placeOfResult,
+    first = max(min(Convert(Floor(Max(Min(coordinateOfResult,
         Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
         (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) - (REAL_VALUE)1.0f), (int)0),
         ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2), -1) + 1;
-    last = max(min(Convert(Ceil(Max(Min(placeOfResult,
+    last = max(min(Convert(Ceil(Max(Min(coordinateOfResult,
         Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
         (REAL_VALUE)1.0f - (REAL_VALUE)1.0f) + (REAL_VALUE)1.0f), (int)0), ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d)),
         1);
 }
 
 // Whether tap p contributes to index i, and its weight
-bool WeightAt(int d, int i, int p, float placeOfResult, out float weight)
+bool WeightAt(int d, int i, int p, float coordinateOfResult, out float weight)
 {
     weight = Max((REAL_VALUE)1.0f - Abs(Convert(p, (REAL_VALUE)0)
-        - Max(Min(placeOfResult, Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0)
+        - Max(Min(coordinateOfResult, Convert(ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0)
         + (REAL_VALUE)1.0f), (REAL_VALUE)1.0f - (REAL_VALUE)1.0f)), (REAL_VALUE)0.0f);
     return true;
 }
 
 void Box(int d, int i, out int first, out int last)
 {
-    const float placeOfResult = PlaceOfResult(d, i);
-    Box(d, i, placeOfResult, first, last);
+    const float coordinateOfResult = CoordinateOfResult(d, i);
+    Box(d, i, coordinateOfResult, first, last);
 }
 
 bool WeightAt(int d, int i, int p, out float weight)
 {
-    const float placeOfResult = PlaceOfResult(d, i);
-    return WeightAt(d, i, p, placeOfResult, weight);
+    const float coordinateOfResult = CoordinateOfResult(d, i);
+    return WeightAt(d, i, p, coordinateOfResult, weight);
 }
 
 // Fills the tables of a tile: the ranges of all entries, and the weights of their taps.
@@ -957,9 +957,9 @@ void Tabulate(Tile tile, uint thread)
         int first = 0, last = 0;
         if (IsEntry(tile, n, d, i))
         {
-            const float placeOfResult = PlaceOfResult(d, i);
-            placeOfResults[n] = placeOfResult;
-            Box(d, i, placeOfResult, first, last);
+            const float coordinateOfResult = CoordinateOfResult(d, i);
+            coordinateOfResults[n] = coordinateOfResult;
+            Box(d, i, coordinateOfResult, first, last);
             tapsFirst[n] = first < last ? (uint)first : 0;  // without taps, one inside is loaded and ignored
             tapsCount[n] = first < 0 || last > inputSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
         }
@@ -975,7 +975,7 @@ void Tabulate(Tile tile, uint thread)
         if (tap < tapsCount[n] && tapsCount[n] <= ROOM && IsEntry(tile, n, d, i))
         {
             float weight;
-            WeightAt(d, i, (int)(tapsFirst[n] + tap), placeOfResults[n], weight);
+            WeightAt(d, i, (int)(tapsFirst[n] + tap), coordinateOfResults[n], weight);
             tapsWeights[m] = asuint(weight);
         }
     }
@@ -1010,7 +1010,7 @@ OUTPUT_VALUE Made(float totals[TOTALS])
 }
 #endif
 #if PASS == 3
-precise float PlaceOfResult(int d, int i)
+precise float CoordinateOfResult(int d, int i)
 {
     return Chosen4(d, i) - (REAL_VALUE)0.5f;
 }
@@ -1018,8 +1018,8 @@ precise float PlaceOfResult(int d, int i)
 // The tap of index i along dimension d
 uint TapAt(int d, int i)
 {
-    const float placeOfResult = PlaceOfResult(d, i);
-    return (uint)clamp(max(min(Convert(Floor(placeOfResult + (REAL_VALUE)0.5f), (int)0),
+    const float coordinateOfResult = CoordinateOfResult(d, i);
+    return (uint)clamp(max(min(Convert(Floor(coordinateOfResult + (REAL_VALUE)0.5f), (int)0),
         ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1), 0), 0, inputSizes[d / 4][d % 4] - 1);
 }
 
@@ -1049,27 +1049,27 @@ void SumAlone(List at, out float totals[TOTALS])
     {
         bool takes = true;
         float product = 1;
-        uint place = 0;
+        uint position = 0;
         [loop]
         for (d = 0; d < RANK; d++)
         {
             float weight;
-            place += (uint)tap.entries[d] * (uint)inputStrides[d / 4][d % 4];
+            position += (uint)tap.entries[d] * (uint)inputStrides[d / 4][d % 4];
             takes = WeightAt(d, at.entries[d], tap.entries[d], weight) && takes;
             product = product * weight;
         }
         if (takes)
-            AddTap(totals, product, LoadSource(place));
+            AddTap(totals, product, LoadSource(position));
     }
 }
 
 // One combination of a plane's taps along the outer dimensions, by its number: the offset it leads to, and its weight.
 // False if it contributes nothing, as is every number past the last.
-bool OuterTap(uint plane, uint tap, out uint place, out float weight)
+bool OuterTap(uint plane, uint tap, out uint position, out float weight)
 {
     uint taps[OUTER + 1];
     bool takes = true;
-    place = 0;
+    position = 0;
     weight = 1;
     int d;
     [unroll]
@@ -1084,7 +1084,7 @@ bool OuterTap(uint plane, uint tap, out uint place, out float weight)
             taps[d] = tap - above * count;
             tap = above;
         }
-        place += (tapsFirst[n] + taps[d]) * StrideAlong(d);
+        position += (tapsFirst[n] + taps[d]) * StrideAlong(d);
     }
     [unroll]
     for (d = 0; d < (int)OUTER; d++)
@@ -1145,12 +1145,12 @@ groupshared uint tapsMost;  // most taps of any table entry
 void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TERMS], out float rowWeight)
 {
     uint c, a, longest = 0;
-    uint columnPlaces[ABREAST];
+    uint columnOffsets[ABREAST];
     rowWeight = 0;
     [unroll]
     for (c = 0; c < ABREAST; c++)
     {
-        columnPlaces[c] = min(column + c * APART, spanLast - 1) * StrideAlong(RANK - 1);
+        columnOffsets[c] = min(column + c * APART, spanLast - 1) * StrideAlong(RANK - 1);
         [unroll]
         for (uint k = 0; k < TERMS; k++)
             sums[c][k] = 0;
@@ -1164,9 +1164,9 @@ void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TER
     [loop]
     for (uint outer = 0; outer < outerTaps; outer++)
     {
-        uint place;
+        uint position;
         float weight;
-        if (!OuterTap(plane, outer, place, weight))
+        if (!OuterTap(plane, outer, position, weight))
             continue;
         [loop]
         for (uint y = 0; y < rowTaps; y += ROWS_AHEAD)
@@ -1183,10 +1183,10 @@ void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TER
 #else
                 bits[a] = asuint(1.0f);
 #endif
-                const uint from = place + (rowFirst + tap) * rowStep;
+                const uint from = position + (rowFirst + tap) * rowStep;
                 [unroll]
                 for (c = 0; c < ABREAST; c++)
-                    loaded[a][c] = LoadSource(from + columnPlaces[c]);
+                    loaded[a][c] = LoadSource(from + columnOffsets[c]);
             }
             [unroll]
             for (a = 0; a < ROWS_AHEAD; a++)
@@ -1344,12 +1344,12 @@ void WorkOutTile(uint group, uint thread)
             [loop]
             for (uint outer = 0; outer < mostOuter; outer++)
             {
-                uint place[PLANES];
+                uint position[PLANES];
                 float weight[PLANES];
                 bool takes[PLANES];
                 [unroll]
                 for (p = 0; p < PLANES; p++)
-                    takes[p] = OuterTap(plane + p, outer, place[p], weight[p]);
+                    takes[p] = OuterTap(plane + p, outer, position[p], weight[p]);
                 [loop]
                 for (uint y = 0; y < rowTaps; y++)
                 {
@@ -1361,18 +1361,18 @@ void WorkOutTile(uint group, uint thread)
                     [loop]
                     for (uint x = 0; x < most; x++)
                     {
-                        uint tapBits[COLUMNS], places[COLUMNS];
+                        uint tapBits[COLUMNS], positions[COLUMNS];
                         INPUT_VALUE loaded[PLANES][COLUMNS];
                         [unroll]
                         for (j = 0; j < COLUMNS; j++)
                         {
                             const uint tap = min(x, max(columnTaps[j], 1) - 1);  // clamped to a tap that exists
                             tapBits[j] = tapsWeights[tap * ENTRIES + j * THREADS_ACROSS + thread % THREADS_ACROSS];
-                            places[j] = (rowFirst + y) * rowStep + (columnFirst[j] + tap) * step;
+                            positions[j] = (rowFirst + y) * rowStep + (columnFirst[j] + tap) * step;
                         }
                         [unroll]
                         for (p = 0; p < PLANES; p++)
-                            LoadColumns(place[p], places, areAdjacent, loaded[p]);
+                            LoadColumns(position[p], positions, areAdjacent, loaded[p]);
                         [unroll]
                         for (p = 0; p < PLANES; p++)
                             [unroll]
@@ -1424,11 +1424,11 @@ void WorkOutTile(uint group, uint thread)
     Tabulate(tile, thread);
     const uint column = tile.column + thread % THREADS_ACROSS * THREAD_STEP;
     uint p, j;
-    uint places[COLUMNS];
+    uint positions[COLUMNS];
     [unroll]
     for (j = 0; j < COLUMNS; j++)
-        places[j] = tapsFirst[j * THREADS_ACROSS + thread % THREADS_ACROSS] * StrideAlong(RANK - 1);
-    const bool areAdjacent = AreAdjacent(places);
+        positions[j] = tapsFirst[j * THREADS_ACROSS + thread % THREADS_ACROSS] * StrideAlong(RANK - 1);
+    const bool areAdjacent = AreAdjacent(positions);
     [loop]
     for (uint down = thread / THREADS_ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column);
         down += NUM_THREADS / THREADS_ACROSS)
@@ -1450,7 +1450,7 @@ void WorkOutTile(uint group, uint thread)
                 [unroll]
                 for (int d = 0; d < (int)OUTER; d++)
                     begin += tapsFirst[TILE_COLUMNS + TILE_ROWS + d * GROUP_PLANES + plane + p] * StrideAlong(d);
-                LoadColumns(begin, places, areAdjacent, loaded[p]);
+                LoadColumns(begin, positions, areAdjacent, loaded[p]);
             }
             [unroll]
             for (p = 0; p < PLANES; p++)
@@ -1469,17 +1469,17 @@ void WorkOutTile(uint group, uint thread)
 #endif
 
 #if PASS < 2
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -1497,8 +1497,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // Place
-    WriteKeptPlace(first + item, Place(Entry(at, 0), Entry(at, 1)));
+#if PASS == 0  // Coordinate
+    WriteKeptCoordinate(first + item, Coordinate(Entry(at, 0), Entry(at, 1)));
 #elif PASS == 1  // OutputTensor
 #if BYTES
     List begin = at;

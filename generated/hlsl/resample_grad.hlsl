@@ -13,7 +13,7 @@
 // see docs/SHADERS.md. Sizes and strides are in elements.
 //
 //   PASS       what the pass writes:
-//              0 Place
+//              0 Coordinate
 //              1 OutputGradientTensor
 //              2 OutputGradientTensor, weighted sums over boxes of taps in InputGradientTensor, with a table of taps
 //              per axis 3 OutputGradientTensor, weighted sums over boxes of taps in InputGradientTensor, with a table
@@ -89,14 +89,14 @@ struct Dimension
     int4 inputGradientStrides[2];
     int4 outputGradientSizes[2];
     int4 outputGradientStrides[2];
-    int4 keptPlaceSizes[2];
+    int4 keptCoordinateSizes[2];
     float4 scales[2];
     float4 outputPixelOffsets[2];
     float4 inputPixelOffsets[2];
     Dimension tiles[2];  // of a plane, down and across
     uint planeCount;
     uint groupColumns;  // thread groups along x
-    int keptPlaceFirst;
+    int keptCoordinateFirst;
     int isLinear;
     int number;
 #else
@@ -105,14 +105,14 @@ struct Dimension
     int4 inputGradientStrides[2];
     int4 outputGradientSizes[2];
     int4 outputGradientStrides[2];
-    int4 keptPlaceSizes[2];
+    int4 keptCoordinateSizes[2];
     float4 scales[2];
     float4 outputPixelOffsets[2];
     float4 inputPixelOffsets[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
-    int keptPlaceFirst;
+    int keptCoordinateFirst;
     int isLinear;
     int number;
 #endif
@@ -151,7 +151,7 @@ Reals RealsOf(float4 first, float4 second, int length)
 }
 
 // An entry of a list in the constant buffer, read in place; 0 out of range
-#define ENTRY_OF(list, length, place) ((uint)(place) < length ? list[(uint)(place) / 4][(uint)(place) % 4] : 0)
+#define ENTRY_OF(list, length, index) ((uint)(index) < length ? list[(uint)(index) / 4][(uint)(index) % 4] : 0)
 
 List Listed(int x0, int x1)
 {
@@ -170,14 +170,14 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int place)
+int Entry(List list, int index)
 {
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
+    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
-float Entry(Reals list, int place)
+float Entry(Reals list, int index)
 {
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0.0f;
+    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0.0f;
 }
 
 int Total(List list)
@@ -520,33 +520,33 @@ void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
     StoreOutputGradient(OffsetInOutputGradient(at), entry);
 }
 
-REAL_VALUE ReadKeptPlace(List at)
+REAL_VALUE ReadKeptCoordinate(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
-    for (int d = 0; d < KEPT_PLACE_SIZES_LENGTH; d++)
+    for (int d = 0; d < KEPT_COORDINATE_SIZES_LENGTH; d++)
     {
-        const int size = keptPlaceSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        const int size = keptCoordinateSizes[d / 4][d % 4];
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptPlaceFirst + place * (REAL_BITS / 32);
+    position = (uint)keptCoordinateFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(scratch[position], scratch[position + 1]);
 #else
-    return asfloat(scratch[place]);
+    return asfloat(scratch[position]);
 #endif
 }
 
-void WriteKeptPlace(uint number, REAL_VALUE entry)
+void WriteKeptCoordinate(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptPlaceFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptCoordinateFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    scratch[position] = low;
+    scratch[position + 1] = high;
 #else
-    scratch[place] = asuint(entry);
+    scratch[position] = asuint(entry);
 #endif
 }
 
@@ -569,7 +569,7 @@ precise REAL_VALUE InputOffset(int d)
     return (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
 }
 
-precise REAL_VALUE Place(int d, int o)
+precise REAL_VALUE Coordinate(int d, int o)
 {
     return Chosen(d, o) - InputOffset(d);
 }
@@ -581,7 +581,7 @@ int Size(int d)
 
 REAL_VALUE X(int d, int o)
 {
-    return ReadKeptPlace(Listed(d, o));
+    return ReadKeptCoordinate(Listed(d, o));
 }
 
 REAL_VALUE Stretch(int d)
@@ -614,7 +614,7 @@ REAL_VALUE Taken(List at, List o)
 
 precise REAL_VALUE X2(int d, int o)
 {
-    return ReadKeptPlace(Listed(d, o));
+    return ReadKeptCoordinate(Listed(d, o));
 }
 
 precise REAL_VALUE Stretch2(int d)
@@ -795,7 +795,7 @@ uint OutputStrideAlong(int d)
 }
 
 // Stores a thread's elements of a row, except those beyond its end
-void StoreColumns(uint place, uint column, OUTPUT_GRADIENT_VALUE values[COLUMNS])
+void StoreColumns(uint position, uint column, OUTPUT_GRADIENT_VALUE values[COLUMNS])
 {
     const uint stride = OutputStrideAlong(RANK - 1);
     [unroll]
@@ -805,13 +805,13 @@ void StoreColumns(uint place, uint column, OUTPUT_GRADIENT_VALUE values[COLUMNS]
         if (x < sizes[RANK - 1].size)
         {
 #if OUTPUT_VECTOR == 1
-            StoreOutputGradient(place + x * stride, values[j]);
+            StoreOutputGradient(position + x * stride, values[j]);
 #else
             OutputBuffer some;
             [unroll]
             for (uint k = 0; k < OUTPUT_VECTOR; k++)
                 some[k] = (OUTPUT_GRADIENT_STORED)values[j + k];
-            outputGradientTensor[(place + x) / OUTPUT_VECTOR] = some;
+            outputGradientTensor[(position + x) / OUTPUT_VECTOR] = some;
 #endif
         }
     }
@@ -919,8 +919,8 @@ INPUT_GRADIENT_VALUE LoadSource(uint offset)
 #endif
 }
 
-// Loads an element for each column, `places` after `begin`
-void LoadColumns(uint begin, uint places[COLUMNS], bool areAdjacent, out INPUT_GRADIENT_VALUE loaded[COLUMNS])
+// Loads an element for each column, `positions` after `begin`
+void LoadColumns(uint begin, uint positions[COLUMNS], bool areAdjacent, out INPUT_GRADIENT_VALUE loaded[COLUMNS])
 {
     uint j;
 #if SOURCE_VECTOR > 1
@@ -929,7 +929,7 @@ void LoadColumns(uint begin, uint places[COLUMNS], bool areAdjacent, out INPUT_G
         [unroll]
         for (j = 0; j < COLUMNS; j += SOURCE_VECTOR)
         {
-            const SourceBuffer some = inputGradientTensor[(begin + places[j]) / SOURCE_VECTOR];
+            const SourceBuffer some = inputGradientTensor[(begin + positions[j]) / SOURCE_VECTOR];
             [unroll]
             for (uint k = 0; k < SOURCE_VECTOR; k++)
                 loaded[j + k] = (INPUT_GRADIENT_VALUE)some[k];
@@ -939,19 +939,19 @@ void LoadColumns(uint begin, uint places[COLUMNS], bool areAdjacent, out INPUT_G
 #endif
     [unroll]
     for (j = 0; j < COLUMNS; j++)
-        loaded[j] = LoadSource(begin + places[j]);
+        loaded[j] = LoadSource(begin + positions[j]);
 }
 
-// Whether LoadColumns can load vectors at such places
-bool AreAdjacent(uint places[COLUMNS])
+// Whether LoadColumns can load vectors at such positions
+bool AreAdjacent(uint positions[COLUMNS])
 {
 #if SOURCE_VECTOR == 1
     return false;
 #else
-    uint differences = places[0] % SOURCE_VECTOR;
+    uint differences = positions[0] % SOURCE_VECTOR;
     [unroll]
     for (uint j = 0; j < COLUMNS; j++)
-        differences |= places[j] - places[0] - j;
+        differences |= positions[j] - positions[0] - j;
     return differences == 0;
 #endif
 }
@@ -965,7 +965,7 @@ static const uint OUTSIDE = 0xffffffffu;  // marks an entry with taps outside of
 groupshared uint tapsCount[ENTRIES];  // more than ROOM if the tables do not hold them
 groupshared uint tapsWeights[ROOM * ENTRIES];  // weights as bits; those of all first taps come first
 
-precise float PlaceOfTap(int d, int p)
+precise float CoordinateOfTap(int d, int p)
 {
     return Chosen5(d, p) - (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
 }
@@ -992,12 +992,12 @@ void Box(int d, int i, out int first, out int last)
 // Whether tap p contributes to index i, and its weight
 bool WeightAt(int d, int i, int p, out float weight)
 {
-    const float placeOfTap = PlaceOfTap(d, p);
+    const float coordinateOfTap = CoordinateOfTap(d, p);
     weight = Max((REAL_VALUE)1.0f - Abs(Convert(i, (REAL_VALUE)0)
-        - Max(Min(placeOfTap, Convert(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0)
-        + (REAL_VALUE)1.0f), (REAL_VALUE)1.0f - (REAL_VALUE)1.0f)), (REAL_VALUE)0.0f);
+        - Max(Min(coordinateOfTap, Convert(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 2,
+        (REAL_VALUE)0) + (REAL_VALUE)1.0f), (REAL_VALUE)1.0f - (REAL_VALUE)1.0f)), (REAL_VALUE)0.0f);
     return Less((REAL_VALUE)0.0f, Max((REAL_VALUE)1.0f
-        - Abs(Convert(i, (REAL_VALUE)0) - Max(Min(placeOfTap,
+        - Abs(Convert(i, (REAL_VALUE)0) - Max(Min(coordinateOfTap,
         Convert(ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 2, (REAL_VALUE)0) + (REAL_VALUE)1.0f),
         (REAL_VALUE)1.0f - (REAL_VALUE)1.0f)), (REAL_VALUE)0.0f));
 }
@@ -1093,7 +1093,7 @@ static const uint OUTSIDE = 0xffffffffu;  // marks an entry with taps outside of
 groupshared uint tapsCount[ENTRIES];  // more than ROOM if the tables do not hold them
 groupshared uint tapsWeights[ROOM * ENTRIES];  // weights as bits; those of all first taps come first
 
-precise float PlaceOfTap(int d, int p)
+precise float CoordinateOfTap(int d, int p)
 {
     return Chosen5(d, p) - (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
 }
@@ -1120,9 +1120,9 @@ void Box(int d, int i, out int first, out int last)
 // Whether tap p contributes to index i, and its weight
 bool WeightAt(int d, int i, int p, out float weight)
 {
-    const float placeOfTap = PlaceOfTap(d, p);
+    const float coordinateOfTap = CoordinateOfTap(d, p);
     weight = 1;
-    return max(min(Convert(Floor(placeOfTap + (REAL_VALUE)0.5f), (int)0),
+    return max(min(Convert(Floor(coordinateOfTap + (REAL_VALUE)0.5f), (int)0),
         ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1), 0) == i;
 }
 
@@ -1228,27 +1228,27 @@ void SumAlone(List at, out float totals[TOTALS])
     {
         bool takes = true;
         float product = 1;
-        uint place = 0;
+        uint position = 0;
         [loop]
         for (d = 0; d < RANK; d++)
         {
             float weight;
-            place += (uint)tap.entries[d] * (uint)inputGradientStrides[d / 4][d % 4];
+            position += (uint)tap.entries[d] * (uint)inputGradientStrides[d / 4][d % 4];
             takes = WeightAt(d, at.entries[d], tap.entries[d], weight) && takes;
             product = product * weight;
         }
         if (takes)
-            AddTap(totals, product, LoadSource(place));
+            AddTap(totals, product, LoadSource(position));
     }
 }
 
 // One combination of a plane's taps along the outer dimensions, by its number: the offset it leads to, and its weight.
 // False if it contributes nothing, as is every number past the last.
-bool OuterTap(uint plane, uint tap, out uint place, out float weight)
+bool OuterTap(uint plane, uint tap, out uint position, out float weight)
 {
     uint taps[OUTER + 1];
     bool takes = true;
-    place = 0;
+    position = 0;
     weight = 1;
     int d;
     [unroll]
@@ -1263,7 +1263,7 @@ bool OuterTap(uint plane, uint tap, out uint place, out float weight)
             taps[d] = tap - above * count;
             tap = above;
         }
-        place += (tapsFirst[n] + taps[d]) * StrideAlong(d);
+        position += (tapsFirst[n] + taps[d]) * StrideAlong(d);
     }
     [unroll]
     for (d = 0; d < (int)OUTER; d++)
@@ -1325,12 +1325,12 @@ groupshared uint tapsMost;  // most taps of any table entry
 void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TERMS], out float rowWeight)
 {
     uint c, a, longest = 0;
-    uint columnPlaces[ABREAST];
+    uint columnOffsets[ABREAST];
     rowWeight = 0;
     [unroll]
     for (c = 0; c < ABREAST; c++)
     {
-        columnPlaces[c] = min(column + c * APART, spanLast - 1) * StrideAlong(RANK - 1);
+        columnOffsets[c] = min(column + c * APART, spanLast - 1) * StrideAlong(RANK - 1);
         [unroll]
         for (uint k = 0; k < TERMS; k++)
             sums[c][k] = 0;
@@ -1344,9 +1344,9 @@ void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TER
     [loop]
     for (uint outer = 0; outer < outerTaps; outer++)
     {
-        uint place;
+        uint position;
         float weight;
-        if (!OuterTap(plane, outer, place, weight))
+        if (!OuterTap(plane, outer, position, weight))
             continue;
         [loop]
         for (uint y = 0; y < rowTaps; y += ROWS_AHEAD)
@@ -1363,10 +1363,10 @@ void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TER
 #else
                 bits[a] = asuint(1.0f);
 #endif
-                const uint from = place + (rowFirst + tap) * rowStep;
+                const uint from = position + (rowFirst + tap) * rowStep;
                 [unroll]
                 for (c = 0; c < ABREAST; c++)
-                    loaded[a][c] = LoadSource(from + columnPlaces[c]);
+                    loaded[a][c] = LoadSource(from + columnOffsets[c]);
             }
             [unroll]
             for (a = 0; a < ROWS_AHEAD; a++)
@@ -1526,12 +1526,12 @@ void WorkOutTile(uint group, uint thread)
             [loop]
             for (uint outer = 0; outer < mostOuter; outer++)
             {
-                uint place[PLANES];
+                uint position[PLANES];
                 float weight[PLANES];
                 bool takes[PLANES];
                 [unroll]
                 for (p = 0; p < PLANES; p++)
-                    takes[p] = OuterTap(plane + p, outer, place[p], weight[p]);
+                    takes[p] = OuterTap(plane + p, outer, position[p], weight[p]);
                 [loop]
                 for (uint y = 0; y < rowTaps; y++)
                 {
@@ -1545,18 +1545,18 @@ void WorkOutTile(uint group, uint thread)
                     [loop]
                     for (uint x = 0; x < most; x++)
                     {
-                        uint tapBits[COLUMNS], places[COLUMNS];
+                        uint tapBits[COLUMNS], positions[COLUMNS];
                         INPUT_GRADIENT_VALUE loaded[PLANES][COLUMNS];
                         [unroll]
                         for (j = 0; j < COLUMNS; j++)
                         {
                             const uint tap = min(x, max(columnTaps[j], 1) - 1);  // clamped to a tap that exists
                             tapBits[j] = tapsWeights[tap * ENTRIES + j * THREADS_ACROSS + thread % THREADS_ACROSS];
-                            places[j] = (rowFirst + y) * rowStep + (columnFirst[j] + tap) * step;
+                            positions[j] = (rowFirst + y) * rowStep + (columnFirst[j] + tap) * step;
                         }
                         [unroll]
                         for (p = 0; p < PLANES; p++)
-                            LoadColumns(place[p], places, areAdjacent, loaded[p]);
+                            LoadColumns(position[p], positions, areAdjacent, loaded[p]);
                         [unroll]
                         for (p = 0; p < PLANES; p++)
                             [unroll]
@@ -1588,17 +1588,17 @@ void WorkOutTile(uint group, uint thread)
 #endif
 
 #if PASS < 2
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }
@@ -1616,8 +1616,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // Place
-    WriteKeptPlace(first + item, Place(Entry(at, 0), Entry(at, 1)));
+#if PASS == 0  // Coordinate
+    WriteKeptCoordinate(first + item, Coordinate(Entry(at, 0), Entry(at, 1)));
 #elif PASS == 1  // OutputGradientTensor
     WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(Chosen2(at), OUTPUT_GRADIENT_BITS));
 #endif

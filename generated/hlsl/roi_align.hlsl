@@ -140,9 +140,9 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int place)
+int Entry(List list, int index)
 {
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
+    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
 // The entries from `first` up to but not including `last`, both clamped to the list
@@ -519,8 +519,8 @@ Lanes ReadLanesInput(List at)
     [unroll]
     for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
     {
-        const int place = clamp(at.entries[1] + lane, 0, inputSizes[0][1] - 1);
-        elements[lane] = LoadInput(offset + (uint)place * (uint)inputStrides[0][1]);
+        const int position = clamp(at.entries[1] + lane, 0, inputSizes[0][1] - 1);
+        elements[lane] = LoadInput(offset + (uint)position * (uint)inputStrides[0][1]);
     }
     return elements;
 }
@@ -577,110 +577,110 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 
 REAL_VALUE ReadKeptStarts(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_STARTS_SIZES_LENGTH; d++)
     {
         const int size = keptStartsSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptStartsFirst + place * (REAL_BITS / 32);
+    position = (uint)keptStartsFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(scratch[position], scratch[position + 1]);
 #else
-    return asfloat(scratch[place]);
+    return asfloat(scratch[position]);
 #endif
 }
 
 void WriteKeptStarts(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptStartsFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptStartsFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    scratch[position] = low;
+    scratch[position + 1] = high;
 #else
-    scratch[place] = asuint(entry);
+    scratch[position] = asuint(entry);
 #endif
 }
 
 REAL_VALUE ReadKeptLengths(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_LENGTHS_SIZES_LENGTH; d++)
     {
         const int size = keptLengthsSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptLengthsFirst + place * (REAL_BITS / 32);
+    position = (uint)keptLengthsFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(scratch[position], scratch[position + 1]);
 #else
-    return asfloat(scratch[place]);
+    return asfloat(scratch[position]);
 #endif
 }
 
 void WriteKeptLengths(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptLengthsFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptLengthsFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    scratch[position] = low;
+    scratch[position + 1] = high;
 #else
-    scratch[place] = asuint(entry);
+    scratch[position] = asuint(entry);
 #endif
 }
 
 int ReadKeptSamples(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_SAMPLES_SIZES_LENGTH; d++)
     {
         const int size = keptSamplesSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptSamplesFirst + place * (1);
-    return (int)scratch[place];
+    position = (uint)keptSamplesFirst + position * (1);
+    return (int)scratch[position];
 }
 
 void WriteKeptSamples(uint number, int entry)
 {
-    const uint place = (uint)keptSamplesFirst + number * (1);
-    scratch[place] = (uint)entry;
+    const uint position = (uint)keptSamplesFirst + number * (1);
+    scratch[position] = (uint)entry;
 }
 
 REAL_VALUE ReadKeptPaces(List at)
 {
-    uint place = 0;
+    uint position = 0;
     [unroll]
     for (int d = 0; d < KEPT_PACES_SIZES_LENGTH; d++)
     {
         const int size = keptPacesSizes[d / 4][d % 4];
-        place = place * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
-    place = (uint)keptPacesFirst + place * (REAL_BITS / 32);
+    position = (uint)keptPacesFirst + position * (REAL_BITS / 32);
 #if REAL_BITS == 64
-    return asdouble(scratch[place], scratch[place + 1]);
+    return asdouble(scratch[position], scratch[position + 1]);
 #else
-    return asfloat(scratch[place]);
+    return asfloat(scratch[position]);
 #endif
 }
 
 void WriteKeptPaces(uint number, REAL_VALUE entry)
 {
-    const uint place = (uint)keptPacesFirst + number * (REAL_BITS / 32);
+    const uint position = (uint)keptPacesFirst + number * (REAL_BITS / 32);
 #if REAL_BITS == 64
     uint low, high;
     asuint(entry, low, high);
-    scratch[place] = low;
-    scratch[place + 1] = high;
+    scratch[position] = low;
+    scratch[position + 1] = high;
 #else
-    scratch[place] = asuint(entry);
+    scratch[position] = asuint(entry);
 #endif
 }
 
@@ -894,17 +894,17 @@ Lanes Chosen2(List at)
     return result;
 }
 
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

@@ -64,7 +64,7 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The quotient of integers rounded down, for a positive divisor, by way of its reciprocal (2^31 - 1) / divisor rounded
 // down. That is below 2^31 / divisor by 1 at most, so the estimate falls short of the quotient by at most 1. For a
@@ -136,10 +136,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     int at[RANK];
     uint rest = item;
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint outer = place > 0 ? DivideBySize(rest, dimensions[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint outer = i > 0 ? DivideBySize(rest, dimensions[d]) : 0;
         at[d] = (int)(rest - outer * dimensions[d].size);
         rest = outer;
     }

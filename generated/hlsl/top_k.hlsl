@@ -10,8 +10,8 @@
 // A line runs along the axis. Where few of its elements are wanted, it is cut into parts: a dispatch selects the first
 // `kept` elements of each part, the next one does the same to what is left, until that is one part. Otherwise it is cut
 // into tiles: a dispatch sorts these into runs, of which the first `kept` elements count, and each further dispatch
-// merges pairs of runs, until only one is left. In between, elements are keys, which sort like them, with places in the
-// line. The last dispatch writes the outputs. Sizes and strides are in elements.
+// merges pairs of runs, until only one is left. In between, elements are keys, which sort like them, with positions in
+// the line. The last dispatch writes the outputs. Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT_VALUE or INPUT or OUTPUT_INDEX:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
@@ -25,7 +25,7 @@
 //   SELECTS    1 to select from lines or parts of them, 0 to sort tiles (with FIRST 1) or to merge pairs of runs (with
 //              FIRST 0)
 //   FIRST      1 to read elements, 0 to read what the dispatch before wrote
-//   LAST       1 to write the outputs, 0 to write keys and places
+//   LAST       1 to write the outputs, 0 to write keys and positions
 //   LARGEST    1 for the greatest elements first, 0 for the least first
 //   KEY        type of a key: uint64_t for 64-bit elements, else uint
 //   SIGN       kind of number: 0 unsigned, 1 signed, 2 floating-point
@@ -55,11 +55,11 @@ struct Dimension
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<KEY> keys : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<uint> places : register(t2);
+[[vk::binding(2, 0)]] StructuredBuffer<uint> positions : register(t2);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_VALUE_STORED> outputValueTensor : register(u0);
 [[vk::binding(4, 0)]] RWStructuredBuffer<OUTPUT_INDEX_STORED> outputIndexTensor : register(u1);
 [[vk::binding(5, 0)]] RWStructuredBuffer<KEY> keptKeys : register(u2);
-[[vk::binding(6, 0)]] RWStructuredBuffer<uint> keptPlaces : register(u3);
+[[vk::binding(6, 0)]] RWStructuredBuffer<uint> keptPositions : register(u3);
 [[vk::binding(7, 0)]] cbuffer Params : register(b0)
 {
     uint count;  // lines to select from, tiles to sort, or blocks of merged runs to write
@@ -120,9 +120,9 @@ INPUT_VALUE LoadInput(uint offset)
 #endif
 }
 
-INPUT_VALUE LoadPlace(Position start, uint place)
+INPUT_VALUE LoadAt(Position start, uint position)
 {
-    return LoadInput(start.input + place * inputStep);
+    return LoadInput(start.input + position * inputStep);
 }
 #endif
 
@@ -148,11 +148,11 @@ void StoreOutputIndex(uint offset, OUTPUT_INDEX_VALUE value)
     outputIndexTensor[offset] = (OUTPUT_INDEX_STORED)value;
 }
 
-// Writes the outputs of one rank, given the element and its place in the line
-void Write(Position start, uint rank, uint place, INPUT_VALUE element)
+// Writes the outputs of one rank, given the element and its position in the line
+void Write(Position start, uint rank, uint position, INPUT_VALUE element)
 {
     StoreOutputValue(start.outputValue + rank * outputValueStep, element);
-    StoreOutputIndex(start.outputIndex + rank * outputIndexStep, place);
+    StoreOutputIndex(start.outputIndex + rank * outputIndexStep, position);
 }
 #endif
 
@@ -179,13 +179,13 @@ KEY KeyOf(INPUT_VALUE bits)
 struct Entry
 {
     KEY key;
-    uint place;  // in the line or in what is left of it; of equal keys, the first comes first in either
+    uint position;  // in the line or in what is left of it; of equal keys, the first comes first in either
 };
 
 bool IsBefore(Entry entry, Entry other)
 {
     // Without branches, as || and && would have
-    return or(entry.key < other.key, and(entry.key == other.key, entry.place < other.place));
+    return or(entry.key < other.key, and(entry.key == other.key, entry.position < other.position));
 }
 
 static const uint LINE_THREADS = NUM_THREADS / LINES;  // threads per line
@@ -284,21 +284,21 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [unroll]
     for (i = 0; i < ITEMS; i++)
     {
-        const uint place = begin + i * LINE_THREADS + lane;
+        const uint position = begin + i * LINE_THREADS + lane;
 #if FIRST
-        own[i] = place < end ? KeyOf(LoadPlace(start, place)) : ~(KEY)0;
+        own[i] = position < end ? KeyOf(LoadAt(start, position)) : ~(KEY)0;
 #else
-        own[i] = place < end ? keys[someLine * length + place] : ~(KEY)0;
+        own[i] = position < end ? keys[someLine * length + position] : ~(KEY)0;
 #endif
     }
     Entry least[SHARES];
     [unroll]
     for (i = 0; i < ITEMS; i++)
     {
-        if (i < SHARES || own[i] < least[i % SHARES].key)  // of equal keys, the earlier place wins
+        if (i < SHARES || own[i] < least[i % SHARES].key)  // of equal keys, the earlier position wins
         {
             least[i % SHARES].key = own[i];
-            least[i % SHARES].place = begin + i * LINE_THREADS + lane;
+            least[i % SHARES].position = begin + i * LINE_THREADS + lane;
         }
     }
     [unroll]
@@ -318,7 +318,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         for (i = 0; i < ITEMS; i++)
         {
             const Entry entry = { own[i], begin + i * LINE_THREADS + lane };
-            if (entry.place < end && !IsBefore(bound, entry))
+            if (entry.position < end && !IsBefore(bound, entry))
             {
                 uint slot;
                 InterlockedAdd(found[side], 1, slot);
@@ -349,16 +349,16 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     [loop]
     for (uint rank = lane; rank < kept; rank += LINE_THREADS)
     {
-        uint place = memory[side][rank].place;
+        uint position = memory[side][rank].position;
 #if !FIRST
-        place = places[lineNumber * length + min(place, length - 1)];
+        position = positions[lineNumber * length + min(position, length - 1)];
 #endif
 #if LAST
-        Write(start, rank, place, LoadPlace(start, place));
+        Write(start, rank, position, LoadAt(start, position));
 #else
         const uint to = (lineNumber * parts + part) * kept + rank;
         keptKeys[to] = memory[side][rank].key;
-        keptPlaces[to] = place;
+        keptPositions[to] = position;
 #endif
     }
 }
@@ -411,10 +411,10 @@ void Merge(uint start, uint left, uint middle, uint right, uint diagonal, out KE
 // The line that a tile is of
 uint LineOf(uint tile) { return LAST ? tile : tile / parts; }
 
-// The place in the line of an element of a tile
-uint PlaceOf(uint tile, uint element) { return (LAST ? 0 : tile % parts * TILE) + element; }
+// The position in the line of an element of a tile
+uint PositionOf(uint tile, uint element) { return (LAST ? 0 : tile % parts * TILE) + element; }
 
-INPUT_VALUE LoadFrom(uint tile, uint place) { return LoadPlace(Locate(LineOf(tile)), place); }
+INPUT_VALUE LoadFrom(uint tile, uint position) { return LoadAt(Locate(LineOf(tile)), position); }
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
@@ -426,10 +426,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
         const uint slot = i * NUM_THREADS + thread;
         const uint tile = firstTile + slot / TILE;
-        const uint place = PlaceOf(tile, slot % TILE);
+        const uint position = PositionOf(tile, slot % TILE);
         KEY key = ~(KEY)0;  // padding comes after all elements, and stays there
-        if (tile < count && place < length)
-            key = KeyOf(LoadFrom(tile, place));
+        if (tile < count && position < length)
+            key = KeyOf(LoadFrom(tile, position));
         memory[Swizzled(slot)] = PACKED ? key << 16 | slot : key;
     }
     GroupMemoryBarrierWithGroupSync();
@@ -499,7 +499,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
         const uint slot = i * NUM_THREADS + thread;
         const uint tile = min(firstTile + slot / TILE, count - 1);
-        slots[i] = PlaceOf(tile, (uint)memory[Swizzled(slot)] % TILE);
+        slots[i] = PositionOf(tile, (uint)memory[Swizzled(slot)] % TILE);
         values[i] = LoadFrom(tile, min(slots[i], length - 1));
     }
     [unroll]
@@ -516,7 +516,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         if (slots[i] < length)
         {
             keptKeys[tile * kept + rank] = KeyOf(values[i]);
-            keptPlaces[tile * kept + rank] = slots[i];
+            keptPositions[tile * kept + rank] = slots[i];
         }
 #endif
     }
@@ -605,10 +605,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         const uint source = (uint)memory[Swizzled(rank - begin)];
         const uint from = source < leftCount ? leftStart + source : rightStart + source;
 #if LAST
-        Write(start, rank, places[from], LoadPlace(start, places[from]));
+        Write(start, rank, positions[from], LoadAt(start, positions[from]));
 #else
         keptKeys[pair * kept + rank] = keys[from];
-        keptPlaces[pair * kept + rank] = places[from];
+        keptPositions[pair * kept + rank] = positions[from];
 #endif
     }
 }

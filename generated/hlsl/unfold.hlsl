@@ -105,9 +105,9 @@ List Zeros(int length)
 }
 
 // One entry; 0 out of range
-int Entry(List list, int place)
+int Entry(List list, int index)
 {
-    return place >= 0 && place < list.length ? list.entries[clamp(place, 0, 7)] : 0;
+    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
 List Join(List left, List right)
@@ -241,7 +241,7 @@ List Entry2(List at)
         ListOf(inputSizes2Reciprocals[0], inputSizes2Reciprocals[1], INPUT_SIZES2_LENGTH));
 }
 
-List Place(List at)
+List Position(List at)
 {
     const List list1 = Block(at);
     const List list2 = Entry2(at);
@@ -257,7 +257,7 @@ List Place(List at)
 
 INPUT_VALUE Chosen(List at)
 {
-    const List list1 = Place(at);
+    const List list1 = Position(at);
     if (InBounds(list1, ListOf(inputSizes3[0], inputSizes3[1], INPUT_SIZES3_LENGTH)))
     {
         return ReadInput(Join(Listed(Entry(at, 0), Entry(Entry2(at), 0)), list1));
@@ -265,17 +265,17 @@ INPUT_VALUE Chosen(List at)
     return (INPUT_VALUE)0;
 }
 
-#define DIMENSION_AT(place) (int)((uint)DIMENSION_ORDER >> 4 * (place) & 15)
+#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
 List Numbered(uint number)
 {
     List at = Zeros(RANK);
     [unroll]
-    for (int place = RANK - 1; place >= 0; place--)
+    for (int i = RANK - 1; i >= 0; i--)
     {
-        const int d = DIMENSION_AT(place);
-        const uint rest = place > 0 ? DivideBySize(number, sizes[d]) : 0;
+        const int d = DIMENSION_AT(i);
+        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
         at.entries[d] = (int)(number - rest * sizes[d].size);
         number = rest;
     }

@@ -2116,11 +2116,11 @@ typedef struct dmlops_plan_TopK {
 typedef struct dmlops_plan_TopKResources {
     dmlops_plan_Buffer input;
     dmlops_plan_Buffer keys;
-    dmlops_plan_Buffer places;
+    dmlops_plan_Buffer positions;
     dmlops_plan_Buffer output;
     dmlops_plan_Buffer indices;
     dmlops_plan_Buffer keptKeys;
-    dmlops_plan_Buffer keptPlaces;
+    dmlops_plan_Buffer keptPositions;
 } dmlops_plan_TopKResources;
 
 typedef struct dmlops_plan_TopKParams {
@@ -2139,7 +2139,7 @@ typedef struct dmlops_plan_TopKParams {
 
 typedef struct dmlops_plan_Runs {
     dmlops_plan_Buffer keys;
-    dmlops_plan_Buffer places;
+    dmlops_plan_Buffer positions;
 } dmlops_plan_Runs;
 
 typedef struct dmlops_plan_Selectors {
@@ -11635,7 +11635,7 @@ DMLOPS_CALLED void dmlops_plan_new_runs(dmlops_planning* planning, const dmlops_
     dmlops_plan_Buffer made_2;
     made_2 = dmlops_out_scratch(planning, dmlops_multiply(4, count), 0);
     result->keys = made_1;
-    result->places = made_2;
+    result->positions = made_2;
     return;
 }
 
@@ -11649,7 +11649,7 @@ DMLOPS_CALLED void dmlops_plan_no_runs(dmlops_planning* planning, dmlops_plan_Ru
     made_2.member = -2;
     made_2.entry = 0;
     result->keys = made_1;
-    result->places = made_2;
+    result->positions = made_2;
     return;
 }
 
@@ -11659,11 +11659,11 @@ DMLOPS_CALLED void dmlops_plan_resources(dmlops_planning* planning, const dmlops
     (void)planning;
     result->input = op->input.buffer;
     result->keys = source->keys;
-    result->places = source->places;
+    result->positions = source->positions;
     result->output = op->output.buffer;
     result->indices = op->indices.buffer;
     result->keptKeys = target->keys;
-    result->keptPlaces = target->places;
+    result->keptPositions = target->positions;
     return;
 }
 
@@ -11772,11 +11772,11 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
         dmlops_plan_resources(planning, op, &source, &target, &made_2);
         dmlops_out_read(planning, &made_2.input);
         dmlops_out_read(planning, &made_2.keys);
-        dmlops_out_read(planning, &made_2.places);
+        dmlops_out_read(planning, &made_2.positions);
         dmlops_out_write(planning, &made_2.output);
         dmlops_out_write(planning, &made_2.indices);
         dmlops_out_write(planning, &made_2.keptKeys);
-        dmlops_out_write(planning, &made_2.keptPlaces);
+        dmlops_out_write(planning, &made_2.keptPositions);
         dmlops_plan_Dimension_16 made_3;
         dmlops_plan_dimensions(planning, loops, &made_3);
         dmlops_plan_TopKParams params;
@@ -11887,11 +11887,11 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_resources(planning, op, &source, &target, &made_9);
         dmlops_out_read(planning, &made_9.input);
         dmlops_out_read(planning, &made_9.keys);
-        dmlops_out_read(planning, &made_9.places);
+        dmlops_out_read(planning, &made_9.positions);
         dmlops_out_write(planning, &made_9.output);
         dmlops_out_write(planning, &made_9.indices);
         dmlops_out_write(planning, &made_9.keptKeys);
-        dmlops_out_write(planning, &made_9.keptPlaces);
+        dmlops_out_write(planning, &made_9.keptPositions);
         dmlops_plan_Dimension_16 made_10;
         dmlops_plan_dimensions(planning, loops, &made_10);
         dmlops_plan_TopKParams params;
@@ -14178,7 +14178,7 @@ static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const v
     dmlops_plan_map(planning, &op);
 }
 
-static const dmlops_plan_Intermediate dmlops_upsample_2d_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_upsample_2d_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_upsample_2d_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
@@ -14249,20 +14249,20 @@ static inline void dmlops_gather_trace(const void* description, dmlops_trace* tr
     const DML_GATHER_OPERATOR_DESC* desc = (const DML_GATHER_OPERATOR_DESC*)description;
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
-    dmlops_list let_place;
-    let_place.count = 0;
-    dmlops_list_append(&let_place, trace->at.values, trace->at.count, 0, trace->at.count);
-    dmlops_align(&let_place, dmlops_min(dmlops_subtract(dmlops_add((int64_t)InputTensor->DimensionCount, (int64_t)desc->IndexDimensions), 1), 15), 0);
+    dmlops_list let_coordinate;
+    let_coordinate.count = 0;
+    dmlops_list_append(&let_coordinate, trace->at.values, trace->at.count, 0, trace->at.count);
+    dmlops_align(&let_coordinate, dmlops_min(dmlops_subtract(dmlops_add((int64_t)InputTensor->DimensionCount, (int64_t)desc->IndexDimensions), 1), 15), 0);
     dmlops_list let_picked;
     let_picked.count = 0;
-    dmlops_list_append(&let_picked, let_place.values, let_place.count, (int64_t)desc->Axis, dmlops_add((int64_t)desc->Axis, (int64_t)desc->IndexDimensions));
+    dmlops_list_append(&let_picked, let_coordinate.values, let_coordinate.count, (int64_t)desc->Axis, dmlops_add((int64_t)desc->Axis, (int64_t)desc->IndexDimensions));
     dmlops_align(&let_picked, (int64_t)IndicesTensor->DimensionCount, 0);
     const int64_t let_index = dmlops_follow(trace, &let_picked, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, (int64_t)desc->Axis));
     dmlops_list list1;
     list1.count = 0;
-    dmlops_list_append(&list1, let_place.values, let_place.count, 0, (int64_t)desc->Axis);
+    dmlops_list_append(&list1, let_coordinate.values, let_coordinate.count, 0, (int64_t)desc->Axis);
     dmlops_push(&list1, let_index);
-    dmlops_list_append(&list1, let_place.values, let_place.count, dmlops_add((int64_t)desc->Axis, (int64_t)desc->IndexDimensions), let_place.count);
+    dmlops_list_append(&list1, let_coordinate.values, let_coordinate.count, dmlops_add((int64_t)desc->Axis, (int64_t)desc->IndexDimensions), let_coordinate.count);
     dmlops_reach(trace, &list1);
 }
 
@@ -15398,7 +15398,7 @@ static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* de
     dmlops_plan_map(planning, &op);
 }
 
-static const dmlops_plan_Intermediate dmlops_resample_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_resample_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample_lists[] = {"SCALES"};
 static const char* const dmlops_resample_bounds[] = {"DIMS"};
@@ -15676,17 +15676,17 @@ static inline void dmlops_gather_nd_trace(const void* description, dmlops_trace*
     const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const int64_t let_IndexTupleSize = dmlops_entry(IndicesTensor->Sizes, IndicesTensor->DimensionCount, dmlops_subtract((int64_t)IndicesTensor->DimensionCount, 1));
-    dmlops_list let_place;
-    let_place.count = 0;
-    dmlops_list_append(&let_place, trace->at.values, trace->at.count, 0, trace->at.count);
-    dmlops_align(&let_place, dmlops_min(dmlops_subtract(dmlops_add(dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), (int64_t)desc->InputDimensionCount), let_IndexTupleSize), 15), 0);
+    dmlops_list let_coordinate;
+    let_coordinate.count = 0;
+    dmlops_list_append(&let_coordinate, trace->at.values, trace->at.count, 0, trace->at.count);
+    dmlops_align(&let_coordinate, dmlops_min(dmlops_subtract(dmlops_add(dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), (int64_t)desc->InputDimensionCount), let_IndexTupleSize), 15), 0);
     const int64_t let_InputStart = dmlops_subtract((int64_t)InputTensor->DimensionCount, (int64_t)desc->InputDimensionCount);
     dmlops_list let_indexed;
     let_indexed.count = 0;
     for (int64_t at_j = 0; at_j < dmlops_min(let_IndexTupleSize, 8); ++at_j) {
         dmlops_list list1;
         list1.count = 0;
-        dmlops_list_append(&list1, let_place.values, let_place.count, 0, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1));
+        dmlops_list_append(&list1, let_coordinate.values, let_coordinate.count, 0, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1));
         dmlops_push(&list1, at_j);
         dmlops_align(&list1, (int64_t)IndicesTensor->DimensionCount, 0);
         dmlops_push(&let_indexed, dmlops_follow(trace, &list1, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(let_InputStart, at_j))));
@@ -15694,7 +15694,7 @@ static inline void dmlops_gather_nd_trace(const void* description, dmlops_trace*
     dmlops_list list2;
     list2.count = 0;
     dmlops_list_append(&list2, let_indexed.values, let_indexed.count, 0, let_indexed.count);
-    dmlops_list_append(&list2, let_place.values, let_place.count, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), let_place.count);
+    dmlops_list_append(&list2, let_coordinate.values, let_coordinate.count, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), let_coordinate.count);
     dmlops_align(&list2, (int64_t)InputTensor->DimensionCount, 0);
     dmlops_reach(trace, &list2);
 }
@@ -16079,7 +16079,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
         dmlops_plan_definition(planning, &op, &dmlops_mean_variance_normalization1_shader);
 }
 
-static const dmlops_plan_Intermediate dmlops_resample1_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_resample1_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample1_bounds[] = {"DIMS"};
@@ -16966,7 +16966,7 @@ static inline void dmlops_nonzero_coordinates_plan(dmlops_planning* planning, co
     dmlops_plan_nonzero(planning, &op);
 }
 
-static const dmlops_plan_Intermediate dmlops_resample_grad_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_resample_grad_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
@@ -17246,26 +17246,26 @@ static inline void dmlops_gather_nd1_trace(const void* description, dmlops_trace
     const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     const int64_t let_IndexTupleSize = dmlops_entry(IndicesTensor->Sizes, IndicesTensor->DimensionCount, dmlops_subtract((int64_t)IndicesTensor->DimensionCount, 1));
-    dmlops_list let_place;
-    let_place.count = 0;
-    dmlops_list_append(&let_place, trace->at.values, trace->at.count, 0, trace->at.count);
-    dmlops_align(&let_place, dmlops_min(dmlops_subtract(dmlops_subtract(dmlops_add(dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), (int64_t)desc->InputDimensionCount), (int64_t)desc->BatchDimensionCount), let_IndexTupleSize), 15), 0);
+    dmlops_list let_coordinate;
+    let_coordinate.count = 0;
+    dmlops_list_append(&let_coordinate, trace->at.values, trace->at.count, 0, trace->at.count);
+    dmlops_align(&let_coordinate, dmlops_min(dmlops_subtract(dmlops_subtract(dmlops_add(dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), (int64_t)desc->InputDimensionCount), (int64_t)desc->BatchDimensionCount), let_IndexTupleSize), 15), 0);
     const int64_t let_InputStart = dmlops_subtract((int64_t)InputTensor->DimensionCount, (int64_t)desc->InputDimensionCount);
     dmlops_list let_indexed;
     let_indexed.count = 0;
     for (int64_t at_j = 0; at_j < dmlops_min(let_IndexTupleSize, 8); ++at_j) {
         dmlops_list list1;
         list1.count = 0;
-        dmlops_list_append(&list1, let_place.values, let_place.count, 0, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1));
+        dmlops_list_append(&list1, let_coordinate.values, let_coordinate.count, 0, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1));
         dmlops_push(&list1, at_j);
         dmlops_align(&list1, (int64_t)IndicesTensor->DimensionCount, 0);
         dmlops_push(&let_indexed, dmlops_follow(trace, &list1, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(dmlops_add(let_InputStart, (int64_t)desc->BatchDimensionCount), at_j))));
     }
     dmlops_list list2;
     list2.count = 0;
-    dmlops_list_append(&list2, let_place.values, let_place.count, 0, (int64_t)desc->BatchDimensionCount);
+    dmlops_list_append(&list2, let_coordinate.values, let_coordinate.count, 0, (int64_t)desc->BatchDimensionCount);
     dmlops_list_append(&list2, let_indexed.values, let_indexed.count, 0, let_indexed.count);
-    dmlops_list_append(&list2, let_place.values, let_place.count, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), let_place.count);
+    dmlops_list_append(&list2, let_coordinate.values, let_coordinate.count, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), let_coordinate.count);
     dmlops_align(&list2, (int64_t)InputTensor->DimensionCount, 0);
     dmlops_reach(trace, &list2);
 }
@@ -18136,7 +18136,7 @@ static inline void dmlops_activation_hardmax1_plan(dmlops_planning* planning, co
     dmlops_plan_reduce(planning, &op);
 }
 
-static const dmlops_plan_Intermediate dmlops_resample2_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_resample2_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample2_bounds[] = {"DIMS"};
@@ -18203,7 +18203,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
         dmlops_plan_definition(planning, &op, &dmlops_resample2_shader);
 }
 
-static const dmlops_plan_Intermediate dmlops_resample_grad1_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_resample_grad1_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
@@ -21850,7 +21850,7 @@ static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void*
     dmlops_plan_map(planning, &op);
 }
 
-static const dmlops_plan_Intermediate dmlops_resample3_kept[] = {{"KEPT_PLACE", 1, 0}};
+static const dmlops_plan_Intermediate dmlops_resample3_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample3_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample3_bounds[] = {"DIMS"};

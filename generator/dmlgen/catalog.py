@@ -47,14 +47,14 @@ class Algorithm:
 
 ALGORITHMS: Mapping[str, Algorithm] = {
     "scatter": Algorithm(
-        "The input, with each update stored at its place; of several for one place, the last in row-major "
+        "The input, with each update stored at its target; of several for one target, the last in row-major "
         "order wins.",
         {
             "output": Role("output", "the input with the updates applied"),
             "input": Role("input", "the values where no update goes"),
             "indices": Role("input", "the tensor that says where updates go"),
             "updates": Role("input", "the elements to store"),
-            "place": Role(
+            "target": Role(
                 "coordinate", "where the update at `at` goes", into="output", over="updates", reads="indices"
             ),
         },

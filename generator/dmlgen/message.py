@@ -278,6 +278,10 @@ def _sum(node: ir.Expr, outer: int) -> list[Part] | None:
 
 def named_sizes(node: ir.Expr) -> str:
     """Sizes by the names of a spec, such as "[1, direction count, 4 x hidden size]"; "" if they have none."""
+    match node:
+        case ir.Call(function="align", arguments=(ir.ListOf() as last, _, ir.Number(value=1))):
+            sizes = named_sizes(last)
+            return f"{sizes} after leading 1s" if sizes else ""
     items = node.items if isinstance(node, ir.ListOf) else ()
     texts = [_named_size(item, 0) for item in items]
     some = any(isinstance(part, ir.Definition) for item in items for part in ir.walk(item))

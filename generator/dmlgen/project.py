@@ -1,6 +1,6 @@
 """The locations of the generator's own files: templates, runtime, and the cache folder.
 
-An installed package contains templates, runtime and license; in a checkout they are next to `generator/`.
+An installed package contains copies of these files; in a checkout they are next to `generator/`.
 Nothing here depends on the specs being read.
 """
 
@@ -17,6 +17,7 @@ _BESIDE = PACKAGE if _INSTALLED else ROOT
 TEMPLATES = _BESIDE / "templates"
 RUNTIME = _BESIDE / "runtime"  # copied unchanged into generated/python
 LICENSE = _BESIDE / "LICENSE"
+CONCEPTS = _BESIDE / "docs/CONCEPTS.md"  # a page of the reference site, too
 
 
 def default(name: str) -> Path:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import groupby
+from typing import NamedTuple
 
 from dmlgen.expr import ir
 from dmlgen.expr.functions import PREDICATES
@@ -18,15 +20,36 @@ from dmlgen.text import Text
 
 _RELATION = {
     "==": "equals",
-    "!=": "differs from",
+    "!=": "is not",
     "<": "is less than",
     "<=": "is at most",
     ">": "is more than",
     ">=": "is at least",
 }
 _SAME = {"DimensionCount": "as many dimensions as", "DataType": "the data type of", "Sizes": "the sizes of"}
+_PLURAL = {"is": "are", "equals": "equal"}
 _LONGEST = 60  # longest formula in a sentence
 _PROGRAM = re.compile(r"\bfor\b|\bif\b|//|\b[a-z_]+\(|\bnot\b|\band\b|\bor\b")
+
+
+class _Clause(NamedTuple):
+    """A subject, and a predicate that begins with a verb in the singular. A clause of other clauses has no
+    subject."""
+
+    subject: str
+    predicate: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.subject} {self.predicate}".strip()
+
+
+class _Demand(NamedTuple):
+    """The requirement of a check, for which entries, and in which case; "" for all."""
+
+    clause: _Clause
+    entries: str
+    case: str
 
 
 def sentence(rule: Rule) -> Text:
@@ -41,16 +64,42 @@ def sentence(rule: Rule) -> Text:
 
 
 def _clauses(checks: tuple[Check, ...]) -> str:
-    """The requirement of the checks, in words, after the common case in which they apply; "" if there are no
-    words."""
-    demands = list(dict.fromkeys(map(_demand, checks)))
-    cases = list(dict.fromkeys("" if check.guard is None else _clause(check.guard) for check in checks))
-    if len(cases) > 1:
-        demands = list(dict.fromkeys(map(_demand_in_case, checks)))
-    elif checks[0].guard is not None and not cases[0]:
+    """The requirement of the checks, in words; "" if there are no words."""
+    demands = [_demand(check) for check in checks]
+    if not all(demands):
         return ""
-    text = "; ".join(demands) if all(demands) else ""
-    return f"where {cases[0]}, {text}" if text and len(cases) == 1 and cases[0] else text
+    found = [demand for demand in demands if demand]
+    cases = list(dict.fromkeys(demand.case for demand in found))
+    if len(cases) == 1:
+        return f"where {cases[0]}, {_merged(found)}" if cases[0] else _merged(found)
+    guards = list(dict.fromkeys(check.guard for check in checks))
+    if len(guards) == 2 and guards[0] and _text(ir.Not(guards[0])) == cases[1]:
+        first, second = (_merged(one for one in found if one.case == case) for case in cases)
+        return f"{first}, where {cases[0]}; otherwise {second}"
+    groups = [list(group) for _, group in groupby(found, key=lambda demand: demand.case)]
+    return "; ".join(
+        _merged(group) + (f", where {group[0].case}" if group[0].case else "") for group in groups
+    )
+
+
+def _merged(demands: Iterable[_Demand]) -> str:
+    """The demands of a case: those that differ only by their subjects have one clause."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for (subject, predicate), entries, _ in demands:
+        groups.setdefault((predicate, entries), []).append(subject)
+    return "; ".join(
+        _joined(subjects, predicate, "and").text + entries
+        for (predicate, entries), subjects in groups.items()
+    )
+
+
+def _joined(subjects: Iterable[str], predicate: str, word: str) -> _Clause:
+    """The clause for several subjects, joined by "and" or "or"."""
+    names = list(dict.fromkeys(subjects))
+    verb, _, rest = predicate.partition(" ")
+    if len(names) > 1 and word == "and":
+        return _Clause(_listed(names), f"{_PLURAL.get(verb, verb)} {rest}")
+    return _Clause(_listed(names, word), predicate)
 
 
 def _same(checks: tuple[Check, ...]) -> str:
@@ -74,34 +123,43 @@ def _same(checks: tuple[Check, ...]) -> str:
     return f"{_listed(others)} {'has' if len(others) == 1 else 'have'} {_SAME[field]} {tensor}"
 
 
-def _demand_in_case(check: Check) -> str:
-    demand, case = _demand(check), "" if check.guard is None else _clause(check.guard)
-    if check.guard is None or not demand:
-        return demand
-    return f"{demand}, where {case}" if case else ""
-
-
-def _demand(check: Check) -> str:
-    """The requirement of a check, and for which entries; "" if there are no words."""
-    demand = _clause(check.condition)
-    if not demand:
-        return ""
+def _demand(check: Check) -> _Demand | None:
+    """The requirement of a check; None if there are no words."""
+    clause, entries = _clause(check.condition), ""
+    case = "" if check.guard is None else _text(check.guard)
+    if clause is None or (check.guard is not None and not case):
+        return None
     for loop in check.loops:
-        but = _clause(loop.condition) if loop.condition is not None else ""
-        if loop.condition is not None and not but:
-            return ""
-        demand += f", for each {loop.variable.name}" + (f" where {but}" if but else "")
-    return demand
+        match loop.condition:
+            case None:
+                entries += f", for each {loop.variable.name}"
+            case ir.Compare(op="!=", left=ir.Local() as left, right=right) if left == loop.variable and (
+                but := _formula(right)
+            ):
+                entries += f", for each {loop.variable.name} except {but}"
+            case condition:
+                if not (where := _text(condition)):
+                    return None
+                entries += f", for each {loop.variable.name} where {where}"
+    if case == f"{clause.subject.partition('.')[0]} is given":
+        case = ""  # an absent tensor has nothing that could break the rule
+    return _Demand(clause, entries, case)
 
 
-def _clause(node: ir.Expr) -> str:
+def _text(node: ir.Expr) -> str:
     """A condition as a clause; "" if there are no words."""
+    clause = _clause(node)
+    return clause.text if clause is not None else ""
+
+
+def _clause(node: ir.Expr) -> _Clause | None:
+    """A condition as a clause; None if there are no words."""
     match node:
         case ir.Compare(op="==", left=ir.Binary(op="%", left=left, right=right), right=ir.Number(value=0)):
             return _related(left, "is a multiple of", right)
         case ir.Compare(op=op, left=left, right=right):
-            if sizes := named_sizes(right):
-                return f"{_formula(left)} is {sizes}"
+            if op == "==" and (sizes := named_sizes(right)):
+                return _Clause(_formula(left), f"is {sizes}")
             verb = "is" if op == "==" and isinstance(right, ir.EnumValue | ir.Number) else _RELATION[op]
             return _related(left, verb, right)
         case ir.OneOf(item=item, choices=choices):
@@ -109,32 +167,36 @@ def _clause(node: ir.Expr) -> str:
         case ir.Not(operand=ir.OneOf(item=item, choices=choices)):
             return _related_to_any(item, "is not", choices)
         case ir.Present(item=item):
-            return f"{SOURCE.print(item)} is given"
+            return _Clause(SOURCE.print(item), "is given")
         case ir.Not(operand=ir.Present(item=item)):
-            return f"{SOURCE.print(item)} is absent"
+            return _Clause(SOURCE.print(item), "is absent")
         case ir.Member(name=name, type=ir.BOOL):
-            return f"{name} is true"
+            return _Clause(name, "is true")
         case ir.Not(operand=ir.Member(name=name)):
-            return f"{name} is false"
+            return _Clause(name, "is false")
         case ir.Not(operand=ir.Compare(op="==", left=left, right=right)):
             return _clause(ir.Compare("!=", left, right))
         case ir.Call(function=name, arguments=(item,)) if name in PREDICATES:
-            return f"{SOURCE.print(item)} is {PREDICATES[name]}"
+            return _Clause(SOURCE.print(item), f"is {PREDICATES[name]}")
         case ir.Logic(op=op, operands=operands):
             clauses = [_clause(operand) for operand in operands]
-            return f" {op} ".join(clauses) if all(clauses) else ""
-        case _:
-            return ""
+            found = [clause for clause in clauses if clause is not None]
+            if len(found) < len(clauses):
+                return None
+            groups = groupby(found, key=lambda clause: clause.predicate)
+            joined = [_joined((one.subject for one in group), predicate, op) for predicate, group in groups]
+            return joined[0] if len(joined) == 1 else _Clause("", f" {op} ".join(one.text for one in joined))
+    return None
 
 
-def _related(left: ir.Expr, verb: str, right: ir.Expr) -> str:
+def _related(left: ir.Expr, verb: str, right: ir.Expr) -> _Clause | None:
     first, second = _formula(left), _formula(right)
-    return f"{first} {verb} {second}" if first and second else ""
+    return _Clause(first, f"{verb} {second}") if first and second else None
 
 
-def _related_to_any(item: ir.Expr, verb: str, choices: tuple[ir.Expr, ...]) -> str:
-    texts = [_formula(choice) for choice in choices]
-    return f"{_formula(item)} {verb} {_listed(texts, 'or')}" if _formula(item) and all(texts) else ""
+def _related_to_any(item: ir.Expr, verb: str, choices: tuple[ir.Expr, ...]) -> _Clause | None:
+    subject, texts = _formula(item), [_formula(choice) for choice in choices]
+    return _Clause(subject, f"{verb} {_listed(texts, 'or')}") if subject and all(texts) else None
 
 
 def _formula(node: ir.Expr) -> str:
@@ -144,9 +206,13 @@ def _formula(node: ir.Expr) -> str:
 
 
 def _expanded(node: ir.Expr) -> ir.Expr:
+    """An expression without names from a `let`, and with products of numbers as numbers."""
     for part in ir.walk(node):
-        if isinstance(part, ir.Definition):
-            return _expanded(ir.substitute(node, {part: part.value}))
+        match part:
+            case ir.Definition(value=value):
+                return _expanded(ir.substitute(node, {part: value}))
+            case ir.Binary(op="*", left=ir.Number(value=left), right=ir.Number(value=right), type=type_):
+                return _expanded(ir.substitute(node, {part: ir.Number(left * right, type_)}))
     return node
 
 

@@ -65,8 +65,8 @@ def _computes(algorithm: AlgorithmUse) -> Iterator[str]:
         yield f"    {definition.name} = {SOURCE.print(definition.value)}"
     for name, role in algorithm.roles.items():
         yield f"    {name}: {SOURCE.print(role)}"
-    if algorithm.place is not None:
-        yield f"    place: {SOURCE.print(algorithm.place)}"
+    if algorithm.target is not None:
+        yield f"    target: {SOURCE.print(algorithm.target)}"
 
 
 def _levels(rule: Rule) -> str:

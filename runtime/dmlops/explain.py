@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from .data import operator_data
@@ -57,6 +58,8 @@ def explain_rule(rule: RuleText, style: Style = PLAIN) -> str:
         style.strong(rule.id),
         f"    {rule.text}",
         *(f"    {formula}" for formula in rule.formulas),
+        *(["    where"] if rule.where else []),
+        *(indent(name, " " * 6) for name in rule.where),
         f"{_scope(rule)}, from feature level {rule.since}{until}.",
         f"Source: {_SOURCES[rule.source]}.",
         *([f"Page: {rule.page}"] if rule.page is not None else []),

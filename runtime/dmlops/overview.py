@@ -39,6 +39,7 @@ def rule(identifier: str) -> dict[str, Any]:
         "operator": known.operator,
         "text": known.text,
         "formulas": list(known.formulas),
+        "where": list(known.where),
         "source": known.source,
         "page": known.page,
         "since": str(known.since),

@@ -18,6 +18,7 @@ from .enums import FeatureLevel
 class RuleText:
     """The text of a rule: `text` in English, `formulas` in the language of the registry's specs.
 
+    `where` has the names from a `let` that formulas use, each as "NAME = EXPRESSION".
     `source` is "docs" (the documentation), "header" (DirectML.h), "observed" (DirectML's behavior) or "ours"
     (a decision of this registry); `page` is the address of the operator's page. `operator` is None for
     a rule on every operator, which has no page either, and for a rule of graphs or bindings. The rule applies
@@ -28,6 +29,7 @@ class RuleText:
     operator: str | None
     text: str
     formulas: tuple[str, ...]
+    where: tuple[str, ...]
     source: str
     page: str | None
     since: FeatureLevel
@@ -60,12 +62,13 @@ def rule_texts() -> dict[str, RuleText]:
     graphs = data["graphs"]
     of_graphs = (*graphs["rules"], *(edge["rule"] for edge in graphs["edges"]), *graphs["inputs"])
     found = [
-        *(_rule_text(one, None, None) for one in (*data["rules"], *data["tensor"]["rules"])),
-        *(_rule_text(one, None, data["pages"] + graphs["page"]) for one in of_graphs),
-        *(_rule_text(one["rule"], None, one["page"]) for one in data["bindings"]["rules"]),
-        *(_rule_text(one["rule"], None, _page(data, one)) for one in data["calls"]),
+        *(_rule_text(one, None, None, {}) for one in data["rules"]),
+        *(_rule_text(one, None, None, _let(data["tensor"])) for one in data["tensor"]["rules"]),
+        *(_rule_text(one, None, data["pages"] + graphs["page"], _let(graphs)) for one in of_graphs),
+        *(_rule_text(one["rule"], None, one["page"], {}) for one in data["bindings"]["rules"]),
+        *(_rule_text(one["rule"], None, _page(data, one), {}) for one in data["calls"]),
         *(
-            _rule_text(rule, operator["name"], data["pages"] + operator["page"])
+            _rule_text(rule, operator["name"], data["pages"] + operator["page"], _let(operator))
             for operator in data["operators"]
             for rule in operator.get("rules", ())
         ),
@@ -73,17 +76,23 @@ def rule_texts() -> dict[str, RuleText]:
     return {one.id: one for one in found}
 
 
+def _let(one: dict[str, Any]) -> dict[str, str]:
+    """The names of a `let` with their expressions."""
+    return {entry["name"]: entry["text"] for entry in one.get("let", ())}
+
+
 def _page(data: dict[str, Any], one: dict[str, Any]) -> str | None:
     return data["pages"] + one["page"] if "page" in one else None
 
 
-def _rule_text(rule: dict[str, Any], operator: str | None, page: str | None) -> RuleText:
+def _rule_text(rule: dict[str, Any], operator: str | None, page: str | None, let: dict[str, str]) -> RuleText:
     until = rule.get("until")
     return RuleText(
         id=rule["id"],
         operator=operator,
         text=rule["text"],
         formulas=tuple(rule.get("formulas", ())),
+        where=tuple(f"{name} = {let[name]}" for name in rule.get("uses", ())),
         source=rule["source"],
         page=page,
         since=FeatureLevel(rule["since"]),

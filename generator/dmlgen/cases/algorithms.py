@@ -71,13 +71,13 @@ class Algorithm:
         return role.name
 
     def _scatter(self, environment: Environment) -> _Made:
-        assert self._algorithm.place is not None
+        assert self._algorithm.target is not None
         source, updates = self._role("input"), self._role("updates")
         for at in _coordinates(environment[source].Sizes):
             yield self._algorithm.output, at, environment[LOAD](source, None, at)
         taken: set[Coordinate] = set()
         for at in _coordinates(environment[updates].Sizes):
-            place = self._value(self._algorithm.place, {**environment, "at": at})
+            place = self._value(self._algorithm.target, {**environment, "at": at})
             if place in taken:
                 self._arithmetic.notes.add(DUPLICATES)
             taken.add(place)

@@ -62,7 +62,7 @@ class Spelling:
 
 
 class Printer:
-    """Prints expressions as specs write them."""
+    """Prints expressions in the syntax of specs."""
 
     spelling: ClassVar[Spelling] = Spelling(
         functions={"element": "{}"},  # inserted where the language converts implicitly
@@ -215,4 +215,34 @@ class Printer:
         return f"{self.tensor(node.tensor)}[{self.print(node.coordinate)}]"
 
 
-SOURCE = Printer()
+class SpecPrinter(Printer):
+    """Prints expressions as specs write them: with their shorthands, and a long choice on several lines."""
+
+    longest: ClassVar[int] = 100
+
+    def lines(self, node: ir.Expr) -> str:
+        """The text of `node`; if that is long, each alternative of a conditional has its own line."""
+        text = self.print(node)
+        if len(text) <= self.longest:
+            return text
+        lines = []
+        while isinstance(node, ir.Conditional):
+            lines.append(f"{self.print(node.then, 1)} if {self.print(node.test, 1)}")
+            node = node.otherwise
+        return "\n    else ".join([*lines, self.print(node)])
+
+    def index(self, node: ir.Index) -> str:
+        match node:
+            case ir.Index(
+                sequence=ir.Field(tensor=tensor),
+                index=ir.Binary(
+                    op="-",
+                    left=ir.Field(tensor=same, name="DimensionCount"),
+                    right=ir.Number(value=int(back)),
+                ),
+            ) if tensor == same and back > 0:
+                return f"{self.print(node.sequence, ATOM)}[-{back}]"
+        return super().index(node)
+
+
+SOURCE = SpecPrinter()

@@ -151,7 +151,7 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> dict[st
         "computation": "Map" if _is_map(schedule) else pascal(schedule.form.upper()),
         "numbered": operator.member[schedule.over].count is not None,
         "element": element,
-        "place": where,
+        "target": where,
         "uniforms": uniforms,
         "uniform_assignments": _assigned(printer, definitions, uniform),
         "widened": "" if of_doubles == ir.ZERO else printer.print(of_doubles),

@@ -66,7 +66,7 @@ class Tensor:
 class Shader:
     """A shader that works element by element.
 
-    `value` is the text of the element, after `value_lines`; `place` that of its offset in the output, which
+    `value` is the text of the element, after `value_lines`; `offset` that of its offset in the output, which
     `is_shifted` by a constant in shaders that step through all tensors together.
     """
 
@@ -83,8 +83,8 @@ class Shader:
     params: Params
     value_lines: tuple[str, ...]
     value: str
-    place_lines: tuple[str, ...]
-    place: str
+    offset_lines: tuple[str, ...]
+    offset: str
     is_shifted: bool
     functions: Choice
     activations: tuple[Activation, ...]
@@ -135,9 +135,9 @@ def _map(
     printer = HlslPrinter(uniforms, is_aligned(schedule), Valid(registry, operator, Stage.VALUES))
     value_lines, value = printer.value(clamped(schedule.value), ATOM)
     output = tensor_of(registry, operator, schedule.output)
-    place = ir.AT if schedule.place is None else schedule.place
-    place_lines, offset = printer.offset(place, f"{output.local}Stride")
-    read = tensors_read(operator, [schedule.value, place])
+    target = ir.AT if schedule.place is None else schedule.place
+    offset_lines, offset = printer.offset(target, f"{output.local}Stride")
+    read = tensors_read(operator, [schedule.value, target])
     inputs = tuple(tensor_of(registry, operator, name) for name in read)
     over = next((t for t in inputs if t.member == schedule.over), output)
     activations = activations_of(registry, operator, output.macro) if printer.activates else ()
@@ -165,8 +165,8 @@ def _map(
         params=map_params(plans, schedule, uniforms, (*inputs, output)),
         value_lines=tuple(value_lines),
         value=value.removeprefix(f"({output.macro}_VALUE)"),  # the return type converts anyway
-        place_lines=tuple(place_lines),
-        place=offset,
+        offset_lines=tuple(offset_lines),
+        offset=offset,
         is_shifted=schedule.place is not None and is_shifted(schedule.place),
         functions=chosen,
         activations=activations,
@@ -322,7 +322,7 @@ def _form(
 
 
 def _by_rank(steps: Mapping[str, ir.Expr]) -> Mapping[str, ir.Expr]:
-    """The steps to the greatest or least element, or to its place, by ranks of elements."""
+    """The steps to the greatest or least element, or to its index, by ranks of elements."""
 
     def turned(node: ir.Expr) -> ir.Expr:
         return ir.Call("opposite", (node,), node.type) if is_least else node

@@ -281,7 +281,7 @@ def _support(operator: Operator, rows: dict[tuple[tuple[int, ...], tuple[str, ..
 
 def _let(definitions: Iterable[Definition]) -> list[Json]:
     return [
-        {"name": one.name, "value": tree(one.value), "text": SOURCE.print(one.value)} for one in definitions
+        {"name": one.name, "value": tree(one.value), "text": SOURCE.lines(one.value)} for one in definitions
     ]
 
 
@@ -305,10 +305,8 @@ def _rule(rule: Rule, definitions: Sequence[Definition] = (), start: FeatureLeve
         broken_by=rule.broken_by.plain,
         message=_pieces(rule.message),
         hint=_pieces(rule.hint),
-        formulas=[
-            *map(condition_text, rule.checks),
-            *(f"{one.name} = {SOURCE.print(one.value)}" for one in used),
-        ],
+        formulas=list(map(condition_text, rule.checks)),
+        uses=[one.name for one in used],
         checks=[_check(one) for one in rule.checks],
     )
 
@@ -350,7 +348,7 @@ def _compute(defines: OutputDefinitions | None, algorithm: AlgorithmUse | None) 
     """An operator's computation, in the language of definitions."""
     if algorithm is not None:
         let = {one.name: _value(one.value) for one in algorithm.definitions}
-        roles = _facts(algorithm, "roles place")
+        roles = _facts(algorithm, "roles target")
         return _filled(algorithm=algorithm.name, output=algorithm.output, let=let, **roles)
     if defines is None:
         return None

@@ -47,16 +47,16 @@ def resolve_algorithm(
     faults.stop()
     tensors = {role: value.name for role, value in roles.items() if isinstance(value, ir.Tensor)}
     counts = dimension_counts(members, resolved, support)
-    elements, place = InElements(definer.scope.elements), None
+    elements, target = InElements(definer.scope.elements), None
     for role, wanted in algorithm.roles.items():
         with faults:
             if wanted.kind not in ("input", "output"):
                 roles[role] = _in_elements(given[role], roles[role], elements)
             if wanted.kind == "coordinate":
-                place = _checked_place(given[role], wanted, roles.pop(role), tensors, counts)
+                target = _checked_target(given[role], wanted, roles.pop(role), tensors, counts)
     faults.stop()
     del roles["output"]
-    return AlgorithmUse(name.value, tensors["output"], elements.definitions, place, roles)
+    return AlgorithmUse(name.value, tensors["output"], elements.definitions, target, roles)
 
 
 def _given(node: written.Algorithm, algorithm: Algorithm) -> dict[str, Scalar[str | int | bool]]:
@@ -117,7 +117,7 @@ def _in_elements(given: Scalar[str | int | bool], value: ir.Expr, elements: InEl
         raise fault(given.position, "expression-form", message) from None
 
 
-def _checked_place(
+def _checked_target(
     given: Scalar[str | int | bool],
     role: Role,
     value: ir.Expr,

@@ -87,7 +87,7 @@ def schedule_of_algorithm(algorithm: AlgorithmUse) -> Schedule:
         over=algorithm.output,
         definitions=algorithm.definitions,
         value=None,
-        place=algorithm.place,
+        place=algorithm.target,
         roles=algorithm.roles,
         steps=(),
     )

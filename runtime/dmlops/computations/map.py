@@ -50,7 +50,7 @@ class Shader:
 
 
 class Map(NamedTuple):
-    """Stores an element in `output` for each coordinate of `over`; `place` says where, if it differs.
+    """Stores an element in `output` for each coordinate of `over`; `target` says where, if it differs.
 
     If `over` is an array of tensors, they are processed in turn. `moves` are the tensors whose elements are
     copied unchanged, `bits` those whose elements are read as raw bits.
@@ -65,7 +65,7 @@ class Map(NamedTuple):
     shader: Shader
     element: Callable[..., Any]
     uniforms: Callable[..., Uniforms]
-    place: Callable[..., Coordinates] | None = None
+    target: Callable[..., Coordinates] | None = None
 
     def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The output, shaped as its Sizes."""
@@ -88,7 +88,7 @@ class Map(NamedTuple):
                 results.append(np.zeros(target.Sizes, target.DataType.numpy))
             which = (number,) if isinstance(over, tuple) else ()
             for part, at in _chunks(tensor):
-                where = part if self.place is None else self.place(self.desc, at, load, *which)
+                where = part if self.target is None else self.target(self.desc, at, load, *which)
                 results[-1][where] = store(self.element(self.desc, at, load, *which), target.DataType)
         return {self.output: results if isinstance(output, tuple) else results[0]}
 

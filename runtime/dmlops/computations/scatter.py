@@ -15,7 +15,7 @@ from ..elements import computed
 
 @dataclass(frozen=True)
 class Scatter:
-    """The input, with each element of `updates` stored at its `place`.
+    """The input, with each element of `updates` stored at its `target`.
 
     If several updates go to the same element, the last one in row-major order wins.
     """
@@ -25,7 +25,7 @@ class Scatter:
     input: str
     indices: str
     updates: str
-    place: Callable[..., Coordinates]
+    target: Callable[..., Coordinates]
 
     def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The output; elements keep the bits they have in the input and the updates."""
@@ -35,7 +35,7 @@ class Scatter:
 
         updates = arrays[self.updates]
         result = np.array(arrays[self.input])
-        where = self.place(self.desc, tuple(np.ogrid[tuple(map(slice, updates.shape))]), load)
+        where = self.target(self.desc, tuple(np.ogrid[tuple(map(slice, updates.shape))]), load)
         # With one flat index per element, NumPy assigns in the order of the elements.
         flat = np.ravel_multi_index(np.broadcast_arrays(*where), result.shape)
         result.reshape(-1)[np.broadcast_to(flat, updates.shape).reshape(-1)] = updates.reshape(-1)

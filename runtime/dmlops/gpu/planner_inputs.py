@@ -22,7 +22,7 @@ from ..elements import stored
 from ..enums import OperatorType, TensorDataType
 from ..tensor import TensorDesc
 from . import movement
-from .definition_inputs import DefinitionPlanner, absent, arrays, bits, pair, places, tensor_of
+from .definition_inputs import DefinitionPlanner, absent, arrays, bits, member_indices, pair, tensor_of
 from .memory import buffer_size
 from .plans.capabilities import Capability
 from .plans.defined import Definition, DefinitionShader
@@ -84,10 +84,10 @@ def plan(out: Planning, computation: Any) -> None:
 def _refuse_long_arrays(out: Planning, desc: Description) -> None:
     """Rejects arrays of more numbers than C reads, which only repeated axes need: plans depend on all of
     them."""
-    for name, place in arrays(desc.OPERATOR).items():
+    for name, index in arrays(desc.OPERATOR).items():
         entries = getattr(desc, name)
         if entries is not None and len(entries) > MAX_RANK:
-            out.refuse(Reason.ARRAY_TOO_LONG, place, len(entries))
+            out.refuse(Reason.ARRAY_TOO_LONG, index, len(entries))
 
 
 get_hints = cache(get_type_hints)
@@ -159,7 +159,7 @@ def gather(computation: MapComputation) -> Gather:
 
 
 def _updates(computation: ScatterComputation) -> Movement:
-    """The destinations of updates: the operator's own `place`, called with symbols."""
+    """The destinations of updates: the operator's own `target`, called with symbols."""
     desc: Any = computation.desc
 
     def load(name: str, at: Coordinates) -> movement.Read:
@@ -167,8 +167,8 @@ def _updates(computation: ScatterComputation) -> Movement:
 
     rank = len(getattr(desc, computation.updates).Sizes)
     try:
-        place = computation.place(desc, movement.coordinates(rank), load)
-        offset = movement.offset_of(place, getattr(desc, computation.output).element_strides)
+        target = computation.target(desc, movement.coordinates(rank), load)
+        offset = movement.offset_of(target, getattr(desc, computation.output).element_strides)
     except (AttributeError, TypeError):
         return movement.NO_MOVEMENT
     return movement.movement(offset, rank)
@@ -194,19 +194,19 @@ def map_inputs(computation: MapComputation, number: int | None = None) -> Map:
 
     def bound(name: str, macro: str) -> Tensor:
         """A tensor; for an array the entry that its name gives, or else the current one."""
-        member, _, place = name.partition("[")
+        member, _, index = name.partition("[")
         tensor, entry = getattr(desc, member), 0
         if isinstance(tensor, tuple):
-            entry = int(place.rstrip("]")) if place else number or 0
+            entry = int(index.rstrip("]")) if index else number or 0
             tensor = tensor[entry] if entry < len(tensor) else None
         flags = member in as_bits, name in shader.limited
         return tensor_of(absent(desc.OPERATOR, member, macro, entry, *flags), tensor)
 
     output = bound(computation.output, shader.output)
     tensors = [bound(name, macro) for name, macro in shader.inputs.items()]
-    for place, tensor in enumerate(tensors):
+    for index, tensor in enumerate(tensors):
         if not tensor.is_present:  # never read; its macros are those of the output
-            tensors[place] = output._replace(
+            tensors[index] = output._replace(
                 macro=tensor.macro,
                 buffer=tensor.buffer,
                 is_present=False,
@@ -214,7 +214,7 @@ def map_inputs(computation: MapComputation, number: int | None = None) -> Map:
                 is_limited=False,
                 is_output=False,
             )
-    over = next((place for place, name in enumerate(shader.inputs) if name == computation.over), len(tensors))
+    over = next((index for index, name in enumerate(shader.inputs) if name == computation.over), len(tensors))
     tensors.append(output)
     elements: list[int] = []
     if uniforms.elements:
@@ -223,7 +223,7 @@ def map_inputs(computation: MapComputation, number: int | None = None) -> Map:
         for value in uniforms.elements.values():
             elements += pair(stored(value, data_type) if computation.moves else np.asarray(value))
     single, blocked = (
-        sum(1 << place for place, name in enumerate(shader.inputs) if name in names)
+        sum(1 << index for index, name in enumerate(shader.inputs) if name in names)
         for names in (shader.single, shader.blocked)
     )
     return Map(
@@ -279,12 +279,12 @@ def _plan_apart(out: Planning, computation: Defined, fused: str, activation: Des
     double = target.DataType == TensorDataType.FLOAT64
     between = TensorDesc(TensorDataType.FLOAT64 if double else TensorDataType.FLOAT32, target.Sizes)
     scratch = out.scratch(buffer_size(between))
-    place = places(desc.OPERATOR)[output]
-    out.places = {Buffer(place, 0): scratch}
+    index = member_indices(desc.OPERATOR)[output]
+    out.places = {Buffer(index, 0): scratch}
     without = replace(desc, **{fused: None, output: between})
     _plan_definitions(out, computation._replace(desc=without))
-    own = places(activation.OPERATOR)
-    moved = {Buffer(own["InputTensor"], 0): scratch, Buffer(own["OutputTensor"], 0): Buffer(place, 0)}
-    out.follow(activation.OPERATOR, moved, place)
+    own = member_indices(activation.OPERATOR)
+    moved = {Buffer(own["InputTensor"], 0): scratch, Buffer(own["OutputTensor"], 0): Buffer(index, 0)}
+    out.follow(activation.OPERATOR, moved, index)
     alone: Any = activation
     plan(out, compute.computation(replace(alone, InputTensor=between, OutputTensor=target)))

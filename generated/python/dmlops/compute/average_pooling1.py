@@ -20,7 +20,7 @@ def define(e: Evaluation) -> None:
     def dilation(d: Any) -> Any:
         return entry(desc.Dilations, d)
 
-    def place(o: Any, w: Any) -> Any:
+    def position(o: Any, w: Any) -> Any:
         return tuple(
             entry(o, d) * entry(desc.Strides, d) + entry(w, d) * dilation(d) - entry(desc.StartPadding, d)
             for d in range(dims())
@@ -30,7 +30,7 @@ def define(e: Evaluation) -> None:
         return desc.InputTensor.Sizes[2:]
 
     def valid(at: Any, w: Any) -> Any:
-        return in_bounds(place(at[2:], w), spatial())
+        return in_bounds(position(at[2:], w), spatial())
 
     def padded(c: Any) -> Any:
         return tuple(entry(c, d) + entry(desc.StartPadding, d) for d in range(dims()))
@@ -45,16 +45,16 @@ def define(e: Evaluation) -> None:
         return larger(
             e.sum(
                 lambda w: 1, ndindex(desc.WindowSize),
-                where=lambda w: in_bounds(padded(place(o, w)), padded_sizes())
+                where=lambda w: in_bounds(padded(position(o, w)), padded_sizes())
                 if desc.IncludePadding
-                else in_bounds(place(o, w), spatial()),
+                else in_bounds(position(o, w), spatial()),
             ),
             1,
         )
 
     e.outputs = {
         "OutputTensor": lambda at: e.sum(
-            lambda w: e.double("InputTensor", at[:2] + place(at[2:], w)), ndindex(desc.WindowSize),
+            lambda w: e.double("InputTensor", at[:2] + position(at[2:], w)), ndindex(desc.WindowSize),
             where=lambda w: valid(at, w),
         )
         / e.as_double(count(at[2:])),

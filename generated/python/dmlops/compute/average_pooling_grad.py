@@ -36,7 +36,7 @@ def define(e: Evaluation) -> None:
     def dilation(d: Any) -> Any:
         return 1
 
-    def place(o: Any, w: Any) -> Any:
+    def position(o: Any, w: Any) -> Any:
         return tuple(
             entry(o, d) * entry(desc.Strides, d) + entry(w, d) * dilation(d) - entry(desc.StartPadding, d)
             for d in range(dims())
@@ -55,9 +55,9 @@ def define(e: Evaluation) -> None:
         return larger(
             e.sum(
                 lambda w: 1, ndindex(desc.WindowSize),
-                where=lambda w: in_bounds(padded(place(o, w)), padded_sizes())
+                where=lambda w: in_bounds(padded(position(o, w)), padded_sizes())
                 if desc.IncludePadding
-                else in_bounds(place(o, w), spatial()),
+                else in_bounds(position(o, w), spatial()),
             ),
             1,
         )

@@ -13,11 +13,11 @@ from ..coordinates import Coordinates, Load
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
-    place = remainder(at[2], desc.BlockSize) * desc.BlockSize + remainder(at[3], desc.BlockSize)
+    offset = remainder(at[2], desc.BlockSize) * desc.BlockSize + remainder(at[3], desc.BlockSize)
     channels = desc.OutputTensor.Sizes[1]
     return load(
         "InputTensor",
-        (at[0], place * channels + at[1], quotient(at[2], desc.BlockSize), quotient(at[3], desc.BlockSize)),
+        (at[0], offset * channels + at[1], quotient(at[2], desc.BlockSize), quotient(at[3], desc.BlockSize)),
     )
 
 

@@ -17,11 +17,13 @@ DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW = enums.DepthSpaceOrder.DEPTH_COLUMN_ROW
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
-    place = remainder(at[2], desc.BlockSize) * desc.BlockSize + remainder(at[3], desc.BlockSize)
+    offset = remainder(at[2], desc.BlockSize) * desc.BlockSize + remainder(at[3], desc.BlockSize)
     channels = desc.OutputTensor.Sizes[1]
     area = desc.BlockSize * desc.BlockSize
     deep = (
-        place * channels + at[1] if desc.Order == DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW else at[1] * area + place
+        offset * channels + at[1]
+        if desc.Order == DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW
+        else at[1] * area + offset
     )
     return load(
         "InputTensor", (at[0], deep, quotient(at[2], desc.BlockSize), quotient(at[3], desc.BlockSize))

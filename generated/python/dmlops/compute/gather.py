@@ -13,10 +13,14 @@ from ..coordinates import Coordinates, Load, normalize_index
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
-    place = align(at, min(desc.InputTensor.DimensionCount + desc.IndexDimensions - 1, 15), 0)
-    picked = align(place[desc.Axis : desc.Axis + desc.IndexDimensions], desc.IndicesTensor.DimensionCount, 0)
+    coordinate = align(at, min(desc.InputTensor.DimensionCount + desc.IndexDimensions - 1, 15), 0)
+    picked = align(
+        coordinate[desc.Axis : desc.Axis + desc.IndexDimensions], desc.IndicesTensor.DimensionCount, 0
+    )
     index = normalize_index(load("IndicesTensor", picked), desc.InputTensor.Sizes[desc.Axis])
-    return load("InputTensor", (*place[: desc.Axis], index, *place[desc.Axis + desc.IndexDimensions :]))
+    return load(
+        "InputTensor", (*coordinate[: desc.Axis], index, *coordinate[desc.Axis + desc.IndexDimensions :])
+    )
 
 
 def uniforms(desc: Any) -> Uniforms:

@@ -15,7 +15,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
     index_tuple_size = desc.IndicesTensor.Sizes[desc.IndicesTensor.DimensionCount - 1]
-    place = align(
+    coordinate = align(
         at, min(desc.IndicesDimensionCount - 1 + desc.InputDimensionCount - index_tuple_size, 15), 0
     )
     indexed = tuple(
@@ -23,8 +23,8 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
             load(
                 "IndicesTensor",
                 align(
-                    (*place[: max(desc.IndicesDimensionCount - 1, 0)], j), desc.IndicesTensor.DimensionCount,
-                    0,
+                    (*coordinate[: max(desc.IndicesDimensionCount - 1, 0)], j),
+                    desc.IndicesTensor.DimensionCount, 0,
                 ),
             ),
             desc.InputTensor.Sizes[input_start + j],
@@ -33,7 +33,9 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
     )
     return load(
         "InputTensor",
-        align(indexed + place[max(desc.IndicesDimensionCount - 1, 0) :], desc.InputTensor.DimensionCount, 0),
+        align(
+            indexed + coordinate[max(desc.IndicesDimensionCount - 1, 0) :], desc.InputTensor.DimensionCount, 0
+        ),
     )
 
 

@@ -15,7 +15,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
     index_tuple_size = desc.IndicesTensor.Sizes[desc.IndicesTensor.DimensionCount - 1]
-    place = align(
+    coordinate = align(
         at,
         min(
             desc.IndicesDimensionCount
@@ -32,8 +32,8 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
             load(
                 "IndicesTensor",
                 align(
-                    (*place[: max(desc.IndicesDimensionCount - 1, 0)], j), desc.IndicesTensor.DimensionCount,
-                    0,
+                    (*coordinate[: max(desc.IndicesDimensionCount - 1, 0)], j),
+                    desc.IndicesTensor.DimensionCount, 0,
                 ),
             ),
             desc.InputTensor.Sizes[input_start + desc.BatchDimensionCount + j],
@@ -43,7 +43,9 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
     return load(
         "InputTensor",
         align(
-            place[: desc.BatchDimensionCount] + indexed + place[max(desc.IndicesDimensionCount - 1, 0) :],
+            coordinate[: desc.BatchDimensionCount]
+            + indexed
+            + coordinate[max(desc.IndicesDimensionCount - 1, 0) :],
             desc.InputTensor.DimensionCount, 0,
         ),
     )

@@ -16,7 +16,7 @@ def element(desc: Any, at: Coordinates, load: Load, index: int) -> Any:
     return load("InputTensors", at, index)
 
 
-def place(desc: Any, at: Coordinates, load: Load, index: int) -> Coordinates:
+def target(desc: Any, at: Coordinates, load: Load, index: int) -> Coordinates:
     """The coordinate of OutputTensor where the element goes."""
     start = sum(desc.InputTensors[i].Sizes[desc.Axis] for i in range(index))
     begin = tuple(start if d == desc.Axis else 0 for d in range(desc.OutputTensor.DimensionCount))
@@ -54,6 +54,6 @@ def computation(desc: Any) -> Map:
         bits=(),
         shader=SHADER,
         element=element,
-        place=place,
+        target=target,
         uniforms=uniforms,
     )

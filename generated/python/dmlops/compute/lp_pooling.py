@@ -21,7 +21,7 @@ def define(e: Evaluation) -> None:
     def dilation(d: Any) -> Any:
         return 1
 
-    def place(o: Any, w: Any) -> Any:
+    def position(o: Any, w: Any) -> Any:
         return tuple(
             entry(o, d) * entry(desc.Strides, d) + entry(w, d) * dilation(d) - entry(desc.StartPadding, d)
             for d in range(dims())
@@ -31,13 +31,13 @@ def define(e: Evaluation) -> None:
         return desc.InputTensor.Sizes[2:]
 
     def valid(at: Any, w: Any) -> Any:
-        return in_bounds(place(at[2:], w), spatial())
+        return in_bounds(position(at[2:], w), spatial())
 
     e.outputs = {
         "OutputTensor": lambda at: f.pow(
             e.sum(
                 lambda w: f.pow(
-                    f.absolute(e.double("InputTensor", at[:2] + place(at[2:], w))), e.as_double(desc.P)
+                    f.absolute(e.double("InputTensor", at[:2] + position(at[2:], w))), e.as_double(desc.P),
                 ),
                 ndindex(desc.WindowSize), where=lambda w: valid(at, w),
             ),

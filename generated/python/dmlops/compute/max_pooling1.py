@@ -21,7 +21,7 @@ def define(e: Evaluation) -> None:
     def dilation(d: Any) -> Any:
         return 1
 
-    def place(o: Any, w: Any) -> Any:
+    def position(o: Any, w: Any) -> Any:
         return tuple(
             entry(o, d) * entry(desc.Strides, d) + entry(w, d) * dilation(d) - entry(desc.StartPadding, d)
             for d in range(dims())
@@ -31,17 +31,17 @@ def define(e: Evaluation) -> None:
         return desc.InputTensor.Sizes[2:]
 
     def valid(at: Any, w: Any) -> Any:
-        return in_bounds(place(at[2:], w), spatial())
+        return in_bounds(position(at[2:], w), spatial())
 
     def greatest_at(at: Any) -> Any:
         return e.argmax(
-            lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)), ndindex(desc.WindowSize),
+            lambda w: e.element("InputTensor", at[:2] + position(at[2:], w)), ndindex(desc.WindowSize),
             where=lambda w: valid(at, w),
         )
 
     e.outputs = {
         "OutputTensor": lambda at: e.max(
-            lambda w: e.element("InputTensor", at[:2] + place(at[2:], w)), ndindex(desc.WindowSize),
+            lambda w: e.element("InputTensor", at[:2] + position(at[2:], w)), ndindex(desc.WindowSize),
             where=lambda w: valid(at, w),
             initial=f.convert(e.min_value("InputTensor"), desc.InputTensor.DataType),
         ),
@@ -49,7 +49,7 @@ def define(e: Evaluation) -> None:
             e.converted(
                 choose(
                     e.any(lambda w: valid(at, w), ndindex(desc.WindowSize)),
-                    ravel_index(at[:2] + place(at[2:], greatest_at(at)), desc.InputTensor.Sizes), 0,
+                    ravel_index(at[:2] + position(at[2:], greatest_at(at)), desc.InputTensor.Sizes), 0,
                 ),
                 "OutputIndicesTensor",
             )

@@ -34,7 +34,7 @@ def define(e: Evaluation) -> None:
     def dilation(d: Any) -> Any:
         return entry(desc.Dilations, d)
 
-    def place(o: Any, w: Any) -> Any:
+    def position(o: Any, w: Any) -> Any:
         return tuple(
             entry(o, d) * entry(desc.Strides, d) + entry(w, d) * dilation(d) - entry(desc.StartPadding, d)
             for d in range(dims())
@@ -44,11 +44,11 @@ def define(e: Evaluation) -> None:
         return desc.InputTensor.Sizes[2:]
 
     def valid(at: Any, w: Any) -> Any:
-        return in_bounds(place(at[2:], w), spatial())
+        return in_bounds(position(at[2:], w), spatial())
 
     def greatest_at(at: Any) -> Any:
         return e.argmax(
-            lambda w: e.single("InputTensor", at[:2] + place(at[2:], w)), ndindex(desc.WindowSize),
+            lambda w: e.single("InputTensor", at[:2] + position(at[2:], w)), ndindex(desc.WindowSize),
             where=lambda w: valid(at, w),
         )
 
@@ -82,7 +82,7 @@ def define(e: Evaluation) -> None:
             sizes=lambda: desc.InputGradientTensor.Sizes,
             value=lambda at: choose(
                 e.any(lambda w: valid(at, w), ndindex(desc.WindowSize)),
-                ravel_index(at[:2] + place(at[2:], greatest_at(at)), desc.InputTensor.Sizes), -1,
+                ravel_index(at[:2] + position(at[2:], greatest_at(at)), desc.InputTensor.Sizes), -1,
             ),
         ),
     }

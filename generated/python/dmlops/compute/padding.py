@@ -19,7 +19,7 @@ PADDING_MODE_WRAP = enums.PaddingMode.WRAP
 
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
-    place = tuple(at[d] - desc.StartPadding[d] for d in range(desc.InputTensor.DimensionCount))
+    position = tuple(at[d] - desc.StartPadding[d] for d in range(desc.InputTensor.DimensionCount))
     period = tuple(
         max(2 * desc.InputTensor.Sizes[d] - 2, 1)
         if desc.PaddingMode == PADDING_MODE_REFLECTION
@@ -31,18 +31,18 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
         for d in range(desc.InputTensor.DimensionCount)
     )
     source = tuple(
-        f.minimum(f.maximum(place[d], 0), desc.InputTensor.Sizes[d] - 1)
+        f.minimum(f.maximum(position[d], 0), desc.InputTensor.Sizes[d] - 1)
         if desc.PaddingMode in (PADDING_MODE_CONSTANT, PADDING_MODE_EDGE)
-        else place[d] % desc.InputTensor.Sizes[d]
+        else position[d] % desc.InputTensor.Sizes[d]
         if desc.PaddingMode == PADDING_MODE_WRAP
-        else f.minimum(place[d] % period[d], turn[d] - place[d] % period[d])
+        else f.minimum(position[d] % period[d], turn[d] - position[d] % period[d])
         for d in range(desc.InputTensor.DimensionCount)
     )
     return f.where(
         f.either(
             desc.PaddingMode != PADDING_MODE_CONSTANT,
             f.every(
-                f.both(place[d] >= 0, place[d] < desc.InputTensor.Sizes[d])
+                f.both(position[d] >= 0, position[d] < desc.InputTensor.Sizes[d])
                 for d in range(desc.InputTensor.DimensionCount)
             ),
         ),

@@ -24,7 +24,7 @@ def define(e: Evaluation) -> None:
     def dilation(d: Any) -> Any:
         return entry(desc.Dilations, d)
 
-    def place(o: Any, w: Any) -> Any:
+    def position(o: Any, w: Any) -> Any:
         return tuple(
             entry(o, d) * entry(desc.Strides, d) + entry(w, d) * dilation(d) - entry(desc.StartPadding, d)
             for d in range(dims())
@@ -34,7 +34,7 @@ def define(e: Evaluation) -> None:
         return desc.InputTensor.Sizes[2:]
 
     def valid(at: Any, w: Any) -> Any:
-        return in_bounds(place(at[2:], w), spatial())
+        return in_bounds(position(at[2:], w), spatial())
 
     def pick(d: Any, i: Any) -> Any:
         return e.integer(
@@ -56,7 +56,7 @@ def define(e: Evaluation) -> None:
 
     def exact(at: Any) -> Any:
         return e.sum(
-            lambda w: e.integer("InputTensor", at[:2] + place(at[2:], w)) - from_zero(at),
+            lambda w: e.integer("InputTensor", at[:2] + position(at[2:], w)) - from_zero(at),
             ndindex(desc.WindowSize), where=lambda w: valid(at, w),
         )
 
@@ -88,9 +88,9 @@ def define(e: Evaluation) -> None:
         return larger(
             e.sum(
                 lambda w: 1, ndindex(desc.WindowSize),
-                where=lambda w: in_bounds(padded(place(o, w)), padded_sizes())
+                where=lambda w: in_bounds(padded(position(o, w)), padded_sizes())
                 if desc.IncludePadding
-                else in_bounds(place(o, w), spatial()),
+                else in_bounds(position(o, w), spatial()),
             ),
             1,
         )

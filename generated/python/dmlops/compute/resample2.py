@@ -39,7 +39,7 @@ def define(e: Evaluation) -> None:
     def input_offset(d: Any) -> Any:
         return e.as_single(f.single(entry(desc.InputPixelOffsets, d)))
 
-    def place(d: Any, o: Any) -> Any:
+    def coordinate(d: Any, o: Any) -> Any:
         return (
             (
                 choose(
@@ -52,7 +52,7 @@ def define(e: Evaluation) -> None:
         )
 
     def x(d: Any, o: Any) -> Any:
-        return e.single("Place", (d, o))
+        return e.single("Coordinate", (d, o))
 
     def stretch(d: Any) -> Any:
         return e.as_single(1.0)
@@ -76,7 +76,7 @@ def define(e: Evaluation) -> None:
         )
 
     def x2(d: Any, o: Any) -> Any:
-        return e.double("Place", (d, o))
+        return e.double("Coordinate", (d, o))
 
     def stretch2(d: Any) -> Any:
         return 1.0
@@ -111,10 +111,10 @@ def define(e: Evaluation) -> None:
         return e.element("InputTensor", tuple(nearest(d, entry(at, d), size2(d)) for d in range(dims())))
 
     e.tensors = {
-        "Place": Intermediate(
+        "Coordinate": Intermediate(
             None,
             sizes=lambda: (dims(), greatest_of(entry(larger2(), d) for d in range(dims()))),
-            value=lambda at: place(at[0], at[1]),
+            value=lambda at: coordinate(at[0], at[1]),
         ),
     }
     e.outputs = {

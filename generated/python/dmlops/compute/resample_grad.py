@@ -39,7 +39,7 @@ def define(e: Evaluation) -> None:
     def input_offset(d: Any) -> Any:
         return e.as_single(f.single(entry(desc.InputPixelOffsets, d)))
 
-    def place(d: Any, o: Any) -> Any:
+    def coordinate(d: Any, o: Any) -> Any:
         return (
             (
                 choose(
@@ -85,7 +85,7 @@ def define(e: Evaluation) -> None:
         )
 
     def x(d: Any, o: Any) -> Any:
-        return e.single("Place", (d, o))
+        return e.single("Coordinate", (d, o))
 
     def stretch(d: Any) -> Any:
         return e.as_single(1.0)
@@ -100,7 +100,7 @@ def define(e: Evaluation) -> None:
         return f.every(weight(d, entry(o, d), entry(at, d), size2(d)) > 0.0 for d in range(dims()))
 
     def x2(d: Any, o: Any) -> Any:
-        return e.double("Place", (d, o))
+        return e.double("Coordinate", (d, o))
 
     def stretch2(d: Any) -> Any:
         return 1.0
@@ -121,10 +121,10 @@ def define(e: Evaluation) -> None:
         return f.every(nearest(d, entry(o, d), size2(d)) == entry(at, d) for d in range(dims()))
 
     e.tensors = {
-        "Place": Intermediate(
+        "Coordinate": Intermediate(
             None,
             sizes=lambda: (dims(), greatest_of(entry(larger2(), d) for d in range(dims()))),
-            value=lambda at: place(at[0], at[1]),
+            value=lambda at: coordinate(at[0], at[1]),
         ),
     }
     e.outputs = {

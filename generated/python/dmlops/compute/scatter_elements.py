@@ -11,7 +11,7 @@ from ..computations.scatter import Scatter
 from ..coordinates import Coordinates, Load, normalize_index, replace
 
 
-def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:
+def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
     """The coordinate of OutputTensor where the element goes."""
     index = normalize_index(load("IndicesTensor", at), desc.OutputTensor.Sizes[desc.Axis])
     return replace(at, desc.Axis, index)
@@ -34,5 +34,5 @@ def computation(desc: Any) -> Scatter:
         input="InputTensor",
         indices="IndicesTensor",
         updates="UpdatesTensor",
-        place=place,
+        target=target,
     )

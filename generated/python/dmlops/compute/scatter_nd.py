@@ -11,7 +11,7 @@ from ..computations.scatter import Scatter
 from ..coordinates import Coordinates, Load, normalize_index
 
 
-def place(desc: Any, at: Coordinates, load: Load) -> Coordinates:
+def target(desc: Any, at: Coordinates, load: Load) -> Coordinates:
     """The coordinate of OutputTensor where the element goes."""
     input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
     index_tuple_size = desc.IndicesTensor.Sizes[desc.IndicesTensor.DimensionCount - 1]
@@ -53,5 +53,5 @@ def computation(desc: Any) -> Scatter:
         input="InputTensor",
         indices="IndicesTensor",
         updates="UpdatesTensor",
-        place=place,
+        target=target,
     )

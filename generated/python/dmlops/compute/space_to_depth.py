@@ -14,12 +14,12 @@ from ..coordinates import Coordinates, Load
 def element(desc: Any, at: Coordinates, load: Load) -> Any:
     """The element of OutputTensor at a coordinate; `load` reads those of other tensors."""
     channels = desc.InputTensor.Sizes[1]
-    place = at[1] // channels
+    offset = at[1] // channels
     return load(
         "InputTensor",
         (
-            at[0], at[1] % channels, at[2] * desc.BlockSize + quotient(place, desc.BlockSize),
-            at[3] * desc.BlockSize + remainder(place, desc.BlockSize),
+            at[0], at[1] % channels, at[2] * desc.BlockSize + quotient(offset, desc.BlockSize),
+            at[3] * desc.BlockSize + remainder(offset, desc.BlockSize),
         ),
     )
 

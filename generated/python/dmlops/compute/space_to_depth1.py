@@ -20,12 +20,12 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
     channels = desc.InputTensor.Sizes[1]
     area = desc.BlockSize * desc.BlockSize
     channel = at[1] % channels if desc.Order == DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW else quotient(at[1], area)
-    place = at[1] // channels if desc.Order == DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW else remainder(at[1], area)
+    offset = at[1] // channels if desc.Order == DEPTH_SPACE_ORDER_DEPTH_COLUMN_ROW else remainder(at[1], area)
     return load(
         "InputTensor",
         (
-            at[0], channel, at[2] * desc.BlockSize + quotient(place, desc.BlockSize),
-            at[3] * desc.BlockSize + remainder(place, desc.BlockSize),
+            at[0], channel, at[2] * desc.BlockSize + quotient(offset, desc.BlockSize),
+            at[3] * desc.BlockSize + remainder(offset, desc.BlockSize),
         ),
     )
 

@@ -38,7 +38,7 @@ def define(e: Evaluation) -> None:
     def entry2(at: Any) -> Any:
         return unravel_index(at[1], desc.InputTensor.Sizes[1:2] + desc.WindowSizes)
 
-    def place(at: Any) -> Any:
+    def position(at: Any) -> Any:
         return tuple(
             entry(block(at), d) * entry(desc.Strides, d)
             + entry(entry2(at), d + 1) * entry(desc.Dilations, d)
@@ -48,8 +48,8 @@ def define(e: Evaluation) -> None:
 
     e.outputs = {
         "OutputTensor": lambda at: choose(
-            in_bounds(place(at), desc.InputTensor.Sizes[2:]),
-            e.element("InputTensor", (at[0], entry(entry2(at), 0), *place(at))),
+            in_bounds(position(at), desc.InputTensor.Sizes[2:]),
+            e.element("InputTensor", (at[0], entry(entry2(at), 0), *position(at))),
             f.convert(0, desc.InputTensor.DataType),
         ),
     }

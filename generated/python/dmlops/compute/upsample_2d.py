@@ -38,11 +38,11 @@ def define(e: Evaluation) -> None:
             d == dims() - 1, desc.ScaleSize.Width, choose(d == dims() - 2, desc.ScaleSize.Height, 1)
         )
 
-    def place(d: Any, o: Any) -> Any:
+    def coordinate(d: Any, o: Any) -> Any:
         return e.as_single(2 * o + 1 - factor(d)) / e.as_single(2 * factor(d))
 
     def x(d: Any, o: Any) -> Any:
-        return e.single("Place", (d, o))
+        return e.single("Coordinate", (d, o))
 
     def stretch(d: Any) -> Any:
         return e.as_single(1.0)
@@ -66,7 +66,7 @@ def define(e: Evaluation) -> None:
         )
 
     def x2(d: Any, o: Any) -> Any:
-        return e.double("Place", (d, o))
+        return e.double("Coordinate", (d, o))
 
     def stretch2(d: Any) -> Any:
         return 1.0
@@ -93,10 +93,10 @@ def define(e: Evaluation) -> None:
         return e.double("InputTensor", tuple(nearest(d, entry(at, d), size2(d)) for d in range(dims())))
 
     e.tensors = {
-        "Place": Intermediate(
+        "Coordinate": Intermediate(
             None,
             sizes=lambda: (dims(), greatest_of(entry(larger2(), d) for d in range(dims()))),
-            value=lambda at: place(at[0], at[1]),
+            value=lambda at: coordinate(at[0], at[1]),
         ),
     }
     e.outputs = {

@@ -41,16 +41,16 @@ class DefinitionPlanner(NamedTuple):
 
 
 @cache
-def places(operator: str) -> dict[str, int]:
-    """The places of an operator's members, by name."""
-    return {member.name: place for place, member in enumerate(described(operator).MEMBERS)}
+def member_indices(operator: str) -> dict[str, int]:
+    """The indices of an operator's members, by name."""
+    return {member.name: index for index, member in enumerate(described(operator).MEMBERS)}
 
 
 @cache
 def arrays(operator: str) -> Mapping[str, int]:
-    """The places of an operator's arrays of numbers, by name."""
+    """The indices of an operator's arrays of numbers, by name."""
     members = described(operator).MEMBERS
-    return {one.name: place for place, one in enumerate(members) if one.count and one.type in NUMBERS}
+    return {one.name: index for index, one in enumerate(members) if one.count and one.type in NUMBERS}
 
 
 @cache
@@ -64,8 +64,8 @@ def absent(
     is_held: bool = False,
 ) -> Tensor:
     """The tensor of an absent member: of whole words, without dimensions."""
-    place = places(operator)[name]
-    buffer, is_output = Buffer(place, entry), described(operator).MEMBERS[place].role == "output"
+    index = member_indices(operator)[name]
+    buffer, is_output = Buffer(index, entry), described(operator).MEMBERS[index].role == "output"
     return Tensor(macro, buffer, False, 32, False, False, as_bits, is_limited, is_output, is_held, (), ())
 
 
@@ -117,7 +117,7 @@ def _activation(desc: Description, known: Sequence[int]) -> Activation:
     kind = OperatorType[desc.OPERATOR].value
     if kind not in known:
         return Activation(kind, 0, 0)
-    return Activation(kind, *(bits(activation_parameter(desc, place)) for place in range(2)))
+    return Activation(kind, *(bits(activation_parameter(desc, index)) for index in range(2)))
 
 
 class KeptSizes(Sequence[Sizes]):
@@ -130,10 +130,10 @@ class KeptSizes(Sequence[Sizes]):
         self._tensors, self._shader, self._sizes = tensors, shader, sizes
         self._found: list[Sizes] | None = None
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, index: Any) -> Any:
         if self._found is None:
             self._found = self._sizes(needed(self._tensors, self._shader))
-        return self._found[place]
+        return self._found[index]
 
     def __len__(self) -> int:
         return len(self._shader.kept)

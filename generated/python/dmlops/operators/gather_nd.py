@@ -233,7 +233,7 @@ class GatherNd(Description):
                 violations, "DML-GATHER_ND-index-tuple-size",
                 f"IndicesTensor.Sizes[{len(indices_tensor.Sizes) - 1}]",
                 "IndicesTensor.Sizes[{}] is {found}; it must be at most InputDimensionCount, {expected} (a "
-                "tuple has at most one coordinate for each input dimension that counts)",
+                "tuple has at most one coordinate for each used input dimension)",
                 len(indices_tensor.Sizes) - 1, found=index_tuple_size, expected=input_dimension_count,
             )
         # DML-GATHER_ND-output-rank

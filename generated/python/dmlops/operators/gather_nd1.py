@@ -272,8 +272,8 @@ class GatherNd1(Description):
                 violations, "DML-GATHER_ND1-index-tuple-size",
                 f"IndicesTensor.Sizes[{len(indices_tensor.Sizes) - 1}]",
                 "IndicesTensor.Sizes[{}] is {found}; it must be at most InputDimensionCount ({}) - "
-                "BatchDimensionCount ({}), {expected} (a tuple has at most one coordinate for each input "
-                "dimension that counts and is not a batch)",
+                "BatchDimensionCount ({}), {expected} (a tuple has at most one coordinate for each used "
+                "input dimension that is not a batch)",
                 len(indices_tensor.Sizes) - 1, input_dimension_count, batch_dimension_count,
                 found=index_tuple_size, expected=number1,
             )

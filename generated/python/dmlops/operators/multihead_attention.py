@@ -626,8 +626,8 @@ class MultiheadAttention(Description):
             if query_tensor is not ABSENT and query_tensor.Sizes[d] != 1:
                 report(
                     violations, "DML-MULTIHEAD_ATTENTION-query-leading-ones", f"QueryTensor.Sizes[{d}]",
-                    "QueryTensor.Sizes[{}] is {found}; it must equal 1 (only the last three dimensions "
-                    "count)",
+                    "QueryTensor.Sizes[{}] is {found}; it must equal 1 (only the last three dimensions are "
+                    "used)",
                     d, found=query_tensor.Sizes[d], expected=1,
                 )
                 break
@@ -705,8 +705,8 @@ class MultiheadAttention(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION-key-sizes", "KeyTensor.Sizes",
-                "KeyTensor.Sizes is {found}; it must be {expected} (batch, key sequence, HeadCount x head "
-                "size){}",
+                "KeyTensor.Sizes is {found}; it must be [batch size, key sequence length, HeadCount x head "
+                "size] after leading 1s, that is {expected}{}",
                 hint, found=key_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION-value-sizes
@@ -734,8 +734,8 @@ class MultiheadAttention(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION-value-sizes", "ValueTensor.Sizes",
-                "ValueTensor.Sizes is {found}; it must be {expected} (batch, key sequence, HeadCount x head "
-                "size of the values){}",
+                "ValueTensor.Sizes is {found}; it must be [batch size, key sequence length, HeadCount x "
+                "value head size] after leading 1s, that is {expected}{}",
                 hint, found=value_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes
@@ -758,8 +758,7 @@ class MultiheadAttention(Description):
             report(
                 violations, "DML-MULTIHEAD_ATTENTION-stacked-key-value-sizes", "StackedKeyValueTensor.Sizes",
                 "StackedKeyValueTensor.Sizes is {found}; it must be [batch size, key sequence length, "
-                "HeadCount, 2, head size], that is {expected} (batch, key sequence, HeadCount, keys and "
-                "values, head size){}",
+                "HeadCount, 2, head size], that is {expected} (keys and values are stacked head by head){}",
                 hint, found=stacked_key_value_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION-bias-sizes
@@ -787,8 +786,9 @@ class MultiheadAttention(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION-bias-sizes", "BiasTensor.Sizes",
-                "BiasTensor.Sizes is {found}; it must be {expected} (one value for each feature of queries, "
-                "keys and values){}",
+                "BiasTensor.Sizes is {found}; it must be [HeadCount x head size + HeadCount x (head size + "
+                "value head size)] after leading 1s, that is {expected} (one value for each feature of "
+                "queries, keys and values){}",
                 hint, found=bias_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION-past-key-sizes
@@ -812,8 +812,8 @@ class MultiheadAttention(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION-past-key-sizes", "PastKeyTensor.Sizes",
-                "PastKeyTensor.Sizes is {found}; it must be {expected} (batch, HeadCount, past sequence, "
-                "head size){}",
+                "PastKeyTensor.Sizes is {found}; it must be [batch size, HeadCount, past sequence length, "
+                "head size] after leading 1s, that is {expected}{}",
                 hint, found=past_key_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION-past-value-sizes
@@ -841,8 +841,8 @@ class MultiheadAttention(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION-past-value-sizes", "PastValueTensor.Sizes",
-                "PastValueTensor.Sizes is {found}; it must be {expected} (batch, HeadCount, past sequence, "
-                "head size of the values){}",
+                "PastValueTensor.Sizes is {found}; it must be [batch size, HeadCount, past sequence length, "
+                "value head size] after leading 1s, that is {expected}{}",
                 hint, found=past_value_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION-mask-dimension-count
@@ -936,8 +936,9 @@ class MultiheadAttention(Description):
             report(
                 violations, "DML-MULTIHEAD_ATTENTION-relative-position-bias-sizes",
                 "RelativePositionBiasTensor.Sizes",
-                "RelativePositionBiasTensor.Sizes is {found}; it must be {expected} (one value for each "
-                "score: batch, HeadCount, sequence, total sequence){}",
+                "RelativePositionBiasTensor.Sizes is {found}; it must be [batch size, HeadCount, sequence "
+                "length, total sequence length] after leading 1s, that is {expected} (one value for each "
+                "score){}",
                 hint, found=relative_position_bias_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION-output-sizes
@@ -954,8 +955,8 @@ class MultiheadAttention(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION-output-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must be {expected} (batch, sequence, HeadCount x head "
-                "size of the values)",
+                "OutputTensor.Sizes is {found}; it must be [batch size, sequence length, HeadCount x value "
+                "head size] after leading 1s, that is {expected}",
                 found=output_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION-present-key-sizes
@@ -973,8 +974,8 @@ class MultiheadAttention(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION-present-key-sizes", "OutputPresentKeyTensor.Sizes",
-                "OutputPresentKeyTensor.Sizes is {found}; it must be {expected} (batch, HeadCount, total "
-                "sequence, head size)",
+                "OutputPresentKeyTensor.Sizes is {found}; it must be [batch size, HeadCount, total sequence "
+                "length, head size] after leading 1s, that is {expected}",
                 found=output_present_key_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION-present-value-sizes
@@ -992,8 +993,8 @@ class MultiheadAttention(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION-present-value-sizes", "OutputPresentValueTensor.Sizes",
-                "OutputPresentValueTensor.Sizes is {found}; it must be {expected} (batch, HeadCount, total "
-                "sequence, head size of the values)",
+                "OutputPresentValueTensor.Sizes is {found}; it must be [batch size, HeadCount, total "
+                "sequence length, value head size] after leading 1s, that is {expected}",
                 found=output_present_value_tensor.Sizes, expected=numbers1,
             )
 

@@ -704,8 +704,8 @@ class MultiheadAttention1(Description):
             if query_tensor is not ABSENT and query_tensor.Sizes[d] != 1:
                 report(
                     violations, "DML-MULTIHEAD_ATTENTION1-query-leading-ones", f"QueryTensor.Sizes[{d}]",
-                    "QueryTensor.Sizes[{}] is {found}; it must equal 1 (only the last three dimensions "
-                    "count)",
+                    "QueryTensor.Sizes[{}] is {found}; it must equal 1 (only the last three dimensions are "
+                    "used)",
                     d, found=query_tensor.Sizes[d], expected=1,
                 )
                 break
@@ -788,8 +788,8 @@ class MultiheadAttention1(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-key-sizes", "KeyTensor.Sizes",
-                "KeyTensor.Sizes is {found}; it must be {expected} (batch, key sequence, KeyValueHeadCount "
-                "x head size){}",
+                "KeyTensor.Sizes is {found}; it must be [batch size, key sequence length, KeyValueHeadCount "
+                "x head size] after leading 1s, that is {expected}{}",
                 hint, found=key_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-value-sizes
@@ -817,8 +817,8 @@ class MultiheadAttention1(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-value-sizes", "ValueTensor.Sizes",
-                "ValueTensor.Sizes is {found}; it must be {expected} (batch, key sequence, "
-                "KeyValueHeadCount x head size of the values){}",
+                "ValueTensor.Sizes is {found}; it must be [batch size, key sequence length, "
+                "KeyValueHeadCount x value head size] after leading 1s, that is {expected}{}",
                 hint, found=value_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes
@@ -843,8 +843,8 @@ class MultiheadAttention1(Description):
                 violations, "DML-MULTIHEAD_ATTENTION1-stacked-key-value-sizes",
                 "StackedKeyValueTensor.Sizes",
                 "StackedKeyValueTensor.Sizes is {found}; it must be [batch size, key sequence length, "
-                "KeyValueHeadCount, 2, head size], that is {expected} (batch, key sequence, "
-                "KeyValueHeadCount, keys and values, head size){}",
+                "KeyValueHeadCount, 2, head size], that is {expected} (keys and values are stacked head by "
+                "head){}",
                 hint, found=stacked_key_value_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-bias-sizes
@@ -880,8 +880,9 @@ class MultiheadAttention1(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-bias-sizes", "BiasTensor.Sizes",
-                "BiasTensor.Sizes is {found}; it must be {expected} (one value for each feature of queries, "
-                "keys and values){}",
+                "BiasTensor.Sizes is {found}; it must be [QueryHeadCount x head size + KeyValueHeadCount x "
+                "(head size + value head size)] after leading 1s, that is {expected} (one value for each "
+                "feature of queries, keys and values){}",
                 hint, found=bias_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-past-key-sizes
@@ -909,8 +910,8 @@ class MultiheadAttention1(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-past-key-sizes", "PastKeyTensor.Sizes",
-                "PastKeyTensor.Sizes is {found}; it must be {expected} (batch, KeyValueHeadCount, past "
-                "sequence, head size){}",
+                "PastKeyTensor.Sizes is {found}; it must be [batch size, KeyValueHeadCount, past sequence "
+                "length, head size] after leading 1s, that is {expected}{}",
                 hint, found=past_key_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-past-value-sizes
@@ -938,8 +939,8 @@ class MultiheadAttention1(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-past-value-sizes", "PastValueTensor.Sizes",
-                "PastValueTensor.Sizes is {found}; it must be {expected} (batch, KeyValueHeadCount, past "
-                "sequence, head size of the values){}",
+                "PastValueTensor.Sizes is {found}; it must be [batch size, KeyValueHeadCount, past sequence "
+                "length, value head size] after leading 1s, that is {expected}{}",
                 hint, found=past_value_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-mask-dimension-count
@@ -1033,8 +1034,9 @@ class MultiheadAttention1(Description):
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-relative-position-bias-sizes",
                 "RelativePositionBiasTensor.Sizes",
-                "RelativePositionBiasTensor.Sizes is {found}; it must be {expected} (one value for each "
-                "score: batch, QueryHeadCount, sequence, total sequence){}",
+                "RelativePositionBiasTensor.Sizes is {found}; it must be [batch size, QueryHeadCount, "
+                "sequence length, total sequence length] after leading 1s, that is {expected} (one value "
+                "for each score){}",
                 hint, found=relative_position_bias_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-output-sizes
@@ -1051,8 +1053,8 @@ class MultiheadAttention1(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-output-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must be {expected} (batch, sequence, QueryHeadCount x "
-                "head size of the values)",
+                "OutputTensor.Sizes is {found}; it must be [batch size, sequence length, QueryHeadCount x "
+                "value head size] after leading 1s, that is {expected}",
                 found=output_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-present-key-sizes
@@ -1070,8 +1072,8 @@ class MultiheadAttention1(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-present-key-sizes", "OutputPresentKeyTensor.Sizes",
-                "OutputPresentKeyTensor.Sizes is {found}; it must be {expected} (batch, KeyValueHeadCount, "
-                "total sequence, head size)",
+                "OutputPresentKeyTensor.Sizes is {found}; it must be [batch size, KeyValueHeadCount, total "
+                "sequence length, head size] after leading 1s, that is {expected}",
                 found=output_present_key_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-present-value-sizes
@@ -1089,8 +1091,8 @@ class MultiheadAttention1(Description):
             )
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-present-value-sizes", "OutputPresentValueTensor.Sizes",
-                "OutputPresentValueTensor.Sizes is {found}; it must be {expected} (batch, "
-                "KeyValueHeadCount, total sequence, head size of the values)",
+                "OutputPresentValueTensor.Sizes is {found}; it must be [batch size, KeyValueHeadCount, "
+                "total sequence length, value head size] after leading 1s, that is {expected}",
                 found=output_present_value_tensor.Sizes, expected=numbers1,
             )
 
@@ -1159,8 +1161,8 @@ class MultiheadAttention1(Description):
             report(
                 violations, "DML-MULTIHEAD_ATTENTION1-past-sequence-lengths-sizes",
                 "PastSequenceLengthsTensor.Sizes",
-                "PastSequenceLengthsTensor.Sizes is {found}; it should be {expected} (one length for each "
-                "batch){}",
+                "PastSequenceLengthsTensor.Sizes is {found}; it should be [batch size] after leading 1s, "
+                "that is {expected} (one length for each batch){}",
                 hint, found=past_sequence_lengths_tensor.Sizes, expected=numbers1,
             )
         # DML-MULTIHEAD_ATTENTION1-present-sequence-length

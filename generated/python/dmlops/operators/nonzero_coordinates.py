@@ -142,7 +142,7 @@ class NonzeroCoordinates(Description):
                 violations, "DML-NONZERO_COORDINATES-coordinates-columns",
                 f"OutputCoordinatesTensor.Sizes[{len(output_coordinates_tensor.Sizes) - 1}]",
                 "OutputCoordinatesTensor.Sizes[{}] is {found}; it must be at least {expected} (a row has a "
-                "coordinate for each dimension that counts)",
+                "coordinate for each dimension after leading ones)",
                 len(output_coordinates_tensor.Sizes) - 1, found=column_count, expected=effective_rank,
             )
         if column_count > len(input_tensor.Sizes):
@@ -150,8 +150,8 @@ class NonzeroCoordinates(Description):
                 violations, "DML-NONZERO_COORDINATES-coordinates-columns",
                 f"OutputCoordinatesTensor.Sizes[{len(output_coordinates_tensor.Sizes) - 1}]",
                 "OutputCoordinatesTensor.Sizes[{}] is {found}; it must be at most "
-                "InputTensor.DimensionCount, {expected} (a row has a coordinate for each dimension that "
-                "counts)",
+                "InputTensor.DimensionCount, {expected} (a row has a coordinate for each dimension after "
+                "leading ones)",
                 len(output_coordinates_tensor.Sizes) - 1, found=column_count,
                 expected=len(input_tensor.Sizes),
             )

@@ -183,7 +183,8 @@ class RoiAlign(Description):
             )
             report(
                 violations, "DML-ROI_ALIGN-roi-sizes", "ROITensor.Sizes",
-                "ROITensor.Sizes is {found}; it must be {expected} (four coordinates for each region){}",
+                "ROITensor.Sizes is {found}; it must be [roi count, 4] after leading 1s, that is {expected} "
+                "(four coordinates for each region){}",
                 hint, found=roi_tensor.Sizes, expected=numbers1,
             )
         # DML-ROI_ALIGN-batch-indices-sizes
@@ -201,7 +202,8 @@ class RoiAlign(Description):
             )
             report(
                 violations, "DML-ROI_ALIGN-batch-indices-sizes", "BatchIndicesTensor.Sizes",
-                "BatchIndicesTensor.Sizes is {found}; it must be {expected} (one batch for each region){}",
+                "BatchIndicesTensor.Sizes is {found}; it must be [roi count] after leading 1s, that is "
+                "{expected} (one batch for each region){}",
                 hint, found=batch_indices_tensor.Sizes, expected=numbers1,
             )
         # DML-ROI_ALIGN-output-shape

@@ -265,7 +265,7 @@ class ScatterNd(Description):
                 violations, "DML-SCATTER_ND-index-tuple-size",
                 f"IndicesTensor.Sizes[{len(indices_tensor.Sizes) - 1}]",
                 "IndicesTensor.Sizes[{}] is {found}; it must be at most InputDimensionCount, {expected} (a "
-                "tuple has at most one coordinate for each input dimension that counts)",
+                "tuple has at most one coordinate for each used input dimension)",
                 len(indices_tensor.Sizes) - 1, found=index_tuple_size, expected=input_dimension_count,
             )
         # DML-SCATTER_ND-updates-rank

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dmlgen.cases.validators import Validators
@@ -12,12 +11,13 @@ from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
 from dmlgen.outputs import c, counterparts, definition, hlsl, python
 from dmlgen.outputs.c_types import c_type
+from dmlgen.outputs.docs import concepts, interface, search, support
 from dmlgen.outputs.docs import graphs as drawn
-from dmlgen.outputs.docs import interface, search, support
 from dmlgen.outputs.docs.formula import code
 from dmlgen.outputs.docs.operator import INTERFACES, Operators, lets_of, rule_view
 from dmlgen.outputs.language import rule_functions, shorthands
 from dmlgen.outputs.render import Templates
+from dmlgen.project import CONCEPTS
 from dmlgen.registry import FeatureLevel, Operator, Registry, TensorData
 from dmlgen.sentence import sentence
 
@@ -30,25 +30,6 @@ _SOURCES = {
     "observed": "what shipping software does",
     "ours": "a decision of this registry",
 }
-
-
-@dataclass(frozen=True)
-class Chapter:
-    """A chapter of the page of concepts; `words` are further ones by which the search finds it."""
-
-    id: str
-    title: str
-    words: str
-
-
-_CHAPTERS = (
-    Chapter("strides", "Sizes, strides, bytes", "packed padded row pitch TotalTensorSizeInBytes"),
-    Chapter("layouts", "Layouts: NCHW and NHWC", "channels last channels first memory order nhwc nchw"),
-    Chapter("broadcasting", "Broadcasting: strides of 0", "broadcast repeat expand bias stride 0"),
-    Chapter("levels", "Ranks and feature levels", "dimension count four dimensions 4D 5D"),
-    Chapter("advice", "Rules and advice", "warning recommendation should violation"),
-    Chapter("integers", "8-bit integers", "int8 uint8 gemm matmul conv quantization quantized zero point"),
-)
 
 
 def render(registry: Registry, templates: Templates, matrices: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -171,9 +152,12 @@ class _Site:
         self._add("types.html", "types", title, "types data type flags", enums=enums, structs=structs)
         words = "0x80070057 E_INVALIDARG -2147024809 the parameter is incorrect HRESULT refused invalid why"
         self._add("rejected.html", "rejected", "My description is rejected. What now?", words)
-        self._pages += [(one.title, f"concepts.html#{one.id}", one.words) for one in _CHAPTERS]
+        links = {one.name: f"operators/{one.slug}.html" for one in registry.operators}
+        links |= {one.id: f"general.html#{one.id}" for one in general}
+        lead, chapters = concepts.chapters(CONCEPTS.read_text(encoding="utf-8"), links)
+        self._pages += [(one.title, f"concepts.html#{one.id}", one.words) for one in chapters]
         words = "strides layouts broadcasting levels advice"
-        self._add("concepts.html", "concepts", "Concepts", words, chapters=_CHAPTERS)
+        self._add("concepts.html", "concepts", "Concepts", words, lead=lead, chapters=chapters)
         words = "help how to read legend sources docs header observed ours advice"
         self._add("reading.html", "reading", "How to read these pages", words)
 

@@ -52,7 +52,7 @@ def parts(operator: Operator) -> tuple[Part, ...]:
     names = tuple(line(one.name, one.value, f"let-{one.name}") for one in algorithm.definitions)
     found = [Part("Names", names)] if names else []
     lines = [line(name, role) for name, role in algorithm.roles.items()]
-    lines += [line("place", algorithm.place)] if algorithm.place is not None else []
+    lines += [line("target", algorithm.target)] if algorithm.target is not None else []
     return (*found, Part("What it works on", tuple(lines)))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from markupsafe import Markup, escape
 
 from dmlgen.expr import ir
-from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SOURCE, SUM, Printer, Spelling
+from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SOURCE, SUM, Printer, SpecPrinter, Spelling
 
 _LINE = 60  # characters, as specs write an expression
 _TOKEN = re.compile(r"([A-Za-z_]\w*)|(\d[\w.]*)")
@@ -54,7 +54,7 @@ def code(text: str, links: Collection[str] = ()) -> Markup:
 TensorArguments = Mapping[ir.Function, tuple[str, ...]]
 
 
-class Source(Printer):
+class Source(SpecPrinter):
     """Prints expressions as specs write them."""
 
     def __init__(self, tensors: TensorArguments) -> None:

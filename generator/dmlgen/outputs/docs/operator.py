@@ -235,7 +235,7 @@ def rule_view(
 def lets_of(definitions: Iterable[Definition]) -> tuple[tuple[str, Markup], ...]:
     """The names of a `let` block, each with its meaning."""
     links = frozenset(definition.name for definition in definitions)
-    return tuple((definition.name, code(SOURCE.print(definition.value), links)) for definition in definitions)
+    return tuple((definition.name, code(SOURCE.lines(definition.value), links)) for definition in definitions)
 
 
 def _inference(inference: Inference) -> InferenceView:

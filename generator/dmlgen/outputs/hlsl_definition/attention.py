@@ -68,7 +68,7 @@ class AttentionPass(FormPass):
 
     @property
     def lists(self) -> tuple[str, ...]:
-        return (*(f"{role}Places" for role in ("query", "key", "value", "output")), "storedPlaces")
+        return (*(f"{role}Layout" for role in ("query", "key", "value", "output")), "storedLayouts")
 
     @property
     def zeros(self) -> tuple[str, ...]:

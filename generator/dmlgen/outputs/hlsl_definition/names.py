@@ -15,7 +15,7 @@ WORDS = frozenset(
         float for half if in inline inout int line linear matrix min namespace nointerpolation out
         packoffset pass point precise register return row sample sampler shared static string struct switch
         texture this triangle true typedef uint uniform unorm unsigned vector void volatile while item first
-        group thread count sizes result best found value lower place rank scratch activations groupColumns
+        group thread count sizes result best found value lower position rank scratch activations groupColumns
         abs all any asdouble asfloat asuint clamp max min""",
     )
 )
@@ -38,7 +38,7 @@ def local(name: str) -> str:
 
 
 def pascal(name: str) -> str:
-    """A name of a spec in Pascal case: spread_place, SpreadPlace."""
+    """A name of a spec in Pascal case: strided_position, StridedPosition."""
     return "".join(part[0].upper() + part[1:] for part in name.split("_") if part)
 
 

@@ -154,7 +154,7 @@ class _Term(NamedTuple):
 def _expression(desc: Description) -> _Term | None:
     """The value that an element-wise operator computes at a coordinate; None for any other."""
     work = computation(desc)
-    if not isinstance(work, Map) or work.place is not None:
+    if not isinstance(work, Map) or work.target is not None:
         return None
 
     def load(name: str, at: Any) -> _Term:

@@ -43,11 +43,11 @@ class TopK(NamedTuple):
 class TopKResources(NamedTuple):
     input: Read
     keys: Read
-    places: Read
+    positions: Read
     output: Written
     indices: Written
     keptKeys: Written
-    keptPlaces: Written
+    keptPositions: Written
 
 
 class TopKParams(NamedTuple):
@@ -74,10 +74,10 @@ class TopKParams(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """The output of a dispatch: keys and places in the line, in order."""
+    """The output of a dispatch: keys and positions in the line, in order."""
 
     keys: Buffer
-    places: Buffer
+    positions: Buffer
 
 
 class Selectors(NamedTuple):
@@ -140,11 +140,11 @@ def resources(op: TopK, source: Runs, target: Runs) -> TopKResources:
     return TopKResources(
         input=op.input.buffer,
         keys=source.keys,
-        places=source.places,
+        positions=source.positions,
         output=op.output.buffer,
         indices=op.indices.buffer,
         keptKeys=target.keys,
-        keptPlaces=target.places,
+        keptPositions=target.positions,
     )
 
 

@@ -36,7 +36,7 @@ NO_ATTENTION_VIEWS = nothing(AttentionViews)
 
 SHADER = DefinitionShader(
     kept=[
-        Intermediate("KEPT_PLACE", True, False),
+        Intermediate("KEPT_COORDINATE", True, False),
     ],
     passes=[
         Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),

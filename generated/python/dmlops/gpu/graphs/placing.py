@@ -63,7 +63,7 @@ def place_parts(net: Net, alignment: int, capabilities: Capability = NO_CAPABILI
 def _parts(net: Net, at: int) -> Iterator[_Part]:
     """The inputs that an operator copies; those that are neighbors in a tensor and in the output as one."""
     work = computation(net.descs[at])
-    if not isinstance(work, Map) or work.place is None or plan(net.descs[at]).zero_initialize:
+    if not isinstance(work, Map) or work.target is None or plan(net.descs[at]).zero_initialize:
         return
     last: _Part | None = None
     for number, name, tensor, source in net.inputs(at):
@@ -86,9 +86,9 @@ def _place_of(desc: Description, work: Map, number: int, name: str) -> tuple[tup
     at = movement.coordinates(len(tensor.Sizes))
     own = movement.Read(name, movement.offset_of(at, tensor.element_strides))
     several = (number,) if isinstance(getattr(desc, work.over), tuple) else ()
-    if copied(desc, work, at, number) != own or work.place is None:
+    if copied(desc, work, at, number) != own or work.target is None:
         return None
-    offset = movement.offset_of(work.place(desc, at, None, *several), output.element_strides)
+    offset = movement.offset_of(work.target(desc, at, None, *several), output.element_strides)
     return tuple(offset.coordinates.get(axis, 0) for axis in range(len(at))), offset.constant
 
 

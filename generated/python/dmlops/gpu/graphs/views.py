@@ -87,7 +87,7 @@ def _redirected(net: Net, at: int, alignment: int, capabilities: Capability) -> 
 def view(desc: Description, output: str, number: int = 0) -> View | None:
     """The view that an output of an operator is, the `number`th of an array; None if it is none."""
     work = computation(desc)
-    if not isinstance(work, Map) or work.place is not None:
+    if not isinstance(work, Map) or work.target is not None:
         return None
     tensor = tensor_of(desc, output)
     read = copied(desc, work, movement.coordinates(len(tensor.Sizes)), number)
@@ -165,7 +165,7 @@ def relocated(
 
 def is_element_wise(work: Any) -> bool:
     """Whether each element is computed from those at the same coordinate."""
-    if not isinstance(work, Map) or work.place is not None or work.shader.blocked:
+    if not isinstance(work, Map) or work.target is not None or work.shader.blocked:
         return False
     return work.shader.aligned and work.over == work.output and "[" not in "".join(work.shader.inputs)
 
