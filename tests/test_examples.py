@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.registry import Example, Operator, TensorData
+from dmlgen.registry import Example, ExampleTensor, Operator
 from gpu_device import device, run_in_guard_zones
 from whole_registry import whole_registry
 
@@ -31,7 +31,7 @@ def named(examples: list[tuple[Operator, Example]]) -> Any:
 def described(operator: Operator, example: Example, without: frozenset[str] = frozenset()) -> Any:
     """The description of an example, some of its tensors left out."""
 
-    def form(given: TensorData | tuple[TensorData, ...]) -> Any:
+    def form(given: ExampleTensor | tuple[ExampleTensor, ...]) -> Any:
         if isinstance(given, tuple):
             return [form(one) for one in given]
         return {"DataType": given.type, "Sizes": list(given.sizes)}
@@ -43,7 +43,7 @@ def described(operator: Operator, example: Example, without: frozenset[str] = fr
 def arrays(operator: Operator, example: Example) -> tuple[dict[str, Any], dict[str, Any]]:
     """The inputs and outputs of an example."""
 
-    def array(given: TensorData | tuple[TensorData, ...]) -> Any:
+    def array(given: ExampleTensor | tuple[ExampleTensor, ...]) -> Any:
         if isinstance(given, tuple):
             return [array(one) for one in given]
         return np.array(given.data, given.type.lower()).reshape(given.sizes)

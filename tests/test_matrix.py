@@ -19,7 +19,7 @@ import pytest
 import dmlops
 from dmlgen.outputs import matrix, python
 from dmlgen.outputs.render import Templates
-from dmlgen.registry import NumberType, Operator, Registry
+from dmlgen.registry import EnumEntry, NumberType, Operator, Registry, integer_range
 from matrix_cases import supported
 from whole_registry import whole_registry
 
@@ -207,8 +207,8 @@ def test_rules_of_tensors_are_broken_for_every_tensor(gather: tuple[str, Matrix]
             assert members == names or (follow and members), rule["rule"]
 
 
-def out_of_range(value: Any, type_: NumberType) -> bool:
-    least, most = type_.range
+def out_of_range(value: Any, type_: NumberType | EnumEntry) -> bool:
+    least, most = integer_range(type_.bits, type_.kind)
     return type_.kind != "float" and not least <= value <= most
 
 
@@ -248,7 +248,7 @@ def inexpressible(operator: Operator, desc: dict[str, Any]) -> bool:
             typing = desc[member.typed_by]
             name = typing["DataType"] if isinstance(typing, dict) else typing
             entry = REGISTRY.data_type.get(name)
-            if entry and out_of_range(value, NumberType(name, entry.bits, entry.kind or "float")):
+            if entry and out_of_range(value, entry):
                 return True
         elif member.type in REGISTRY.types:
             entries = value if isinstance(value, list) else [value]

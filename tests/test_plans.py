@@ -6,13 +6,15 @@ import shutil
 import subprocess
 from collections import namedtuple
 from pathlib import Path
+from typing import Any
 
+import jinja2
 import pytest
 
 from c_runner import OWN_ALLOCATOR, WARNINGS, compiler
 from dmlgen.cli import ROOT
 from dmlgen.diagnostics import SpecError
-from dmlgen.plans.functions import declarations, definition, head
+from dmlgen.plans.functions import c_name, c_type, definition, head, types
 from dmlgen.plans.model import FOLDER, Plans
 from dmlgen.plans.params import params_of
 
@@ -66,7 +68,7 @@ def planners(tmp_path: Path, text: str) -> Plans:
 
 def translated(plans: Plans) -> None:
     """Translates the one planner that is more than the runtime's."""
-    declarations(plans)
+    types(plans)
     for function in plans.functions:
         if function.module.name == "mine":
             definition(plans, function)
@@ -217,9 +219,14 @@ def test_c_works_out_what_python_does(tmp_path: Path) -> None:
     """Beyond 64 bits results saturate; an entry too many refuses the plan, and is not written."""
     plans = planners(tmp_path, ARITHMETIC)
     mine = [one for one in plans.functions if one.module.name == "mine"]
-    own = ("typedef struct dmlops_plan_int_3 {", "typedef struct dmlops_plan_Pair {")
-    types = [text for text in declarations(plans) if text.startswith(own)]
-    text = "\n".join([*types, *(head(one) + ";" for one in mine), *(definition(plans, one) for one in mine)])
+    loader = jinja2.FileSystemLoader(ROOT / "templates")
+    environment = jinja2.Environment(loader=loader, trim_blocks=True, lstrip_blocks=True)
+    declare: Any = environment.get_template("c/plan_types.j2").module
+    own = [one for one in types(plans) if c_type(one) in ("dmlops_plan_int_3", "dmlops_plan_Pair")]
+    declared = [declare.declare(one, c_type, c_name) for one in own]
+    text = "\n".join(
+        [*declared, *(head(one) + ";" for one in mine), *(definition(plans, one) for one in mine)]
+    )
     (tmp_path / "mine.h").write_text(text, encoding="utf-8")
     (tmp_path / "main.c").write_text(MAIN, encoding="utf-8")
     program = tmp_path / "main"

@@ -258,7 +258,7 @@ def test_pages_report_no_errors_and_fit_a_phone(site: Path, browser: webdriver.C
 
 @pytest.mark.parametrize("width", [390, 820, 1040, 1440])
 def test_nothing_is_cut_off(site: Path, browser: webdriver.Chrome, width: int) -> None:
-    """Only charts of support scroll sideways, and on a phone the drawing of a graph; formulas become text."""
+    """Only charts of support scroll sideways."""
     show_at(browser, width, 900)
     for page in (
         *(
@@ -273,26 +273,13 @@ def test_nothing_is_cut_off(site: Path, browser: webdriver.Chrome, width: int) -
             const [done] = arguments;
             const cut = () => [...document.querySelectorAll(".scroll")]
                 .filter((box) => box.scrollWidth > box.clientWidth && box.checkVisibility())
-                .filter((box) => !box.querySelector(innerWidth < 800 ? ".support, svg" : ".support"))
+                .filter((box) => !box.querySelector(".support"))
                 .map((box) => box.getAttribute("aria-label") || box.getAttribute("aria-labelledby"));
             // The page observes sizes once per frame.
             requestAnimationFrame(() => requestAnimationFrame(() => done(cut())));
             """
         )
         assert cut == [], page
-
-
-def test_formulas_are_shown_as_written_on_demand(site: Path, browser: webdriver.Chrome) -> None:
-    shown = """
-        const found = [...document.querySelectorAll(arguments[0])];
-        return found.filter((one) => one.checkVisibility({ visibilityProperty: true })).length;
-    """
-    browser.get(address(site, "operators/gather_elements.html"))
-    assert browser.execute_script(shown, ".definition math") == 2
-    assert browser.execute_script(shown, ".source-text") == 0
-    browser.find_element(By.CLASS_NAME, "notation").click()
-    assert browser.execute_script(shown, ".definition math") == 0
-    assert browser.execute_script(shown, ".source-text") == 2
 
 
 def test_the_theme_follows_the_system_and_the_switch(site: Path, browser: webdriver.Chrome) -> None:

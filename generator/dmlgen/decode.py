@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from dmlgen import source
@@ -50,9 +51,12 @@ _TYPES: dict[type, JsonType] = {
 }
 
 
-def decode(type_: type[T], node: Node) -> T:
-    """The node as a dataclass; SpecError with all its errors up to MAX_FINDINGS, in file order."""
-    reader = _Reader()
+def decode(type_: type[T], node: Node, levels: Mapping[str, Any] | None = None) -> T:
+    """The node as a dataclass; SpecError with all its errors up to MAX_FINDINGS, in file order.
+
+    `levels` are the feature levels by name; if it is None, any name is taken for one, which becomes None.
+    """
+    reader = _Reader(levels)
     try:
         value: T = reader.form(form_of(type_), node)  # type: ignore[arg-type]
     except _EnoughError:
@@ -70,8 +74,10 @@ class _EnoughError(Exception):
 class _Reader:
     """Reads nodes by their shapes. Its results are only meaningful if it has found no error."""
 
-    def __init__(self) -> None:
+    def __init__(self, levels: Mapping[str, Any] | None) -> None:
         self.findings: list[Finding] = []
+        self._levels = levels
+        self._outer: Mapping[str, Any] = {}  # the fields of the mapping around the one that is read
 
     def report(self, position: Position, code: str, message: str, suggestion: str | None = None) -> None:
         self.findings.append(Finding(position, code, message, suggestion=suggestion))
@@ -104,9 +110,20 @@ class _Reader:
             self.text(shape, node, value)
         elif isinstance(value, int | float):
             self.number(shape.range, node, value)
-        if shape.kept == "node":
-            return node
-        return Text(folded(str(value)).strip()) if shape.kept == "text" else value
+        match shape.kept:
+            case "node":
+                return node
+            case "text":
+                return Text(folded(str(value)).strip())
+            case "level":
+                return self.level(node, str(value))
+        return value
+
+    def level(self, node: Node, name: str) -> Any:
+        if self._levels is not None and name not in self._levels:
+            message = f"there is no feature level {name}"
+            self.report(node.position, "unknown-level", message, nearest(name, self._levels))
+        return (self._levels or {}).get(name)
 
     def text(self, shape: Leaf, node: Node, value: str) -> None:
         pattern = shape.pattern
@@ -146,17 +163,24 @@ class _Reader:
             return self.wrong_type(shape.types, node)
         found = tuple(node.entries if entries is None else entries)
         self.size(shape.size, node, len(found), "keys")
-        return {self.leaf(shape.key, entry.key): self.read(shape.value, entry.value) for entry in found}
+        name = shape.value.name if isinstance(shape.value, Form) else None
+        table = {}
+        for entry in found:
+            key, value = self.leaf(shape.key, entry.key), self.read(shape.value, entry.value)
+            table[key] = value if name is None or value is None else replace(value, **{name: entry.name})
+        return table
 
     def form(self, shape: Form, node: Node, others: Sequence[str] = ()) -> Any:
         """`others` are the keys of another form that this mapping may have been meant to be."""
         if not isinstance(node, source.Mapping):
             return self.wrong_type(shape.types, node)
-        values = {
-            key.attribute: self.read(key.shape, entry.value)
-            for entry in node.entries
-            if (key := shape.keys.get(entry.name)) is not None
-        }
+        outer, values = self._outer, dict[str, Any]()
+        values |= {name: outer.get(name) for name, key in shape.keys.items() if key.inherited}
+        self._outer = values
+        for name, key in shape.keys.items():
+            if (given := node.get(name)) is not None:
+                values[key.attribute] = self.read(key.shape, given)
+        self._outer = outer
         unknown = [entry for entry in node.entries if entry.name not in shape.keys]
         known = sorted({*shape.keys, *others})
         absent = [name for name in known if node.entry(name) is None]
@@ -176,6 +200,7 @@ class _Reader:
                 self.report(node.position, "missing-key", f"key '{name}' is missing")
         if missing:
             return None
+        values |= {} if shape.name is None else {shape.name: ""}  # `table` knows it
         return shape.type(node, **values) if issubclass(shape.type, Record) else shape.type(**values)
 
     def either(self, shape: Either, node: Node) -> Any:

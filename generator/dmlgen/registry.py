@@ -16,12 +16,12 @@ from functools import cached_property
 from itertools import groupby
 from typing import Annotated, Literal, TypeAlias
 
-from dmlgen import mappings
+from dmlgen import mappings, source
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
 from dmlgen.mappings import Operation
-from dmlgen.shape import Pattern, Record, Size
+from dmlgen.shape import INHERITED, LEVEL, NAME, Choices, Pattern, Range, Record, Size
 from dmlgen.text import NO_TEXT, Message, Text
 
 Provenance: TypeAlias = Literal["docs", "header", "observed", "ours"]
@@ -74,45 +74,64 @@ class FeatureLevel:
         return f"DML_FEATURE_LEVEL_{self.name.replace('.', '_')}"
 
 
-@dataclass(frozen=True)
-class EnumEntry:
-    """One value of an enumeration. `bits` and `kind` are only set for tensor data types."""
-
-    name: str
-    value: int
-    since: FeatureLevel
-    summary: Text
-    bits: int = 0
-    kind: Kind | None = None
-    position: Position | None = field(default=None, repr=False, compare=False)
+MemberWord = Pattern(r"[A-Z][A-Za-z0-9]{0,60}", "a member's name, as in InputTensor")
+Slug = Pattern(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", "lower case, words joined by '-', as in axis-range")
+UpperCase = Pattern(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*", "upper case with underscores, as in GATHER_ND")
+Level: TypeAlias = Annotated[
+    FeatureLevel,
+    LEVEL,
+    Pattern(r"[1-9]\.[0-9]", 'a feature level, as in "4.1"'),
+    'A feature level, as in "4.1".',
+]
 
 
-@dataclass(frozen=True)
-class Enum:
-    """An enumeration of the header: `name` is like TENSOR_FLAGS, constants are `prefix` + name."""
+@dataclass(frozen=True, kw_only=True)
+class EnumEntry(Record):
+    """A value of an enumeration; tensor data types have bits and a kind."""
 
-    name: str
-    prefix: str
-    flags: bool
-    since: FeatureLevel
-    summary: Text
-    entries: tuple[EnumEntry, ...]
-    position: Position | None = field(default=None, repr=False, compare=False)
+    name: Annotated[str, NAME]
+    value: Annotated[int, Range(0, 0x7FFFFFFF), "Its value in the header."]
+    since: Annotated[Level, INHERITED]
+    summary: Annotated[Text, "What it means, in one sentence."] = NO_TEXT
+    bits: Annotated[int, Choices((4, 8, 16, 32, 64)), "The size of an element of this type."] = 0
+    kind: Annotated[Kind, "Whether elements are signed, unsigned or floats."] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Enum(Record):
+    """An enumeration of the header."""
+
+    name: Annotated[str, NAME]
+    since: Level
+    prefix: Annotated[str, Pattern(r"DML_[A-Z0-9_]+_"), "The prefix of the values' names in the header."]
+    flags: Annotated[bool, "Whether its values can be combined."] = False
+    summary: Annotated[Text, "What it selects, in one sentence."]
+    values: Annotated[
+        Mapping[
+            Annotated[str, Pattern(UpperCase.text, "upper case with single underscores, as in OWNED_BY_DML")],
+            EnumEntry,
+        ],
+        Size(1),
+        "Its values by name, without the prefix.",
+    ]
+
+    @property
+    def entries(self) -> tuple[EnumEntry, ...]:
+        return tuple(self.values.values())
 
     @property
     def c_name(self) -> str:
         return f"DML_{self.name}"
 
 
-@dataclass(frozen=True)
-class NamedConstant:
+@dataclass(frozen=True, kw_only=True)
+class Constant(Record):
     """A constant of the header."""
 
-    name: str
-    value: int
-    since: FeatureLevel
-    summary: Text
-    position: Position | None = field(default=None, repr=False, compare=False)
+    name: Annotated[str, NAME]
+    value: Annotated[int, Range(0, 0xFFFFFFFF), "Its value."]
+    since: Level
+    summary: Annotated[Text, "What it limits or means."]
 
 
 def integer_range(bits: int, kind: Kind | None) -> tuple[int, int]:
@@ -121,14 +140,16 @@ def integer_range(bits: int, kind: Kind | None) -> tuple[int, int]:
     return (-half, half - 1) if kind == "signed" else (0, 2 * half - 1)
 
 
-@dataclass(frozen=True)
-class NumberType:
-    """A number type of C structs. If `pointer_sized`, `bits` is its size on 64-bit systems."""
+@dataclass(frozen=True, kw_only=True)
+class NumberType(Record):
+    """A number type of the C structs."""
 
-    name: str
-    bits: int
-    kind: Kind
-    pointer_sized: bool = False
+    name: Annotated[str, NAME]
+    bits: Annotated[Literal[8, 16, 32, 64], "Its size in bits."]
+    kind: Annotated[Kind, "Whether it is signed, unsigned or a float."]
+    pointer_sized: Annotated[
+        bool, "Whether it is as large as a pointer; `bits` is then its size on 64-bit systems."
+    ] = False
 
     @property
     def range(self) -> tuple[int, int]:
@@ -298,6 +319,16 @@ class Rule:
         return any(isinstance(part, ir.Tensor | ir.Tensors) for part in parts)
 
     @property
+    def reads(self) -> frozenset[str]:
+        """The members and fields of tensors that its conditions read.
+
+        Paths are those of violations without indices: `InputTensor.Sizes`, `Axis`; for a rule on every
+        tensor, only the field: `Sizes`. If an earlier rule has found one of them to be wrong, it is skipped.
+        """
+        parts = (part for check in self.checks for one in check.read for part in ir.walk(one))
+        return frozenset(path for part in parts if (path := _path(part)))
+
+    @property
     def expressions(self) -> Iterator[ir.Expr]:
         """Everything that its checks read and show."""
         return (part for check in self.checks for part in (*check.read, *check.shown))
@@ -310,6 +341,15 @@ class Rule:
         """
         parts = (part for expression in self.expressions for part in ir.walk(expression))
         return any(isinstance(part, ir.Member) for part in parts)
+
+
+def _path(node: ir.Expr) -> str:
+    match node:
+        case ir.Field(tensor=tensor, name=name):
+            return f"{tensor.name}.{name}" if tensor.name else name
+        case ir.Member(name=name) | ir.Tensors(name=name) | ir.Present(item=ir.Tensor(name=name)):
+            return name
+    return ""
 
 
 @dataclass(frozen=True)
@@ -453,13 +493,18 @@ def _function_text(function: ir.Function) -> str:
     return f"{function.name}{f'({parameters})' if parameters else ''} = {SOURCE.print(function.body)}"
 
 
-@dataclass(frozen=True)
-class TensorData:
-    """A tensor of a worked example, with its elements in row-major order if the page prints them."""
+@dataclass(frozen=True, kw_only=True)
+class ExampleTensor(Record):
+    """A tensor of a worked example; without data if the page only works out sizes."""
 
-    type: str
-    sizes: tuple[int, ...]
-    data: tuple[int | float, ...] | None
+    type: Annotated[
+        str,
+        Pattern(r"[A-Z][A-Z0-9_]*", "upper case with underscores, as in GATHER_ND"),
+        Size(most=80),
+        "Its data type.",
+    ]
+    sizes: Annotated[tuple[Annotated[int, Range(1)], ...], "Its sizes."]
+    data: Annotated[tuple[float, ...], "Its elements in order, the last dimension fastest."] | None = None
 
 
 @dataclass(frozen=True)
@@ -473,7 +518,7 @@ class Example:
     id: str
     where: Text
     members: Mapping[str, object]
-    tensors: Mapping[str, TensorData | tuple[TensorData, ...]]
+    tensors: Mapping[str, ExampleTensor | tuple[ExampleTensor, ...]]
 
     @property
     def has_data(self) -> bool:
@@ -481,14 +526,14 @@ class Example:
         return all(tensor.data is not None for group in tensors for tensor in group)
 
 
-@dataclass(frozen=True)
-class DataConstraint:
+@dataclass(frozen=True, kw_only=True)
+class DataConstraint(Record):
     """A rule on the values in a tensor, which a description does not contain."""
 
-    id: str
-    tensor: str
-    since: FeatureLevel | None  # the first level at which it holds, if later than that of the operator
-    text: Text
+    id: Annotated[str, Slug, Size(most=60), "Part of a stable identifier: lower case, words joined by '-'."]
+    tensor: Annotated[str, MemberWord, "The tensor whose contents it constrains."]
+    since: Level | None = None  # the first level at which it holds, if later than that of the operator
+    text: Annotated[Text, "The constraint, in one or two sentences."]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -512,10 +557,6 @@ class Erratum(Record):
         Size(1, 8, unique=True),
         "The public places that show what was observed.",
     ] = ()
-
-    @property
-    def position(self) -> Position:
-        return self.node.position
 
     @property
     def sentence(self) -> str:
@@ -771,15 +812,26 @@ class Bindings:
         return tuple(one.rule for one in self.all)
 
 
-@dataclass(frozen=True)
-class Interface:
-    """An interface of the header: `methods` are its own, in the order of the table of functions."""
+InterfaceName: TypeAlias = Annotated[str, Pattern(r"I[A-Z][A-Za-z0-9]*", "an interface, as in IDMLDevice")]
 
-    name: str
-    base: str | None
-    since: FeatureLevel
-    iid: str
-    methods: tuple[str, ...]
+
+@dataclass(frozen=True, kw_only=True)
+class Interface(Record):
+    """An interface of the header."""
+
+    name: Annotated[str, NAME]
+    since: Level
+    base: Annotated[InterfaceName, "The interface that it extends, if not IUnknown."] | None = None
+    iid: Annotated[
+        str,
+        Pattern(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "a GUID in lower case"),
+        "Its identifier.",
+    ]
+    methods: Annotated[
+        tuple[Annotated[str, Pattern(r"[A-Z][A-Za-z0-9]*")], ...],
+        Size(1, unique=True),
+        "Its own methods, in the order of the table of functions.",
+    ] = ()
 
 
 @dataclass(frozen=True)
@@ -800,7 +852,7 @@ class Registry:
     pages: str  # the prefix of the addresses of documentation pages
     foreign: Mapping[str, tuple[str, str]]  # structs of d3d12.h, with their only member and its type
     enums: Mapping[str, Enum]
-    constants: tuple[NamedConstant, ...]
+    constants: tuple[Constant, ...]
     structs: Mapping[str, Struct]
     operator_rules: tuple[Rule, ...]  # for every operator: DML-OPERATOR-...
     hints: Mapping[str, Message]  # for mistakes that are the same with every operator
@@ -830,21 +882,16 @@ class Registry:
     def declared_enums(self) -> tuple[Enum, ...]:
         """The enumerations of the header, including those derived from operators and levels."""
         lowest, declared = self.levels[0], self.levels_declared
-        operators = (
-            EnumEntry("INVALID", 0, lowest, NO_TEXT),
-            *(
-                EnumEntry(one.name, one.value, one.since, NO_TEXT, position=one.position)
-                for one in self.operators
-            ),
-        )
-        levels = tuple(
-            EnumEntry(one.name.replace(".", "_"), one.value, declared, NO_TEXT, position=one.position)
+        operators = [entry("INVALID", 0, lowest)]
+        operators += (entry(one.name, one.value, one.since, one.position) for one in self.operators)
+        levels = [
+            entry(one.name.replace(".", "_"), one.value, declared, one.position or NOWHERE)
             for one in self.levels
-        )
+        ]
         return (
             *self.enums.values(),
-            Enum("OPERATOR_TYPE", "DML_OPERATOR_", False, lowest, NO_TEXT, operators),
-            Enum("FEATURE_LEVEL", "DML_FEATURE_LEVEL_", False, declared, NO_TEXT, levels),
+            _derived("OPERATOR_TYPE", lowest, operators),
+            _derived("FEATURE_LEVEL", declared, levels),
         )
 
     @cached_property
@@ -912,3 +959,23 @@ class Registry:
         """Every rule that a description of the operator can break, stage by stage; advice comes last."""
         rules = (*self.operator_rules, *self.tensor.rules, *operator.rules)
         return tuple(sorted(rules, key=lambda rule: rule.stage))
+
+
+NOWHERE = Position("")
+
+
+def entry(name: str, value: int, since: FeatureLevel, position: Position = NOWHERE) -> EnumEntry:
+    """An enumerator that no file of enumerations has."""
+    return EnumEntry(source.Mapping(position, ()), name=name, value=value, since=since)
+
+
+def _derived(name: str, since: FeatureLevel, entries: list[EnumEntry]) -> Enum:
+    """An enumeration of what other files list."""
+    return Enum(
+        source.Mapping(NOWHERE, ()),
+        name=name,
+        since=since,
+        prefix=f"DML_{name.removesuffix('_TYPE')}_",
+        summary=NO_TEXT,
+        values={one.name: one for one in entries},
+    )

@@ -14,8 +14,10 @@ field whose name ends in "_" describes the key without it. Annotations describe 
     T | U                        either, by the type of the value; of dataclasses, see `Either`
     T | None, default None       a key that may be absent
 
-In `Annotated`, a text tells editors what the value means, `Pattern`, `Size` and `Range` limit it, and OTHERS
-marks the one field that takes all other keys.
+In `Annotated`, a text tells editors what the value means, `Pattern`, `Size`, `Range` and `Choices` limit it.
+OTHERS marks the one field that takes all other keys, NAME one that gets the key of the mapping itself, and
+INHERITED one that has the value of the record around it if its key is absent. LEVEL marks names of feature
+levels, which become those levels.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from enum import Enum, auto
 from functools import cache, cached_property
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
@@ -40,6 +43,10 @@ class Record:
     """A base class that keeps the mapping as it was read, for the positions of its keys."""
 
     node: source.Mapping = field(repr=False, compare=False)
+
+    @property
+    def position(self) -> Position:
+        return self.node.position
 
     def place(self, *keys: str) -> Position:
         """The position of the value below these keys, or of the innermost mapping that lacks its key."""
@@ -86,12 +93,20 @@ class Range:
     most: int | None = None
 
 
-@dataclass(frozen=True)
-class _Others:
-    """Marks a field that takes all keys that no other field does."""
+class Choices(tuple[int, ...]):
+    """The values that a number can have."""
 
 
-OTHERS = _Others()
+class Mark(Enum):
+    """Marks of fields; see above."""
+
+    OTHERS = auto()
+    NAME = auto()
+    INHERITED = auto()
+    LEVEL = auto()
+
+
+OTHERS, NAME, INHERITED, LEVEL = Mark
 
 
 @dataclass(frozen=True)
@@ -103,7 +118,7 @@ class Leaf:
     pattern: Pattern | None = None
     size: Size = Size()
     range: Range = Range()
-    kept: Literal["value", "node", "text"] = "value"
+    kept: Literal["value", "node", "text", "level"] = "value"
 
 
 @dataclass(frozen=True)
@@ -134,21 +149,29 @@ class Table:
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a `Form`; `attribute` is the field's name, `meaning` the editor's help text."""
+    """A key of a `Form`; `attribute` is the field's name, `meaning` the editor's help text.
+
+    If it is `inherited`, the mapping around this one has it, too.
+    """
 
     attribute: str
     shape: Shape
     required: bool
     meaning: str
+    inherited: bool = False
 
 
 @dataclass(frozen=True)
 class Form:
-    """A mapping with known keys; `others` is the field that takes all other keys, if any."""
+    """A mapping with known keys; `others` is the field that takes all other keys, if any.
+
+    `name` is the field for the key of the mapping itself.
+    """
 
     type: Any
     keys: Mapping[str, Key] = field(hash=False)
     others: tuple[str, Table] | None
+    name: str | None
     types: tuple[JsonType, ...] = ("object",)
 
     @cached_property
@@ -185,18 +208,22 @@ def form_of(type_: type) -> Form:
     hints = get_type_hints(type_, include_extras=True)
     keys: dict[str, Key] = {}
     others: tuple[str, Table] | None = None
+    name: str | None = None
     for one in fields(type_):
         if issubclass(type_, Record) and one.name == "node":
             continue
         shape, notes = _annotated(_given(hints[one.name]) if one.default is None else hints[one.name])
-        required = one.default is MISSING and one.default_factory is MISSING
+        inherited = INHERITED in notes
+        required = one.default is MISSING and one.default_factory is MISSING and not inherited
         meaning = next((note for note in reversed(notes) if isinstance(note, str)), "")
         if OTHERS in notes:
             assert isinstance(shape, Table)
             others = one.name, shape
+        elif NAME in notes:
+            name = one.name
         else:
-            keys[one.name.removesuffix("_")] = Key(one.name, shape, required, meaning)
-    return Form(type_, keys, others)
+            keys[one.name.removesuffix("_")] = Key(one.name, shape, required, meaning, inherited)
+    return Form(type_, keys, others, name)
 
 
 def _given(hint: Any) -> Any:
@@ -209,12 +236,12 @@ def _annotated(hint: Any) -> tuple[Shape, list[Any]]:
     if get_origin(hint) is not Annotated:
         return _shape(hint), []
     base, *notes = get_args(hint)
-    shape, inner = _annotated(base)
+    shape, inner = (Leaf(("string",), kept="level"), []) if LEVEL in notes else _annotated(base)
     return _limited(shape, notes), [*inner, *notes]
 
 
 def _limited(shape: Shape, notes: list[Any]) -> Shape:
-    limits: dict[type, str] = {Pattern: "pattern", Size: "size", Range: "range"}
+    limits: dict[type, str] = {Pattern: "pattern", Size: "size", Range: "range", Choices: "choices"}
     for note in notes:
         if type(note) in limits:
             shape = replace(shape, **{limits[type(note)]: note})

@@ -3,7 +3,7 @@
 The shape of a spec is defined here and nowhere else. `decode` reads files by it, and `dmlgen schema` prints
 it as the JSON Schemas in specs/schema, with which editors complete and check specs. `shape` explains the
 annotations. A `Scalar` keeps its position, because `resolve` binds its name or parses its expression. What
-needs no binding (`InBox`, `Erratum`) is the registry's own class.
+needs no more than that is the registry's own record.
 """
 
 from __future__ import annotations
@@ -12,34 +12,46 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypeAlias
 
-from dmlgen.registry import Erratum, InBox, Kind, Source
+from dmlgen.registry import (
+    Constant,
+    DataConstraint,
+    Enum,
+    Erratum,
+    ExampleTensor,
+    InBox,
+    Interface,
+    InterfaceName,
+    Level,
+    MemberWord,
+    NumberType,
+    Slug,
+    Source,
+    UpperCase,
+)
 from dmlgen.shape import OTHERS, Pattern, Range, Record, Size
 from dmlgen.source import Node, Scalar
 from dmlgen.text import NO_TEXT, Text
 
 # Names.
 
-_UPPER = Pattern(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)*", "upper case with underscores, as in GATHER_ND")
 _TYPE = Pattern(r"[A-Z][A-Z0-9_]*", "upper case with underscores, as in GATHER_ND")
-_MEMBER = Pattern(r"[A-Z][A-Za-z0-9]{0,60}", "a member's name, as in InputTensor")
 _NEW_MEMBER = Pattern(
     r"([A-Z]|(?=.*[a-z])[A-Z][A-Za-z0-9]{1,60})", "a member's name with lower case, as in InputTensor"
 )
 _FILE = Pattern(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", "lower case, words joined by '-', as in window")
-_SLUG = Pattern(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", "lower case, words joined by '-', as in axis-range")
 
-Level: TypeAlias = Annotated[
+LevelName: TypeAlias = Annotated[
     Scalar[str], Pattern(r"[1-9]\.[0-9]", 'a feature level, as in "4.1"'), 'A feature level, as in "4.1".'
 ]
-UpperName: TypeAlias = Annotated[Scalar[str], _UPPER, Size(most=80)]
+UpperName: TypeAlias = Annotated[Scalar[str], UpperCase, Size(most=80)]
 TypeName: TypeAlias = Annotated[Scalar[str], _TYPE, Size(most=80)]
-MemberName: TypeAlias = Annotated[Scalar[str], _MEMBER]
+MemberName: TypeAlias = Annotated[Scalar[str], MemberWord]
 NewMember: TypeAlias = Annotated[Scalar[str], _NEW_MEMBER]
 SharedFile: TypeAlias = Annotated[Scalar[str], _FILE, Size(most=60)]
 Page: TypeAlias = Annotated[str, Pattern(r"[a-z0-9_-]+", "the name of a page, lower case"), Size(most=100)]
 Identifier: TypeAlias = Annotated[Scalar[str], Pattern(r"DML-[A-Z][A-Z0-9_]*-[a-z0-9-]+")]
 RuleId: TypeAlias = Annotated[
-    Scalar[str], _SLUG, Size(most=60), "Part of a stable identifier: lower case, words joined by '-'."
+    Scalar[str], Slug, Size(most=60), "Part of a stable identifier: lower case, words joined by '-'."
 ]
 
 # Texts in which expressions in braces are replaced by values.
@@ -102,32 +114,14 @@ class FeatureLevel(Record):
 class FeatureLevels(Record):
     """Feature levels, in ascending order."""
 
-    declared: Annotated[Level, "The target version from which on DirectML.h declares DML_FEATURE_LEVEL."]
-    feature_levels: Annotated[Mapping[Level, FeatureLevel], Size(1), "The feature levels by name, ascending."]
+    declared: Annotated[LevelName, "The target version from which on DirectML.h declares DML_FEATURE_LEVEL."]
+    feature_levels: Annotated[
+        Mapping[LevelName, FeatureLevel], Size(1), "The feature levels by name, ascending."
+    ]
     errata: Errata = ()
 
 
 # specs/constants.yaml
-
-
-@dataclass(frozen=True, kw_only=True)
-class Constant(Record):
-    """A constant of the header."""
-
-    value: Annotated[int, Range(0, 0xFFFFFFFF), "Its value."]
-    since: Level
-    summary: Annotated[Text, "What it limits or means."]
-
-
-@dataclass(frozen=True, kw_only=True)
-class NumberType(Record):
-    """A number type of the C structs."""
-
-    bits: Annotated[Literal[8, 16, 32, 64], "Its size in bits."]
-    kind: Annotated[Kind, "Whether it is signed, unsigned or a float."]
-    pointer_sized: Annotated[
-        bool, "Whether it is as large as a pointer; `bits` is then its size on 64-bit systems."
-    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,39 +171,10 @@ class Constants(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EnumEntry(Record):
-    """A value of an enumeration; tensor data types have bits and a kind."""
-
-    value: Annotated[int, Range(0, 0x7FFFFFFF), "Its value in the header."]
-    since: Level | None = None
-    summary: Annotated[Text, "What it means, in one sentence."] = NO_TEXT
-    bits: Annotated[Literal[4, 8, 16, 32, 64], "The size of an element of this type."] | None = None
-    kind: Annotated[Kind, "Whether elements are signed, unsigned or floats."] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Enum(Record):
-    """An enumeration of the header."""
-
-    since: Level
-    prefix: Annotated[str, Pattern(r"DML_[A-Z0-9_]+_"), "The prefix of the values' names in the header."]
-    flags: Annotated[bool, "Whether its values can be combined."] = False
-    summary: Annotated[Text, "What it selects, in one sentence."]
-    values: Annotated[
-        Mapping[
-            Annotated[str, Pattern(_UPPER.text, "upper case with single underscores, as in OWNED_BY_DML")],
-            EnumEntry,
-        ],
-        Size(1),
-        "Its values by name, without the prefix.",
-    ]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Enums(Record):
     """Enumerations."""
 
-    enums: Annotated[Mapping[Annotated[str, _UPPER], Enum], Size(1), "Enumerations by name, without DML_."]
+    enums: Annotated[Mapping[Annotated[str, UpperCase], Enum], Size(1), "Enumerations by name, without DML_."]
     errata: Errata = ()
 
 
@@ -252,7 +217,7 @@ class Struct(Record):
 class Structs(Record):
     """Structs other than operator descriptions."""
 
-    structs: Annotated[Mapping[Annotated[str, _UPPER], Struct], Size(1), "Structs by name, without DML_."]
+    structs: Annotated[Mapping[Annotated[str, UpperCase], Struct], Size(1), "Structs by name, without DML_."]
     errata: Errata = ()
 
 
@@ -362,13 +327,19 @@ Broken: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class GraphRule(Record):
-    """The common part of all rules of graphs."""
+class StatedRule(Record):
+    """The common part of the rules of graphs, bindings and calls."""
 
     id: RuleId
     summary: Annotated[Text, "What it requires, in one sentence."]
     source: Source
-    advice: Annotated[bool, "Whether a graph that breaks the rule is nevertheless valid."] = False
+    advice: Annotated[bool, "Whether what breaks the rule is nevertheless valid."] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphRule(StatedRule):
+    """The common part of all rules of graphs."""
+
     broken: Broken = field(default_factory=dict)
 
 
@@ -422,15 +393,11 @@ class Graphs(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BindingRule(Record):
+class BindingRule(StatedRule):
     """The common part of all rules of bindings."""
 
-    id: RuleId
     page: Annotated[Page, "The page that states the rule, if it is not that of the file."] | None = None
     guide: Annotated[Page, "The guide that states it, instead of a page."] | None = None
-    summary: Annotated[Text, "What it requires, in one sentence."]
-    source: Source
-    advice: Annotated[bool, "Whether bindings that break the rule are nevertheless valid."] = False
     broken: Broken = field(default_factory=dict)
 
 
@@ -486,36 +453,12 @@ class Bindings(Record):
 
 # specs/interfaces.yaml
 
-InterfaceName: TypeAlias = Annotated[str, Pattern(r"I[A-Z][A-Za-z0-9]*", "an interface, as in IDMLDevice")]
-
 
 @dataclass(frozen=True, kw_only=True)
-class Interface(Record):
-    """An interface of the header."""
-
-    since: Level
-    base: Annotated[InterfaceName, "The interface that it extends, if not IUnknown."] | None = None
-    iid: Annotated[
-        str,
-        Pattern(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "a GUID in lower case"),
-        "Its identifier.",
-    ]
-    methods: Annotated[
-        tuple[Annotated[str, Pattern(r"[A-Z][A-Za-z0-9]*")], ...],
-        Size(1, unique=True),
-        "Its own methods, in the order of the table of functions.",
-    ] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class CallRule(Record):
+class CallRule(StatedRule):
     """A rule on calls, which a checking device judges."""
 
-    id: RuleId
     page: Annotated[Page, "The page that states it."] | None = None
-    summary: Annotated[Text, "What it requires, in one sentence."]
-    source: Source
-    advice: Annotated[bool, "Whether a call that breaks the rule can nevertheless be right."] = False
     message: MessageText
 
 
@@ -561,7 +504,7 @@ class Defaults(Record):
     source: Annotated[Literal["DirectMLX", "ONNX", "docs"], "Where the defaults are from."]
     values: Annotated[
         Mapping[
-            Annotated[Scalar[str], Pattern(_MEMBER.text, "a member's name, as in InputTensor, or source")],
+            Annotated[Scalar[str], Pattern(MemberWord.text, "a member's name, as in InputTensor, or source")],
             Scalar[float | bool | str],
         ],
         Size(1),
@@ -611,16 +554,6 @@ class Rule(AnyRule):
         Size(1, 8),
         "For each dimension a number, an expression, or a name; new names stand for that size below.",
     ] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class DataConstraint(Record):
-    """A rule on the values in a tensor, which a description does not contain."""
-
-    id: RuleId
-    tensor: Annotated[MemberName, "The tensor whose contents it constrains."]
-    since: Level | None = None
-    text: Annotated[Text, "The constraint, in one or two sentences."]
 
 
 Rank: TypeAlias = Annotated[int, Range(1, 8)]
@@ -709,15 +642,6 @@ class Definition(Definitions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExampleTensor(Record):
-    """A tensor of a worked example; without data if the page only works out sizes."""
-
-    type: Annotated[TypeName, "Its data type."]
-    sizes: Annotated[tuple[Annotated[int, Range(1)], ...], "Its sizes."]
-    data: Annotated[tuple[float, ...], "Its elements in order, the last dimension fastest."] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Example(Record):
     """A worked example of the documentation."""
 
@@ -775,7 +699,7 @@ class Operator(Record):
     ] = ()
     fusible_into: Annotated[
         Mapping[
-            Annotated[Scalar[str], Pattern(r"([A-Z][A-Z0-9_]*|any)", "an operator's name, or any")], Level
+            Annotated[Scalar[str], Pattern(r"([A-Z][A-Z0-9_]*|any)", "an operator's name, or any")], LevelName
         ],
         Size(1),
         "Operators that take this one as fused activation, each with the feature level from which it does; "
@@ -812,7 +736,7 @@ class Operator(Record):
         tuple[DataConstraint, ...], Size(1), "Constraints on the contents of tensors."
     ] = ()
     support: Annotated[
-        Mapping[Level, Annotated[tuple[SupportRow, ...], Size(1)]],
+        Mapping[LevelName, Annotated[tuple[SupportRow, ...], Size(1)]],
         Size(1),
         "A block for each feature level at which the table changes.",
     ]

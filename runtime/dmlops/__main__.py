@@ -23,9 +23,8 @@ from . import (
     registry,
 )
 from .answers import explained, inferred, judged
-from .arguments import known_level
+from .arguments import add_level, known_level, print_json, print_texts
 from .bindings import command as bindings_command
-from .enums import NEWEST
 from .errors import JsonError
 from .explain import explain, explain_rule
 from .graph import command as graph_command
@@ -120,11 +119,11 @@ def _parser() -> argparse.ArgumentParser:
         "explain", _explain, "Explain what is wrong with descriptions, how to fix them, and what they need"
     )
     _file(one, ", or a folder that a checking device captured")
-    _level(one)
+    add_level(one)
     _json(one, "per description")
     one = command("validate", _validate, "Check descriptions and print one JSON result per line")
     _file(one)
-    _level(one)
+    add_level(one)
     one = command("infer", _infer, "Fill in the outputs of a description")
     _file(one)
     _json(one, "per description")
@@ -136,7 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     one = command("support", _support, "Show which dimension counts and data types an operator supports")
     _operator(one)
     either = one.add_mutually_exclusive_group()
-    _level(either)
+    add_level(either)
     either.add_argument("--build", type=int, help="a Windows build, such as 22621, instead of a level")
     _json(one)
     one = command("levels", _levels, "List the feature levels with DirectML versions and Windows releases")
@@ -163,11 +162,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _file(parser: Any, also: str = "") -> None:
     parser.add_argument("file", metavar="FILE", help=f"a file of descriptions{also}; - for standard input")
-
-
-def _level(parser: Any) -> None:
-    help_ = f"a feature level (default: {NEWEST})"
-    parser.add_argument("--level", "--feature-level", type=known_level, default=NEWEST, help=help_)
 
 
 def _operator(parser: Any) -> None:
@@ -247,42 +241,26 @@ def _shader(options: argparse.Namespace) -> int:
 
 
 def _answers(options: argparse.Namespace, answer: Callable[[Entry], dict[str, Any]]) -> int:
-    """Prints a JSON answer for each description of a file, one per line; the exit status."""
-    clean = True
+    """Prints a JSON answer for each description of a file; the exit status."""
     with _opened(options.file) as file:
-        for entry in entries(file):
-            result = answer(entry)
-            clean &= result["ok"]
-            print(json.dumps(result))
-    sys.stdout.flush()
-    return 0 if clean else 1
+        return print_json(map(answer, entries(file)))
 
 
 def _texts(options: argparse.Namespace, render: Callable[[Entry], tuple[str, bool]]) -> int:
     """Prints a text for each description of a file, with headings if there are several; the exit status."""
-    clean = True
     with _opened(options.file) as file:
-        for number, (entry, is_one_of_many) in enumerate(_counted(file)):
-            if number:
-                print()
-            if is_one_of_many:
-                name = f"line {number + 1}" if entry.identity is None else shown(entry.identity).strip('"')
-                print(f"[{name}]")
-            text, good = render(entry)
-            print(text)
-            clean &= good
-    sys.stdout.flush()
-    return 0 if clean else 1
+        return print_texts((name, *render(entry)) for name, entry in _named(file))
 
 
-def _counted(file: BinaryIO) -> Iterator[tuple[Entry, bool]]:
-    """The descriptions of a file, each with whether there are several."""
+def _named(file: BinaryIO) -> Iterator[tuple[Any, Entry]]:
+    """The descriptions of a file; if there are several, each with its id or line."""
     rest = entries(file)
     first = list(islice(rest, 2))
     if not first:
         print("There is no description in this file.")
-    for entry in chain(first, rest):
-        yield entry, len(first) > 1
+    for number, entry in enumerate(chain(first, rest), 1):
+        name = f"line {number}" if entry.identity is None else entry.identity
+        yield name if len(first) > 1 else None, entry
 
 
 @contextmanager

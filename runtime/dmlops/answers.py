@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .description import Description
@@ -27,12 +28,21 @@ def judged(entry: Entry, at: FeatureLevel) -> dict[str, Any]:
         needed = desc.min_feature_level()
     except JsonError as error:
         violations = [unreadable(error)]
+    return judgment(
+        entry.identity, violations, advice, min_feature_level=None if needed is None else str(needed)
+    )
+
+
+def judgment(
+    identity: Any, violations: Sequence[Violation], advice: Sequence[Violation], **more: Any
+) -> dict[str, Any]:
+    """The violations and the advice for a description, a graph or bindings, and more facts about it."""
     return {
-        "id": entry.identity,
+        "id": identity,
         "ok": not violations,
-        "violations": [violation.to_json() for violation in violations],
+        "violations": [one.to_json() for one in violations],
         "advice": [one.to_json() for one in advice],
-        "min_feature_level": None if needed is None else str(needed),
+        **more,
     }
 
 

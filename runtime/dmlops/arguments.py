@@ -1,10 +1,15 @@
-"""Values of command-line arguments."""
+"""Arguments that commands have in common, and how commands print their answers."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from .enums import FeatureLevel, feature_level
+from .enums import NEWEST, FeatureLevel, feature_level
+from .quoting import shown
 
 
 def known_level(text: str) -> FeatureLevel:
@@ -13,3 +18,32 @@ def known_level(text: str) -> FeatureLevel:
         return feature_level(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def add_level(parser: Any) -> None:
+    help_ = f"a feature level (default: {NEWEST})"
+    parser.add_argument("--level", "--feature-level", type=known_level, default=NEWEST, help=help_)
+
+
+def print_json(answers: Iterable[Mapping[str, Any]]) -> int:
+    """Prints answers, one per line; the exit status, 1 if one is not "ok"."""
+    clean = True
+    for answer in answers:
+        clean &= answer["ok"]
+        print(json.dumps(answer))
+    sys.stdout.flush()
+    return 0 if clean else 1
+
+
+def print_texts(texts: Iterable[tuple[Any, str, bool]]) -> int:
+    """Prints texts, each below what it is called, unless that is None; the exit status, 1 if one is bad."""
+    clean = True
+    for number, (name, text, good) in enumerate(texts):
+        if number:
+            print()
+        if name is not None:
+            print(f"[{shown(name).strip(chr(34))}]")
+        print(text)
+        clean &= good
+    sys.stdout.flush()
+    return 0 if clean else 1

@@ -37,15 +37,15 @@ def explain(desc: Description, level: FeatureLevel, style: Style = PLAIN) -> tup
     lines = [f"{style.strong(desc.OPERATOR)} at feature level {level}: {verdict}"]
     if violations:
         lines += ["", *marked(desc, violations, style)]
-    lines += _listed(violations, style)
+    lines += violation_lines(violations, style)
     lines += _of_integers(desc, violations, level)
     found = closest(desc, level) if violations else None
     behind = _behind(found, violations)
     if behind:
-        lines += ["", "Found once these are fixed:", *_listed(behind, style, len(violations) + 1)]
+        lines += ["", "Found once these are fixed:", *violation_lines(behind, style, len(violations) + 1)]
     advice = desc.advice(level)
     if advice:
-        lines += ["", "Advice. None of this makes the description invalid:", *_listed(advice, style)]
+        lines += ["", "Advice. None of this makes the description invalid:", *violation_lines(advice, style)]
     needed = desc.min_feature_level()
     lines += ["", "No feature level accepts it as it stands." if needed is None else _availability(needed)]
     if violations:
@@ -101,11 +101,12 @@ def _of_integers(desc: Description, violations: Sequence[Violation], level: Feat
             return
 
 
-def _listed(violations: Sequence[Violation], style: Style, first: int = 1) -> Iterator[str]:
+def violation_lines(violations: Sequence[Violation], style: Style, first: int = 1) -> Iterator[str]:
+    """The lines that explain violations, each after an empty one."""
     for number, violation in enumerate(violations, start=first):
         yield ""
         yield f"{number}. {style.strong(violation.member)}"
-        yield f"   {violation.message}."
+        yield f"   {violation.message}{'' if violation.message.endswith('?') else '.'}"
         yield f"   {style.faint(f'Rule {violation.rule}.')}"
 
 

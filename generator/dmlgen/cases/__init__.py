@@ -18,7 +18,7 @@ from dmlgen.cases.negatives import Attempt
 from dmlgen.cases.positives import Positives
 from dmlgen.cases.search import Search, SearchedCheck, Subject
 from dmlgen.cases.validators import Validators, changed, tensors_of
-from dmlgen.registry import Example, FeatureLevel, Operator, Provenance, Registry, Rule, TensorData
+from dmlgen.registry import Example, ExampleTensor, FeatureLevel, Operator, Provenance, Registry, Rule
 
 _BOUNDARY_TURNS = 3  # tensors tried for a boundary of a rule on every tensor
 Kind = Literal["positive", "boundary", "negative", "advice", "valid_variant", "example"]
@@ -207,14 +207,14 @@ class _OperatorCases:
         return RuleCoverage(rule.id, rule.source, rule.advice, broken, satisfied, why)
 
 
-def _described(given: TensorData | tuple[TensorData, ...]) -> Any:
+def _described(given: ExampleTensor | tuple[ExampleTensor, ...]) -> Any:
     """The tensor of an example, or the array of them, as JSON has it."""
     if isinstance(given, tuple):
         return list(map(_described, given))
     return {"DataType": given.type, "Sizes": list(given.sizes)}
 
 
-def _elements(given: TensorData | tuple[TensorData, ...]) -> Any:
+def _elements(given: ExampleTensor | tuple[ExampleTensor, ...]) -> Any:
     return tuple(map(_elements, given)) if isinstance(given, tuple) else given.data
 
 

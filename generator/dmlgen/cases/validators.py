@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from importlib.abc import InspectLoader, MetaPathFinder
@@ -37,6 +37,7 @@ class Validators:
         self.structs: Mapping[str, type[Any]] = import_module(f"{name}.structs").STRUCT_CLASSES
         self._registry = import_module(f"{name}.registry")
         self._json = import_module(f"{name}.json_form")
+        self._name = name
 
     def described(self, operator: Operator, members: Mapping[str, Any]) -> Description:
         """The description of an operator with these members; those that are left out are absent."""
@@ -47,6 +48,12 @@ class Validators:
         """The description in a JSON value. Raises ValueError for anything else."""
         description: Description = self._json.from_json(value)
         return description
+
+    def listed(self, graph: Any) -> Iterator[str]:
+        """A graph in a JSON value as lines of text."""
+        read = import_module(f"{self._name}.graph.json_form").from_json
+        lines: Iterator[str] = import_module(f"{self._name}.graph.listing").listed(read(graph))
+        return lines
 
     def levels(self, operator: Operator) -> tuple[FeatureLevel, ...]:
         """The levels at which a description of the operator can become valid or invalid."""

@@ -121,13 +121,13 @@ FIELDS: Mapping[type, Mapping[str, How]] = {
         "directml": "level-release",
         "in_box": "level-release",
     },
-    r.NamedConstant: {"value": "constant-value", "since": _DECLARED, "summary": "summary-changed"},
+    r.Constant: {"value": "constant-value", "since": _DECLARED, "summary": "summary-changed"},
     r.Enum: {
         "prefix": "enum-changed",
         "flags": "enum-changed",
         "since": _DECLARED,
         "summary": "summary-changed",
-        "entries": (Each("enum-value", _by_name),),
+        "values": (Each("enum-value", dict),),
     },
     r.EnumEntry: {
         "value": "enum-value-number",

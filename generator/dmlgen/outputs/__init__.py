@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dmlgen.outputs import (
-    bindings,
     c,
     compute,
     counterparts,
@@ -35,7 +34,7 @@ def render_all(
     outputs: dict[str, bytes] = {}
     languages = (
         python, description_schema, registry_json, counterparts, compute, definition, c, hlsl, language,
-        graphs, bindings, spec_page,
+        graphs, spec_page,
     )  # fmt: skip
     for output in languages:
         progress.say(f"rendering: {len(outputs)} files so far")

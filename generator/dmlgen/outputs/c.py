@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from dmlgen.message import SHOWN
-from dmlgen.outputs import c_bindings, c_checked, c_dispatch, c_graphs
+from dmlgen.outputs import c_checked, c_dispatch, c_graphs
 from dmlgen.outputs.c_json import json_view
 from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.outputs.c_program import (
@@ -115,7 +115,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         graph_cycle=c_graphs.SHOWN_OF_CYCLE,
         bindings=registry.bindings,
         binding_rules={one.rule.slug: one.rule for one in registry.bindings.checks},
-        binding_ranges=c_bindings.ranges_view(registry),
+        binding_ranges=c_graphs.ranges_view(registry),
         hints=registry.hints,
         newest=registry.levels[-1].value,
         dispatch=dispatch,

@@ -20,7 +20,7 @@ from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
 from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of, widened
-from dmlgen.plans.functions import declarations, definition, head, wrapped
+from dmlgen.plans.functions import c_name, c_type, definition, head, layouts, numbers, taken, types, wrapped
 from dmlgen.plans.model import INT, Enumeration, ListOf, Plans, Record, Scalar
 from dmlgen.plans.params import params_of
 from dmlgen.registry import Operator, Registry
@@ -131,10 +131,14 @@ class PlannersView:
 
     reasons: tuple[ReasonView, ...]
     capabilities: Enumeration
-    declarations: tuple[str, ...]
-    first_put: int  # the index of the first function that puts constants, after the types
+    types: Sequence[Record | ListOf]
+    taken: Sequence[Record]  # by planners
+    layouts: Sequence[Record]  # of constants
     heads: tuple[str, ...]
     functions: tuple[str, ...]
+    c_type = staticmethod(c_type)
+    c_name = staticmethod(c_name)
+    numbers = staticmethod(numbers)
 
 
 @dataclass(frozen=True)
@@ -181,12 +185,12 @@ def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPar
 @cache
 def planners(plans: Plans) -> PlannersView:
     """The planners, translated."""
-    declared = declarations(plans)
     return PlannersView(
         reasons=tuple(_reasons(plans)),
         capabilities=plans.capabilities,
-        declarations=tuple(declared),
-        first_put=next(place for place, text in enumerate(declared) if "void dmlops_put_" in text),
+        types=types(plans),
+        taken=taken(plans),
+        layouts=layouts(plans),
         heads=tuple(wrapped(head(function) + ";") for function in plans.functions),
         functions=tuple(definition(plans, function) for function in plans.functions),
     )

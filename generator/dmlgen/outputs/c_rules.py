@@ -17,7 +17,6 @@ from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.c_printer import CPrinter
 from dmlgen.outputs.c_program import AS_GIVEN, LOOP_SLOTS, TENSOR, Name, Program, filled
 from dmlgen.outputs.c_types import StructView, c_type, struct_view
-from dmlgen.reads import reads
 from dmlgen.registry import Check, FeatureLevel, Member, Operator, Registry, Rule, Stage
 from dmlgen.sugar import broadcasts
 
@@ -302,7 +301,7 @@ class OperatorCode(Code):
         """The start of the list of what a rule reads: members by position, each with bits of fields."""
         positions = [member.name for member in self.operator.members]
         fields: dict[str, list[str]] = {}
-        for path in sorted(reads(rule)):
+        for path in sorted(rule.reads):
             owner, _, field = path.partition(".")
             fields.setdefault(owner, []).append(field)
         code: list[str] = []
@@ -358,7 +357,7 @@ def tensor_rules_view(registry: Registry, code: Code, functions: set[str]) -> Te
                     sound[rule.id] = [line for check in rule.checks for line in printer.test(rule, check)]
                 for check in rule.checks:
                     start, format_ = code.check(rule, check)
-                    bits = field_bits(registry, reads(rule))
+                    bits = field_bits(registry, rule.reads)
                     rules.append(TensorRuleView(rule.id, check.member, format_, start, bits))
         ends[stage] = len(rules)
     functions |= printer.functions

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dmlgen.outputs.c_layout import POINTER_SIZES, layout
-from dmlgen.registry import Enum, EnumEntry, FeatureLevel, Member, Operator, Registry, Struct
-from dmlgen.text import NO_TEXT, Text
+from dmlgen.registry import Enum, FeatureLevel, Member, Operator, Registry, Struct, entry
+from dmlgen.text import Text
 
 # Number types with another name in C. BOOL differs between headers (signed on Windows, unsigned in
 # DirectX-Headers for Linux), so any declaration of ours would clash with some of them.
@@ -58,23 +58,13 @@ def names(registry: Registry) -> dict[str, list[tuple[int, str]]]:
 
 def enums_in_order(registry: Registry) -> list[Enum]:
     """The enumerations with operator aliases; entries in the order in which DirectML.h got them."""
-    aliases = tuple(
-        EnumEntry(operator.alias, operator.value, operator.since, NO_TEXT)
-        for operator in registry.operators
-        if operator.alias
-    )
-    return [
-        replace(
-            enum,
-            entries=tuple(
-                sorted(
-                    enum.entries + aliases * (enum.name == _OPERATOR_TYPE),
-                    key=lambda entry: (entry.since.ordinal, entry.value),
-                )
-            ),
-        )
-        for enum in registry.declared_enums
-    ]
+    aliases = [entry(one.alias, one.value, one.since) for one in registry.operators if one.alias]
+    found: list[Enum] = []
+    for enum in registry.declared_enums:
+        entries = [*enum.entries, *(aliases if enum.name == _OPERATOR_TYPE else [])]
+        entries.sort(key=lambda one: (one.since.ordinal, one.value))
+        found.append(replace(enum, values={one.name: one for one in entries}))
+    return found
 
 
 def struct_view(registry: Registry, struct: Struct | Operator) -> StructView:

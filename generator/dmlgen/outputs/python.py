@@ -10,8 +10,7 @@ from dmlgen.banner import head
 from dmlgen.expr import arithmetic
 from dmlgen.outputs import dxdispatch
 from dmlgen.outputs.parts import parts
-from dmlgen.outputs.python_bindings import ranges_view
-from dmlgen.outputs.python_graphs import graphs_view
+from dmlgen.outputs.python_graphs import graphs_view, ranges_view
 from dmlgen.outputs.python_operators import OPERATOR, operator_view, support_sets
 from dmlgen.outputs.python_tensor import TENSOR, tensor_view
 from dmlgen.outputs.render import Templates, plain_files

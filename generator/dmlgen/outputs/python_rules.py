@@ -9,7 +9,6 @@ from typing import TypeAlias, cast
 from dmlgen.expr import ir
 from dmlgen.names import pascal, python_variable
 from dmlgen.outputs.python_printer import Message, PythonPrinter, opposite
-from dmlgen.reads import reads
 from dmlgen.registry import Check, Definition, Operator, Rule
 
 Assignments: TypeAlias = tuple[tuple[str, str], ...]
@@ -71,7 +70,7 @@ def parts_of(check: Check) -> list[ir.Expr]:
 
 def reads_of(rules: Iterable[Rule]) -> dict[str, str]:
     """For each rule that checks something, the paths that it reads, separated by spaces."""
-    return {rule.id: " ".join(sorted(reads(rule))) for rule in rules if rule.checks}
+    return {rule.id: " ".join(sorted(rule.reads)) for rule in rules if rule.checks}
 
 
 def used_definitions(definitions: Iterable[Definition], expressions: Iterable[ir.Expr]) -> list[Definition]:

@@ -123,167 +123,63 @@ def c_type(type_: Type) -> str:
             return f"{names.get(inner, inner)}_{'list' if capacity is None else capacity}"
 
 
-def declarations(plans: Plans) -> list[str]:
-    """The types of records and lists, and the functions that fill lists, records and constants."""
-    found: dict[str, str] = {}
+def types(plans: Plans) -> list[Record | ListOf]:
+    """The types of records and lists, each after those that it contains."""
+    found: dict[str, Record | ListOf] = {}
+
+    def add(type_: Type) -> None:
+        if isinstance(type_, Scalar) or c_type(type_) in found:
+            return
+        for inner in [one.type for one in type_.fields] if isinstance(type_, Record) else [type_.element]:
+            add(inner)
+        found[c_type(type_)] = type_
+
     for record in plans.records:
-        _declare(record, found)
+        add(record)
     for function in plans.functions:
         for node in ast.walk(function.node):
             if isinstance(node, ast.AnnAssign):
-                _declare(plans.type(function.module, node.annotation), found)
+                add(plans.type(function.module, node.annotation))
         for type_ in (function.result, *(type_ for _, type_ in function.parameters)):
-            _declare(type_, found)
-    return [*found.values(), *_empties(plans), *_puts(plans)]
+            add(type_)
+    return list(found.values())
 
 
-def _declare(type_: Type, found: dict[str, str]) -> None:
-    name = c_type(type_) if type_ != PLANNING else ""
-    if name in found or isinstance(type_, Scalar):
-        return
-    if isinstance(type_, Record):
-        for one in type_.fields:
-            _declare(one.type, found)
-        fields = "".join(f"    {c_type(one.type)} {c_name(one.name)};\n" for one in type_.fields)
-        found[name] = f"typedef struct {name} {{\n{fields}}} {name};"
-        return
-    _declare(type_.element, found)
-    element = c_type(type_.element)
-    if type_.capacity is None:
-        const = f"{element} const" if type_.element == TEXT else f"const {element}"
-        found[name] = f"typedef struct {name} {{\n    int64_t count;\n    {const}* items;\n}} {name};"
-        return
-    item = f"{element} item" if isinstance(type_.element, Scalar) else f"const {element}* item"
-    value = "item" if isinstance(type_.element, Scalar) else "*item"
-    found[name] = f"""typedef struct {name} {{
-    int64_t count;
-    {element} items[{type_.capacity}];
-}} {name};
-
-static inline void {name}_append(dmlops_planning* planning, {name}* list, {item}) {{
-    if (list->count < {type_.capacity}) {{
-        list->items[list->count++] = {value};
-    }} else {{
-        dmlops_out_full(planning, list->count);
-    }}
-}}
-
-DMLOPS_CALLED void {name}_insert(dmlops_planning* planning, {name}* list, int64_t place, {item}) {{
-    if (list->count >= {type_.capacity} || place < 0 || place > list->count) {{
-        dmlops_out_full(planning, list->count);
-        return;
-    }}
-    for (int64_t i = list->count++; i > place; --i) {{
-        list->items[i] = list->items[i - 1];
-    }}
-    list->items[place] = {value};
-}}
-
-DMLOPS_CALLED void {name}_copy({name}* to, const {name}* from) {{
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}}"""
-    if type_.element == INT:
-        found[name] += f"""
-
-DMLOPS_CALLED void {name}_extend(
-    dmlops_planning* planning, {name}* list, int64_t count, const int64_t* items) {{
-    if (count > {type_.capacity} - list->count) {{
-        dmlops_out_full(planning, list->count);
-        return;
-    }}
-    if (count > 0) {{
-        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
-        list->count += count;
-    }}
-}}
-
-DMLOPS_CALLED void {name}_fill(dmlops_planning* planning, {name}* list, int64_t count, int64_t item) {{
-    if (count > {type_.capacity} - list->count) {{
-        dmlops_out_full(planning, list->count);
-        return;
-    }}
-    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {{
-        list->items[i] = item;
-    }}
-    list->count += count > 0 ? count : 0;
-}}
-
-DMLOPS_CALLED int {name}_has(const {name}* list, int64_t item) {{
-    int found = 0;
-    for (int64_t i = 0; !found && i < list->count; ++i) {{
-        found = list->items[i] == item;
-    }}
-    return found;
-}}
-
-DMLOPS_CALLED int {name}_equal(const {name}* a, const {name}* b) {{
-    int same = a->count == b->count;
-    for (int64_t i = 0; same && i < a->count; ++i) {{
-        same = a->items[i] == b->items[i];
-    }}
-    return same;
-}}"""
+def taken(plans: Plans) -> list[Record]:
+    """The records that planners take."""
+    types_ = {type_ for function in plans.functions for name, type_ in function.parameters if name == "op"}
+    return [record for record in plans.records if record in types_]
 
 
-def _empties(plans: Plans) -> Iterator[str]:
-    """A function for each record that planners take."""
-    taken = {type_ for function in plans.functions for name, type_ in function.parameters if name == "op"}
-    for record in plans.records:
-        if record in taken:
-            body = "".join(f"    record->{path} = {none};\n" for path, none in _numbers(record))
-            yield (
-                "/* Makes a record empty, apart from the items of lists, which would take the most time. */\n"
-                f"DMLOPS_CALLED void {c_type(record)}_empty({c_type(record)}* record) {{\n{body}}}"
-            )
-
-
-def _numbers(record: Record) -> Iterator[tuple[str, str]]:
+def numbers(record: Record) -> Iterator[tuple[str, str]]:
     """The fields of a record and of those in it, without the items of lists, each with what it is if there is
     nothing."""
     for one in record.fields:
         name = c_name(one.name)
         match one.type:
             case Record():
-                yield from ((f"{name}.{path}", none) for path, none in _numbers(one.type))
+                yield from ((f"{name}.{path}", none) for path, none in numbers(one.type))
             case ListOf():
                 yield f"{name}.count", "0"
             case _:
                 yield name, "NULL" if one.type == TEXT else "0"
 
 
-def _puts(plans: Plans) -> Iterator[str]:
-    """A function for each layout of constants."""
-    done: set[str] = set()
+def layouts(plans: Plans) -> list[Record]:
+    """The layouts of constants, each after those of entries of lists in it."""
+    found: list[Record] = []
 
-    def put(record: Record) -> Iterator[str]:
-        if record.name in done:
-            return
-        done.add(record.name)
-        lines: list[str] = []
+    def add(record: Record) -> None:
         for one in record.fields:
-            name = f"record->{c_name(one.name)}"
-            if not isinstance(one.type, ListOf):
-                lines.append(f"    dmlops_put_word(planning, {name});")
-                continue
-            if not isinstance(one.type.element, Record):
-                lines.append(f"    dmlops_put_words(planning, {name}.items, {name}.count);")
-                continue
-            yield from put(one.type.element)
-            lines.append(f"    for (int64_t i = 0; i < {name}.count; ++i) {{")
-            lines.append("        dmlops_put_padding(planning);")
-            lines.append(f"        dmlops_put_{one.type.element.name}(planning, &{name}.items[i]);")
-            lines.append("        dmlops_put_padding(planning);")
-            lines.append("    }")
-        body = "\n".join(lines)
-        yield (
-            f"DMLOPS_CALLED void dmlops_put_{record.name}(\n"
-            f"    dmlops_planning* planning, const {c_type(record)}* record) {{\n{body}\n}}"
-        )
+            if isinstance(one.type, ListOf) and isinstance(one.type.element, Record):
+                add(one.type.element)
+        if record not in found:
+            found.append(record)
 
     for record in plans.records:
         if record.name.endswith("Params"):
-            yield from put(record)
+            add(record)
+    return found
 
 
 def head(function: Function) -> str:

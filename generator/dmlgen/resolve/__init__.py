@@ -15,23 +15,25 @@ from dmlgen.decode import decode
 from dmlgen.diagnostics import Finding, Position, SpecError
 from dmlgen.expr.define import signature
 from dmlgen.memory import Memory
-from dmlgen.registry import Operator, Registry
+from dmlgen.registry import FeatureLevel, Operator, Registry, Rule
 from dmlgen.resolve.bindings import resolve_bindings
 from dmlgen.resolve.counterparts import FILES as INTERFACE_FILES
 from dmlgen.resolve.counterparts import resolve_counterparts
 from dmlgen.resolve.faults import Faults, check_known, fault
-from dmlgen.resolve.general import General
+from dmlgen.resolve.general import General, levels_of
 from dmlgen.resolve.graphs import resolve_graphs
 from dmlgen.resolve.interfaces import resolve_interfaces
 from dmlgen.resolve.merge import merged
 from dmlgen.resolve.operators import erratum, resolve_operator
 from dmlgen.resolve.rules import tensor_rules
+from dmlgen.resolve.stated import resolve_operator_rules
 from dmlgen.source import Mapping as MappingNode
 from dmlgen.source import Node, Scalar
 from dmlgen.written import FILES
 
 T = TypeVar("T")
 Read: TypeAlias = Callable[[Path], bytes]
+Levels: TypeAlias = Mapping[str, FeatureLevel]
 
 
 def load_registry(specs: Path, memory: Memory | None = None) -> Registry:
@@ -45,14 +47,17 @@ def load_registry(specs: Path, memory: Memory | None = None) -> Registry:
     read = cache(lambda path: source.read(path, specs))
     general_names = [one.name for one in fields(written.General)]
     files: dict[str, Any] = {}
+    levels: Levels | None = None
     for name in general_names:
         with faults:
-            files[name] = _document(FILES[name], read, specs / f"{name}.yaml")
+            files[name] = _document(FILES[name], read, specs / f"{name}.yaml", levels)
+            if name == "feature_levels":
+                levels = levels_of(files[name])
     others: dict[str, written.Counterparts] = {}
     for name in INTERFACE_FILES if (specs / "counterparts").exists() else ():
         with faults:
             others[name] = _document(written.Counterparts, read, specs / "counterparts" / f"{name}.yaml")
-    sources = _Operators(specs, read, memory or Memory())
+    sources = _Operators(specs, read, memory or Memory(), levels)
     for path in sorted((specs / "operators").rglob("*")):
         if path.suffix == ".yaml" or path.is_symlink():
             with faults:
@@ -60,9 +65,11 @@ def load_registry(specs: Path, memory: Memory | None = None) -> Registry:
     if len(files) < len(general_names) or 0 < len(others) < len(INTERFACE_FILES):
         faults.stop()
     general, tensor, graphs, bindings, interfaces = None, None, None, None, None
+    operator_rules: tuple[Rule, ...] = ()
     with faults:
         whole = written.General(**files)
-        general = General(whole)
+        general = General(whole, levels or {})
+        operator_rules = resolve_operator_rules(general, whole.rules.operator, whole.rules.place("operator"))
         tensor = tensor_rules(general, whole.rules.tensor)
         graphs = resolve_graphs(general, whole.graphs)
         bindings = resolve_bindings(general, whole.bindings)
@@ -85,7 +92,7 @@ def load_registry(specs: Path, memory: Memory | None = None) -> Registry:
         constants=general.constants,
         structs=general.structs,
         hints=general.hints,
-        operator_rules=general.operator_rules,
+        operator_rules=operator_rules,
         tensor=tensor,
         graphs=graphs,
         bindings=bindings,
@@ -101,11 +108,11 @@ def load_registry(specs: Path, memory: Memory | None = None) -> Registry:
     )
 
 
-def _document(type_: type[T], read: Read, path: Path) -> T:
+def _document(type_: type[T], read: Read, path: Path, levels: Levels | None = None) -> T:
     """A file that every registry has."""
     if not path.exists():
         raise fault(Position(path.as_posix()), "missing", "this part of the registry is missing")
-    return decode(type_, source.parse(read(path), path.as_posix()))
+    return decode(type_, source.parse(read(path), path.as_posix()), levels)
 
 
 class _Operators:
@@ -115,9 +122,9 @@ class _Operators:
     list of identifiers, interfaces, and the rules of graphs and of bindings.
     """
 
-    def __init__(self, specs: Path, read: Read, memory: Memory) -> None:
+    def __init__(self, specs: Path, read: Read, memory: Memory, levels: Levels | None) -> None:
         self._file, self._memory = read, memory
-        self._shared = _Shared(specs, read)
+        self._shared = _Shared(specs, read, levels)
         self._known: Mapping[str, Operator] = memory.recall("operators")
         self._digests: dict[Path, str] = {}
         self._written: dict[Path, written.Operator] = {}
@@ -155,9 +162,10 @@ def _digest(data: bytes) -> str:
 class _Shared:
     """The files that operators share, each read once."""
 
-    def __init__(self, specs: Path, read: Read) -> None:
+    def __init__(self, specs: Path, read: Read, levels: Levels | None) -> None:
         self.specs = specs
         self._read = read
+        self._levels = levels
         self.file = cache(self._node)
         self.definitions = cache(lambda name: decode(written.Definitions, self.file(name)))
 
@@ -171,7 +179,7 @@ class _Shared:
         if isinstance(node, MappingNode) and isinstance(base, Scalar):
             shared = self.file(self.known(base))
             node = merged(shared, node) if isinstance(shared, MappingNode) else shared
-        operator = decode(written.Operator, node)
+        operator = decode(written.Operator, node, self._levels)
         if not isinstance(operator.compute, written.Definition):
             return operator
         used = [self.definitions(self.known(name, "definitions/")) for name in operator.compute.uses]

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from dmlgen import source, written
-from dmlgen.binding_checks import BINDING_CHECKS
 from dmlgen.expr import ir
 from dmlgen.registry import BindingRule, Bindings, Phase, Rule, Stage
+from dmlgen.resolve.checks import BINDING_CHECKS
 from dmlgen.resolve.faults import Faults, check_known, fault
 from dmlgen.resolve.general import General
 from dmlgen.resolve.stated import check_complete, checked, required

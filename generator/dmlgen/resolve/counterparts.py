@@ -149,7 +149,7 @@ def _activation(operators: Mapping[str, Operator], name: str, node: written.Acti
             fixed[key.value] = float(given)
     missing = sorted(own - members.keys() - fixed.keys())
     if missing:
-        raise fault(node.node.position, "missing", f"{name} does not say what {missing[0]} is")
+        raise fault(node.position, "missing", f"{name} does not say what {missing[0]} is")
     return FusedName(name, operator.name, members, fixed)
 
 
@@ -209,7 +209,7 @@ class _Reader:
             example[key.value] = self._expression(value, ranked)
         if [bool(forms) or node.expands is not None, bool(node.none), bool(node.host)].count(True) != 1:
             message = "an operation has forms, or expands, or is the host's, or says why there is `none`"
-            self.faults += fault(node.node.position, "counterpart", message).findings
+            self.faults += fault(node.position, "counterpart", message).findings
         return Signature(
             first=first,
             last=last,
@@ -228,7 +228,7 @@ class _Reader:
             none=node.none.plain,
             host=node.host.plain,
             expands=node.expands is not None,
-            position=node.node.position,
+            position=node.position,
         )
 
     def _enumerators(self) -> set[str]:
@@ -262,7 +262,7 @@ class _Reader:
 
     def _step(self, node: written.Step | written.NodeForm, names: Names) -> Step:
         if node.operator is None:
-            raise fault(node.node.position, "missing-key", "key 'operator' is missing")
+            raise fault(node.position, "missing-key", "key 'operator' is missing")
         operator = _known(self.operators, node.operator)
         counts = {member.count for member in operator.members if member.count}
         if node.over is not None:

@@ -48,5 +48,12 @@ def fault(position: Position, code: str, message: str, suggestion: str | None = 
 
 def check_known(name: Scalar[Any], names: Collection[str], message: str, code: str = "unknown-name") -> None:
     """Raises SpecError, with the nearest of the names, if the scalar is none of them."""
-    if name.value not in names:
-        raise fault(name.position, code, message, nearest(str(name.value), names))
+    check_named(name.value, name.position, names, message, code)
+
+
+def check_named(
+    name: Any, position: Position, names: Collection[str], message: str, code: str = "unknown-name"
+) -> None:
+    """Raises SpecError, with the nearest of the names, if the name at that position is none of them."""
+    if name not in names:
+        raise fault(position, code, message, nearest(str(name), names))

@@ -13,13 +13,8 @@ from dmlgen.expr.parse import Scope
 from dmlgen.registry import (
     Declaration,
     Enum,
-    EnumEntry,
     FeatureLevel,
     Member,
-    NamedConstant,
-    NumberType,
-    Rule,
-    Stage,
     Struct,
 )
 from dmlgen.resolve.faults import Faults, check_known, fault
@@ -36,42 +31,17 @@ _HINT_VALUES: dict[str, set[str]] = {
     "axis": {"value", "negative"},
 }
 
-# The rules for every operator that no condition states, which outputs check in their own ways: the names of
-# the values that their texts can show; and the stage in which they are checked, if not the first.
-_GENERAL_RULES: Mapping[str, frozenset[str]] = {
-    slug: frozenset(names.split())
-    for slug, names in {
-        "type": "value",
-        "feature-level": "value",
-        "since": "operator since level",
-        "required": "member operator",
-        "type-of-member": "member value choices",
-        "integer-range": "member value least most type",
-        "scalar-range": "member value least most type",
-        "enum-value": "member value type",
-        "array-length": "member value count choices",
-        "fused-activation": "member value operator choices",
-        "fused-activation-tensors": "member",
-        "dimension-count": "member value level choices",
-        "data-type": "member value level choices",
-    }.items()
-}
-_STAGES = {"dimension-count": Stage.COUNTS, "data-type": Stage.VALUES}
-
 _DATA_TYPES = 32  # bits in the masks in which the header and its validators store data types
 
 
 class General:
     """The context in which operators are resolved."""
 
-    def __init__(self, files: written.General) -> None:
-        self.levels = _levels(files.feature_levels.feature_levels)
-        self.level = {level.name: level for level in self.levels}
-        self.levels_declared = self.level_at(files.feature_levels.declared) or self.levels[0]
-        self.types = {
-            name: NumberType(name, one.bits, one.kind, one.pointer_sized)
-            for name, one in files.constants.types.items()
-        }
+    def __init__(self, files: written.General, levels: Mapping[str, FeatureLevel]) -> None:
+        self.levels = tuple(levels.values())
+        self.level = levels
+        self.levels_declared = self.level_at(files.feature_levels.declared)
+        self.types = files.constants.types
         self.pages = files.constants.pages
         self.guides = files.constants.guides
         self.foreign = {
@@ -82,11 +52,10 @@ class General:
         self.interfaces = files.constants.interfaces
         structs = files.structs.structs
         self._by_address = {name for name, struct in structs.items() if struct.by_address}
-        self.constants = tuple(
-            NamedConstant(name, one.value, self.since(one.since), one.summary, one.node.position)
-            for name, one in files.constants.constants.items()
-        )
-        self.enums = {name: self._enum(name, enum) for name, enum in files.enums.enums.items()}
+        self.constants = tuple(files.constants.constants.values())
+        self.enums = files.enums.enums
+        for enum in self.enums.values():
+            _check_enum(enum)
         self.structs = {name: self._struct(name, struct) for name, struct in structs.items()}
         self.declared = tuple(self._declared(files))
         self._check_types(files.structs)
@@ -119,11 +88,6 @@ class General:
         }
         hints = files.rules.hints
         self.hints = {name: message(getattr(hints, name), known) for name, known in _HINT_VALUES.items()}
-        self.operator_rules = tuple(self._operator_rule(rule) for rule in files.rules.operator)
-        missing = sorted(_GENERAL_RULES.keys() - {rule.slug for rule in self.operator_rules})
-        if missing:
-            where = files.rules.place("operator")
-            raise fault(where, "missing", f"the general rule {missing[0]} is missing")
 
     def _declared(self, files: written.General) -> Iterator[Declaration]:
         """The declarations that the header gets from these files."""
@@ -135,7 +99,7 @@ class General:
         for enum, entry in zip(self.enums.values(), _entries(files.enums, "enums"), strict=True):
             yield Declaration(enum.c_name, f"the enumeration {enum.name}", entry.key.position)
         for enum in self.enums.values():
-            for entry in _entries(files.enums.enums[enum.name], "values"):
+            for entry in _entries(enum, "values"):
                 name = f"{enum.prefix}{entry.name}"
                 yield Declaration(name, f"{enum.name}.{entry.name}", entry.key.position)
         for struct, entry in zip(self.structs.values(), _entries(files.structs, "structs"), strict=True):
@@ -163,16 +127,10 @@ class General:
         """The scope of expressions that can use these names in addition to the constants."""
         return Scope({**self.named, **names}, self.fields, self.enum_values, self.parts)
 
-    def level_at(self, name: Scalar[str] | None) -> FeatureLevel | None:
-        """The level with a name; None if there is none."""
-        if name is None:
-            return None
+    def level_at(self, name: Scalar[str]) -> FeatureLevel:
+        """The level with a name."""
         check_known(name, self.level, f"there is no feature level {name.value}", "unknown-level")
         return self.level[name.value]
-
-    def since(self, name: Scalar[str] | None, default: FeatureLevel | None = None) -> FeatureLevel:
-        """The level with a name, else the default, else the lowest level."""
-        return self.level_at(name) or default or self.levels[0]
 
     def member(self, name: Scalar[str], node: written.Member | written.StructMember) -> Member:
         """A member of a struct: a tensor has a role, anything else a type."""
@@ -181,7 +139,7 @@ class General:
             role, typed_by = node.role, node.typed_by
             if (role is None) == (node.type is None):
                 either = f"{name.value} needs either a role (a tensor) or a type (anything else)"
-                raise fault(node.node.position, "member-kind", either)
+                raise fault(node.position, "member-kind", either)
         else:
             length = node.length
         type_ = "tensor" if node.type is None else node.type.value
@@ -213,40 +171,6 @@ class General:
         unknown = f"{member.name} has type {member.type}, which is not a number type, enumeration or struct"
         raise fault(where, "unknown-type", unknown, nearest(member.type, known))
 
-    def _enum(self, name: str, node: written.Enum) -> Enum:
-        since = self.since(node.since)
-        first: dict[int, str] = {}
-        formats: dict[tuple[str | None, int | None], str] = {}
-        for key, one in node.values.items():
-            if one.kind is not None and one.value >= _DATA_TYPES:
-                large = (
-                    f"a data type's value is below {_DATA_TYPES}; outputs hold data types as bits of a mask"
-                )
-                raise fault(one.place("value"), "wrong-value", large)
-            other = formats.setdefault((one.kind, one.bits), key)
-            if one.kind is not None and other != key:
-                format_ = (
-                    f"{other} is of kind {one.kind} with {one.bits} bits, too; outputs tell formats "
-                    "of elements by these two, so they would take one for the other"
-                )
-                raise fault(one.place("bits"), "duplicate-format", format_)
-            if first.setdefault(one.value, key) != key:
-                same = f"{first[one.value]} has the same value, {one.value}"
-                raise fault(one.place("value"), "duplicate-value", same)
-        entries = tuple(
-            EnumEntry(
-                name=key,
-                value=one.value,
-                since=self.since(one.since, since),
-                summary=one.summary,
-                bits=one.bits or 0,
-                kind=one.kind,
-                position=one.node.position,
-            )
-            for key, one in node.values.items()
-        )
-        return Enum(name, node.prefix, node.flags, since, node.summary, entries, node.node.position)
-
     def _struct(self, name: str, node: written.Struct) -> Struct:
         members = tuple(self.member(key, one) for key, one in node.members.items())
         faults = Faults()
@@ -254,33 +178,33 @@ class General:
         faults.stop()
         return Struct(
             name=name,
-            since=self.since(node.since),
+            since=node.since,
             summary=node.summary,
             members=members,
             page=node.page,
             union=node.union,
-            position=node.node.position,
+            position=node.position,
         )
 
-    def _operator_rule(self, node: written.GeneralRule) -> Rule:
-        slug = node.id.value
-        unknown = f"there is no general rule {slug}; outputs judge each of them in their own way"
-        check_known(node.id, _GENERAL_RULES, unknown)
-        names = _GENERAL_RULES[slug]
-        return Rule(
-            id=f"DML-OPERATOR-{slug}",
-            slug=slug,
-            stage=_STAGES.get(slug, Stage.STRUCTURE),
-            summary=node.summary,
-            checks=(),
-            since=self.levels[0],
-            until=None,
-            applies_to=node.applies_to or "any",
-            source="docs",
-            position=node.node.position,
-            message=message(node.message, names),
-            hint=message(node.hint, {*names, "needed"}),
-        )
+
+def _check_enum(enum: Enum) -> None:
+    """Raises SpecError for values, or formats of elements, that are the same or that masks cannot hold."""
+    first: dict[int, str] = {}
+    formats: dict[tuple[str | None, int], str] = {}
+    for key, one in enum.values.items():
+        if one.kind is not None and one.value >= _DATA_TYPES:
+            large = f"a data type's value is below {_DATA_TYPES}; outputs hold data types as bits of a mask"
+            raise fault(one.place("value"), "wrong-value", large)
+        other = formats.setdefault((one.kind, one.bits), key)
+        if one.kind is not None and other != key:
+            format_ = (
+                f"{other} is of kind {one.kind} with {one.bits} bits, too; outputs tell formats "
+                "of elements by these two, so they would take one for the other"
+            )
+            raise fault(one.place("bits"), "duplicate-format", format_)
+        if first.setdefault(one.value, key) != key:
+            same = f"{first[one.value]} has the same value, {one.value}"
+            raise fault(one.place("value"), "duplicate-value", same)
 
 
 def message(value: Scalar[str] | None, names: Collection[str]) -> Message:
@@ -327,9 +251,10 @@ def _entries(record: Record, name: str) -> tuple[Entry, ...]:
     return node.entries if isinstance(node, MappingNode) else ()
 
 
-def _levels(nodes: Mapping[Scalar[str], written.FeatureLevel]) -> tuple[FeatureLevel, ...]:
+def levels_of(file: written.FeatureLevels) -> dict[str, FeatureLevel]:
+    """The feature levels by name. Raises SpecError unless they are ascending."""
     levels: list[FeatureLevel] = []
-    for name, node in nodes.items():
+    for name, node in file.feature_levels.items():
         level = FeatureLevel(
             name=name.value,
             value=int(node.value, 16),
@@ -337,10 +262,10 @@ def _levels(nodes: Mapping[Scalar[str], written.FeatureLevel]) -> tuple[FeatureL
             directml=node.directml,
             in_box=node.in_box,
             ntddi=node.ntddi,
-            position=node.node.position,
+            position=node.position,
         )
         if levels and level.value <= levels[-1].value:
             low = f"level {level.name} has value {level.value:#x}, not above that of {levels[-1].name}"
             raise fault(node.place("value"), "level-order", low)
         levels.append(level)
-    return tuple(levels)
+    return {level.name: level for level in levels}

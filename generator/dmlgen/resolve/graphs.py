@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from dmlgen import source, written
 from dmlgen.expr import ir
-from dmlgen.graph_checks import GRAPH_CHECKS
 from dmlgen.registry import BrokenGraph, EdgeRule, FeatureLevel, Graphs, Rule, Stage
+from dmlgen.resolve.checks import GRAPH_CHECKS
 from dmlgen.resolve.faults import Faults, fault
 from dmlgen.resolve.general import General
 from dmlgen.resolve.rules import define
@@ -61,5 +61,4 @@ def _tensors(*names: str) -> dict[str, ir.Expr]:
 
 def _level(general: General, node: written.GraphRule) -> FeatureLevel:
     """The level at which the example breaks a rule: the newest unless the rule says otherwise."""
-    at = general.level_at(node.at) if isinstance(node, written.GraphCheck) else None
-    return at or general.levels[-1]
+    return (isinstance(node, written.GraphCheck) and node.at) or general.levels[-1]

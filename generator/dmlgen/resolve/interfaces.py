@@ -8,11 +8,10 @@ from dataclasses import replace
 from dmlgen import written
 from dmlgen.diagnostics import nearest
 from dmlgen.registry import CallRule, Interface, Stage
+from dmlgen.resolve.checks import CALL_VALUES
 from dmlgen.resolve.faults import Faults, fault
 from dmlgen.resolve.general import General, message
 from dmlgen.resolve.stated import stated
-
-_SHOWN = frozenset({"value", "count", "label", "choices"})  # in messages
 
 
 def resolve_interfaces(
@@ -26,13 +25,12 @@ def resolve_interfaces(
         with faults:
             if one.base is not None and one.base not in found:
                 unknown = f"there is no interface {one.base} before this one"
-                raise fault(one.node.position, "unknown-name", unknown, nearest(one.base, found))
-            level = general.level_at(one.since)
-            found[name] = Interface(name, one.base, level or general.levels[0], one.iid, one.methods)
+                raise fault(one.position, "unknown-name", unknown, nearest(one.base, found))
+            found[name] = one
     for call in node.calls:
         with faults:
             rule = stated(general, "CALL", call, Stage.STRUCTURE)
-            rule = replace(rule, applies_to="abi", message=message(call.message, _SHOWN))
+            rule = replace(rule, applies_to="abi", message=message(call.message, CALL_VALUES))
             calls.append(CallRule(rule, call.page))
     faults.stop()
     return found, tuple(calls)

@@ -9,16 +9,16 @@ from functools import partial
 from pathlib import Path
 
 from dmlgen import written
-from dmlgen.diagnostics import nearest
+from dmlgen.diagnostics import Position, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.cost import MAX_RULES_COST, cost_of_check
 from dmlgen.expr.parse import Scope
 from dmlgen.registry import (
     AlgorithmUse,
-    DataConstraint,
     Definition,
     Erratum,
     Example,
+    ExampleTensor,
     FeatureLevel,
     Inference,
     Member,
@@ -26,13 +26,12 @@ from dmlgen.registry import (
     OutputDefinitions,
     Rule,
     Support,
-    TensorData,
 )
 from dmlgen.resolve import rules
 from dmlgen.resolve.algorithm import resolve_algorithm
 from dmlgen.resolve.defaults import resolve_defaults
 from dmlgen.resolve.definition import definer_of, resolve_definition
-from dmlgen.resolve.faults import Faults, check_known, fault
+from dmlgen.resolve.faults import Faults, check_known, check_named, fault
 from dmlgen.resolve.general import General, check_counts
 from dmlgen.source import Node, Scalar
 
@@ -40,7 +39,7 @@ from dmlgen.source import Node, Scalar
 def resolve_operator(general: General, node: written.Operator, path: Path) -> Operator:
     """The operator that a file describes; SpecError with all errors of the file."""
     faults = Faults()
-    name, since = node.operator.value, general.since(node.since)
+    name, since = node.operator.value, node.since
     if path.stem != name.lower():
         with faults:
             message = f"the file of {name} is named {path.name}; {name.lower()}.yaml is expected"
@@ -58,9 +57,9 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
     fusible_into = faults.tried(lambda: _fusible_into(general, node.fusible_into, since)) or {}
     examples = [faults.tried(partial(_example, general, example, members)) for example in node.examples]
     unconstrained = faults.tried(lambda: _unconstrained(node.unconstrained, members)) or ()
-    constraints = [
-        faults.tried(partial(_data_constraint, general, item, tensors)) for item in node.data_constraints
-    ]
+    for one in node.data_constraints:
+        with faults:
+            check_named(one.tensor, one.place("tensor"), tensors, f"{one.tensor!r} is not a tensor member")
     faults.stop()
     return Operator(
         name=name,
@@ -68,7 +67,7 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
         family=path.parent.name,
         value=node.value,
         since=since,
-        struct_since=general.level_at(node.struct_since) or since,
+        struct_since=node.struct_since or since,
         summary=node.summary,
         page=node.page,
         in_place=in_place,
@@ -84,18 +83,11 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
         defines=computed if isinstance(computed, OutputDefinitions) else None,
         algorithm=computed if isinstance(computed, AlgorithmUse) else None,
         examples=tuple(filter(None, examples)),
-        data_constraints=tuple(filter(None, constraints)),
+        data_constraints=node.data_constraints,
         errata=tuple(map(erratum, node.errata)),
         position=node.operator.position,
         places={entry.name: entry.key.position for entry in node.node.entries},
     )
-
-
-def _data_constraint(
-    general: General, node: written.DataConstraint, tensors: Mapping[str, Member]
-) -> DataConstraint:
-    tensor = rules.known_tensor(node.tensor, tensors).name
-    return DataConstraint(node.id.value, tensor, general.level_at(node.since), node.text)
 
 
 def erratum(found: Erratum) -> Erratum:
@@ -250,7 +242,7 @@ def _fusible_into(
     """The levels from which other operators accept this one as activation."""
     levels: dict[str, FeatureLevel] = {}
     for name, value in listed.items():
-        level = general.since(value)
+        level = general.level_at(value)
         if level.ordinal < since.ordinal:
             message = f"{name.value} takes the operator from {level.name}, but it exists since {since.name}"
             raise fault(value.position, "level-order", message)
@@ -266,7 +258,7 @@ def _support(
     faults = Faults()
     for name, block in node.support.items():
         with faults:
-            level = general.since(name)
+            level = general.level_at(name)
             if level.ordinal < since.ordinal:
                 message = f"there is a table for {level.name}, but the operator is new in {since.name}"
                 raise fault(name.position, "support-level", message)
@@ -296,14 +288,16 @@ def _support_rows(
     members: list[Member] = []
     with faults:
         members = rules.known_tensors(row.tensors, tensors)
-    types = [_data_type(general, item, faults) for item in row.types]
+    for item in row.types:
+        _check_data_type(general, item.value, item.position, faults)
     ranks = _ranks(row.ranks)
     if not ranks:
         with faults:
             raise fault(row.place("ranks"), "empty-range", "this range of dimension counts is empty")
     faults.stop()
     when = None if row.when is None else rules.expression(row.when, scope, ir.BOOL)
-    return [Support(member.name, ranks, tuple(types), when, row.node.position) for member in members]
+    types = tuple(item.value for item in row.types)
+    return [Support(member.name, ranks, types, when, row.position) for member in members]
 
 
 def _ranks(ranks: int | str | tuple[int, ...]) -> tuple[int, ...]:
@@ -316,11 +310,10 @@ def _ranks(ranks: int | str | tuple[int, ...]) -> tuple[int, ...]:
     return ranks
 
 
-def _data_type(general: General, node: Scalar[str], faults: Faults) -> str:
+def _check_data_type(general: General, name: str, position: Position, faults: Faults) -> None:
     known = [entry.name for entry in general.enums["TENSOR_DATA_TYPE"].entries if entry.bits]
     with faults:
-        check_known(node, known, f"{node.value!r} is not a tensor data type", "unknown-type")
-    return node.value
+        check_named(name, position, known, f"{name!r} is not a tensor data type", "unknown-type")
 
 
 def _example(general: General, node: written.Example, members: Mapping[str, Member]) -> Example:
@@ -329,7 +322,7 @@ def _example(general: General, node: written.Example, members: Mapping[str, Memb
     for key, value in node.members.items():
         with faults:
             _known_value(general, key, value, plain)
-    tensors: dict[str, TensorData | tuple[TensorData, ...]] = {}
+    tensors: dict[str, ExampleTensor | tuple[ExampleTensor, ...]] = {}
     known = {name: member for name, member in members.items() if member.is_tensor}
     for key, given in node.tensors.items():
         with faults:
@@ -338,10 +331,9 @@ def _example(general: General, node: written.Example, members: Mapping[str, Memb
                 kind, form = ("one tensor", "a mapping") if is_list else ("an array of tensors", "a list")
                 message = f"{key.value} is {kind}; {form} is expected"
                 raise fault(node.place("tensors", key.value), "example-form", message)
-            if isinstance(given, tuple):
-                tensors[key.value] = tuple(_tensor_data(general, one, faults) for one in given)
-            else:
-                tensors[key.value] = _tensor_data(general, given, faults)
+            for one in given if isinstance(given, tuple) else [given]:
+                _check_example_tensor(general, one, faults)
+            tensors[key.value] = given
     faults.stop()
     members_ = {key.value: value.plain() for key, value in node.members.items()}
     return Example(node.id.value, node.where, members_, tensors)
@@ -361,10 +353,9 @@ def _known_value(general: General, name: Scalar[str], given: Node, members: Mapp
     check_known(given, known, f"{member.name} is {given.value!r}; {expected} is expected")
 
 
-def _tensor_data(general: General, node: written.ExampleTensor, faults: Faults) -> TensorData:
-    type_ = _data_type(general, node.type, faults)
+def _check_example_tensor(general: General, node: ExampleTensor, faults: Faults) -> None:
+    _check_data_type(general, node.type, node.place("type"), faults)
     if node.data is not None and len(node.data) != math.prod(node.sizes):
         count = math.prod(node.sizes)
         message = f"{len(node.data)} values for sizes {list(node.sizes)}; {count} are expected"
         raise fault(node.place("data"), "example-size", message)
-    return TensorData(type_, node.sizes, node.data)

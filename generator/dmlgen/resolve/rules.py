@@ -65,7 +65,7 @@ def wording(
 ) -> Wording:
     """The `message`, `because` and `hint` of a rule, with expressions in braces."""
     hint = node.hint if isinstance(node, written.Rule) else None
-    until = general.level_at(node.until)
+    until = node.until
 
     def inner(loops: sugar.Loops) -> Scope:
         return scope.with_names({loop.variable.name: loop.variable for loop in loops})
@@ -165,7 +165,7 @@ def named(node: written.Rule) -> list[tuple[Scalar[str], written.Rule]]:
         return [(node.id, replace(node, same=fields[0] if fields else None))]
     if not fields:
         raise fault(
-            node.node.position,
+            node.position,
             "missing-key",
             "key 'id' is missing; only a rule with `same` has a name without",
         )
@@ -191,7 +191,7 @@ def operator_rule(
     if len(forms) != 1:
         found, *known, last = " and ".join(forms) or "no condition", *FORMS
         message_ = f"rule {name.value} has {found}; one of {', '.join(known)} or {last} is expected"
-        raise fault(node.node.position, "rule-form", message_)
+        raise fault(node.position, "rule-form", message_)
     words = wording(general, node, name.position, scope, tensors)
     context = _Context(general, scope, tensors, _guard(node, scope), words)
     checks, inferences = FORMS[forms[0]](getattr(node, forms[0]), node, context)
@@ -226,11 +226,11 @@ def _rule(
         stage=Stage.ADVICE if node.advice else stage,
         summary=node.summary,
         checks=checks,
-        since=general.since(node.since),
-        until=general.level_at(node.until),
+        since=node.since or general.levels[0],
+        until=node.until,
         applies_to=node.applies_to or "any",
         source=node.source,
-        position=node.node.position,
+        position=node.position,
         message=message(node.message if of_outputs else None, ("member", "value")),
         because=NO_TEXT if node.because is None else Text(folded(node.because.value).strip()),
         broken_by=node.broken_by,
@@ -267,7 +267,7 @@ def _same(field: str, node: written.Rule, context: _Context) -> Lowered:
     guard = context.guard
     members = known_tensors(node.of, context.tensors)
     if len(members) < 2 and not any(member.count for member in members):
-        place = node.place("of") if members else node.node.position
+        place = node.place("of") if members else node.position
         message_ = "`same` compares tensors; `of` lists several, or an array of them"
         raise fault(place, "rule-form", message_)
     type_ = context.general.fields[field]

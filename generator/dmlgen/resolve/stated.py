@@ -1,28 +1,41 @@
-"""The rules of graphs, bindings and calls: those that outputs check in their own ways, and conditions."""
+"""The rules of operators, graphs, bindings and calls that have no form: checks of outputs, and conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TypeAlias
 
 from dmlgen import sugar, written
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
 from dmlgen.expr.parse import Scope
 from dmlgen.registry import Rule, Stage
+from dmlgen.resolve.checks import OPERATOR_CHECKS, Checks
 from dmlgen.resolve.faults import check_known, fault
 from dmlgen.resolve.general import General, message
 from dmlgen.resolve.rules import expression, template
 
-Checks: TypeAlias = Mapping[str, Collection[str]]
-"""The names of the values that a message can show, by the rule that outputs check."""
+_STAGES = {"dimension-count": Stage.COUNTS, "data-type": Stage.VALUES}
+
+
+def resolve_operator_rules(
+    general: General, nodes: Iterable[written.GeneralRule], where: Position
+) -> tuple[Rule, ...]:
+    """The rules on every operator."""
+    found: list[Rule] = []
+    for node in nodes:
+        stage = _STAGES.get(node.id.value, Stage.STRUCTURE)
+        rule = checked(general, "OPERATOR", node, stage, OPERATOR_CHECKS)
+        hint = message(node.hint, {*OPERATOR_CHECKS[rule.slug], "needed"})
+        found.append(replace(rule, applies_to=node.applies_to or "any", hint=hint))
+    check_complete(found, OPERATOR_CHECKS, where)
+    return tuple(found)
 
 
 def checked(
     general: General,
     family: str,
-    node: written.GraphCheck | written.BindingCheck,
+    node: written.GeneralRule | written.GraphCheck | written.BindingCheck,
     stage: Stage,
     known: Checks,
 ) -> Rule:
@@ -42,23 +55,21 @@ def required(general: General, family: str, node: written.PairRule | written.Ran
 
 
 def stated(
-    general: General,
-    family: str,
-    node: written.GraphRule | written.BindingRule | written.CallRule,
-    stage: Stage,
+    general: General, family: str, node: written.GeneralRule | written.StatedRule, stage: Stage
 ) -> Rule:
-    """A rule, without what it checks; advice is judged last."""
+    """A rule, without what it checks; advice is judged last. Pages state those on every operator."""
+    advice = isinstance(node, written.StatedRule) and node.advice
     return Rule(
         id=f"DML-{family}-{node.id.value}",
         slug=node.id.value,
-        stage=Stage.ADVICE if node.advice else stage,
+        stage=Stage.ADVICE if advice else stage,
         summary=node.summary,
         checks=(),
         since=general.levels[0],
         until=None,
         applies_to="any",
-        source=node.source,
-        position=node.node.position,
+        source=node.source if isinstance(node, written.StatedRule) else "docs",
+        position=node.position,
     )
 
 

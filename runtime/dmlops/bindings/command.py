@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..answers import unreadable
+from ..answers import judgment, unreadable
+from ..arguments import print_json, print_texts
 from ..errors import JsonError
-from ..quoting import shown
 from ..reading import Entry, values
 from ..terminal import style_for
 from ..violation import Violation
@@ -49,36 +48,21 @@ def _read(path: str) -> Iterator[tuple[Any, Bindings | JsonError]]:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    clean = True
-    for identity, bindings in _read(options.file):
-        violations: list[Violation] = []
-        advice: list[Violation] = []
-        if isinstance(bindings, JsonError):
-            violations = [unreadable(bindings)]
-        else:
-            violations, advice = bindings.validate(), bindings.advice()
-        clean &= not violations
-        answer = {
-            "id": identity,
-            "ok": not violations,
-            "violations": [one.to_json() for one in violations],
-            "advice": [one.to_json() for one in advice],
-        }
-        print(json.dumps(answer))
-    return 0 if clean else 1
+    return print_json(judgment(identity, *_judged(one)) for identity, one in _read(options.file))
+
+
+def _judged(bindings: Bindings | JsonError) -> tuple[list[Violation], list[Violation]]:
+    """The violations and the advice."""
+    if isinstance(bindings, JsonError):
+        return [unreadable(bindings)], []
+    return bindings.validate(), bindings.advice()
 
 
 def _explain(options: argparse.Namespace) -> int:
-    clean = True
-    for number, (identity, bindings) in enumerate(_read(options.file)):
-        if number:
-            print()
-        if identity is not None:
-            print(f"[{shown(identity).strip(chr(34))}]")
-        if isinstance(bindings, JsonError):
-            text, good = f"Not valid bindings: {bindings}", False
-        else:
-            text, good = explain(bindings, style_for(sys.stdout))
-        print(text)
-        clean &= good
-    return 0 if clean else 1
+    return print_texts((identity, *_explained(one)) for identity, one in _read(options.file))
+
+
+def _explained(bindings: Bindings | JsonError) -> tuple[str, bool]:
+    if isinstance(bindings, JsonError):
+        return f"Not valid bindings: {bindings}", False
+    return explain(bindings, style_for(sys.stdout))

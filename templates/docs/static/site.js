@@ -316,20 +316,7 @@ function startScrolling() {
   document.querySelectorAll(".scroll").forEach((box) => observer.observe(box));
 }
 
-// Browsers do not break formulas. One that is wider than its place gives way to the text of the spec.
-
-function startFormulas() {
-  const observer = new ResizeObserver((entries) => {
-    for (const { target } of entries) {
-      const formula = target.querySelector("math");
-      target.classList.toggle("narrow", Math.max(formula.getBoundingClientRect().width, formula.scrollWidth) > target.clientWidth);
-    }
-  });
-  document.querySelectorAll(".definition").forEach((box) => observer.observe(box));
-}
-
 startThemes();
 startScrolling();
-startFormulas();
 startSearch();
 document.querySelectorAll("form.filter").forEach(startFilter);

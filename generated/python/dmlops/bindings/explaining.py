@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..graph.explaining import violation_lines
+from ..explain import violation_lines
 from ..terminal import PLAIN, Style
 from .model import Binding, Bindings, Range
 from .slots import PARTS, Slot, bindings_of, count_of, slots
@@ -23,13 +23,10 @@ def explain(bindings: Bindings, style: Style = PLAIN) -> tuple[str, bool]:
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         lines.append("  ".join([*cells, row[-1]]).rstrip())
-    for number, violation in enumerate(violations, start=1):
-        lines += violation_lines(number, violation, style)
+    lines += violation_lines(violations, style)
     advice = bindings.advice()
     if advice:
-        lines += ["", "Advice. None of this makes the bindings invalid:"]
-        for number, one in enumerate(advice, start=1):
-            lines += violation_lines(number, one, style)
+        lines += ["", "Advice. None of this makes the bindings invalid:", *violation_lines(advice, style)]
     return "\n".join(lines), not violations
 
 

@@ -10,11 +10,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ..answers import unreadable
-from ..arguments import known_level
-from ..enums import NEWEST, FeatureLevel
+from ..answers import judgment, unreadable
+from ..arguments import add_level, print_json, print_texts
+from ..enums import FeatureLevel
 from ..errors import InvalidDescription, JsonError
-from ..quoting import shown
 from ..terminal import style_for
 from ..violation import Violation
 from .drawing import dot, mermaid
@@ -46,14 +45,10 @@ def add(added: Callable[..., argparse.ArgumentParser]) -> None:
         one.set_defaults(act=act)
         return one
 
-    def leveled(one: argparse.ArgumentParser) -> argparse.ArgumentParser:
-        help_ = f"a feature level (default: {NEWEST})"
-        one.add_argument("--level", "--feature-level", type=known_level, default=NEWEST, help=help_)
-        return one
-
-    one = leveled(action("validate", _validate, "Check graphs and print one JSON result per line"))
+    one = action("validate", _validate, "Check graphs and print one JSON result per line")
+    add_level(one)
     one.add_argument("--json", action="store_true", help="what it prints anyway")
-    leveled(action("explain", _explain, "Explain what is wrong with graphs, and how to fix them"))
+    add_level(action("explain", _explain, "Explain what is wrong with graphs, and how to fix them"))
     action("infer", _infer, "Fill in the tensors that follow from others")
     one = action("level", _level, "Show which feature level graphs need, and for which nodes")
     one.add_argument("--json", action="store_true", help="print JSON, one line per graph")
@@ -80,39 +75,19 @@ def judged(identity: Any, graph: Graph | JsonError, at: FeatureLevel) -> dict[st
         violations = [unreadable(graph)]
     else:
         violations, advice, needed = graph.validate(at), graph.advice(at), graph.min_feature_level()
-    return {
-        "id": identity,
-        "ok": not violations,
-        "violations": [one.to_json() for one in violations],
-        "advice": [one.to_json() for one in advice],
-        "min_feature_level": None if needed is None else str(needed),
-    }
+    return judgment(identity, violations, advice, min_feature_level=None if needed is None else str(needed))
 
 
 def _validate(options: argparse.Namespace) -> int:
-    clean = True
-    for identity, graph in graphs(options.file):
-        answer = judged(identity, graph, options.level)
-        clean &= answer["ok"]
-        print(json.dumps(answer))
-    return 0 if clean else 1
+    return print_json(judged(*one, options.level) for one in graphs(options.file))
 
 
 def _texts(options: argparse.Namespace, text: Callable[[Graph], tuple[str, bool]]) -> int:
     """Prints a text for each graph; the exit status."""
-    clean = True
-    for number, (identity, graph) in enumerate(graphs(options.file)):
-        if number:
-            print()
-        if identity is not None:
-            print(f"[{shown(identity).strip(chr(34))}]")
-        if isinstance(graph, JsonError):
-            message, good = f"Not a valid graph: {graph}", False
-        else:
-            message, good = text(graph)
-        print(message)
-        clean &= good
-    return 0 if clean else 1
+    return print_texts(
+        (identity, *(text(graph) if isinstance(graph, Graph) else (f"Not a valid graph: {graph}", False)))
+        for identity, graph in graphs(options.file)
+    )
 
 
 def _explain(options: argparse.Namespace) -> int:

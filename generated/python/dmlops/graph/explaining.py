@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections import Counter
 
 from ..enums import FeatureLevel
-from ..explain import availability
+from ..explain import availability, violation_lines
 from ..terminal import PLAIN, Style
-from ..violation import Violation
 from .listing import listed
 from .mending import mended
 from .model import Graph
@@ -25,27 +24,14 @@ def explain(graph: Graph, level: FeatureLevel, style: Style = PLAIN) -> tuple[st
     lines = [f"{style.strong(title)} at feature level {level}: {verdict}", ""]
     lines += listed(graph, violations, style)
     for number, violation in enumerate(violations, start=1):
-        lines += violation_lines(number, violation, style)
+        lines += violation_lines([violation], style, number)
         found = mended(graph, violation, level)
         if found is not None:
             lines.append(f"   Fix: {style.good(found.change)}")
     advice = graph.advice(level)
     if advice:
-        lines += ["", "Advice. None of this makes the graph invalid:"]
-        for number, one in enumerate(advice, start=1):
-            lines += violation_lines(number, one, style)
+        lines += ["", "Advice. None of this makes the graph invalid:", *violation_lines(advice, style)]
     return "\n".join([*lines, "", level_text(graph)]), not violations
-
-
-def violation_lines(number: int, violation: Violation, style: Style) -> list[str]:
-    """The lines that explain a violation, after an empty one."""
-    end = "" if violation.message.endswith("?") else "."
-    return [
-        "",
-        f"{number}. {style.strong(violation.member)}",
-        f"   {violation.message}{end}",
-        f"   {style.faint(f'Rule {violation.rule}.')}",
-    ]
 
 
 def level_text(graph: Graph) -> str:

@@ -12,13 +12,12 @@ from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
 from dmlgen.outputs import c, counterparts, definition, hlsl, python
 from dmlgen.outputs.c_types import c_type
 from dmlgen.outputs.docs import concepts, interface, search, support
-from dmlgen.outputs.docs import graphs as drawn
 from dmlgen.outputs.docs.formula import code
 from dmlgen.outputs.docs.operator import INTERFACES, Operators, lets_of, rule_view
 from dmlgen.outputs.language import rule_functions, shorthands
 from dmlgen.outputs.render import Templates
 from dmlgen.project import CONCEPTS
-from dmlgen.registry import FeatureLevel, Operator, Registry, TensorData
+from dmlgen.registry import ExampleTensor, FeatureLevel, Operator, Registry
 from dmlgen.sentence import sentence
 
 _EXAMPLE = "GATHER_ELEMENTS"  # its cases show how the general rules are broken
@@ -128,9 +127,7 @@ class _Site:
             "DML_GRAPH_DESC CompileGraph edges nodes constants cycle",
             rules=[rule_view(rule, definitions, {}) for rule in registry.graphs.rules],
             lets=lets_of(definitions),
-            drawing=drawn.drawing(registry.graphs.example),
-            box_width=drawn.WIDTH,
-            box_height=drawn.HEIGHT,
+            example=self._operators.examples.graph(registry.graphs.example),
         )
         rules = [(one, rule_view(one.rule, (), {})) for one in registry.bindings.all]
         words = "BindInputs BindOutputs temporary persistent resources offsets alias in place overlap"
@@ -258,7 +255,7 @@ def _names_of(registry: Registry) -> frozenset[str]:
     return frozenset(names)
 
 
-def _nested(tensor: TensorData) -> str:
+def _nested(tensor: ExampleTensor) -> str:
     """The elements of a worked example's tensor in brackets, row by row."""
     rows = [str(one) for one in tensor.data or ()]
     for size in reversed(tensor.sizes):

@@ -1,8 +1,8 @@
-"""The computation of an operator, line by line: as formulas, and as written in its spec."""
+"""The computation of an operator, line by line, as written in its spec."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,20 +10,18 @@ from markupsafe import Markup
 
 from dmlgen.expr import ir
 from dmlgen.expr.define import ALWAYS
-from dmlgen.expr.printer import SOURCE
-from dmlgen.outputs.docs.formula import Formulas, Source, code, names_in
+from dmlgen.expr.printer import ATOM, SOURCE, SpecPrinter
+from dmlgen.outputs.docs.formula import code
 from dmlgen.registry import Operator
 
 
 @dataclass(frozen=True)
 class Line:
-    """A named part of a definition: as a formula, and as written in the spec."""
+    """A named part of a definition; its text links to the names that other lines define."""
 
     name: str
     anchor: str
     note: str
-    formula: Markup
-    uses: tuple[str, ...]  # names that other lines define
     source: Markup
 
 
@@ -35,6 +33,22 @@ class Part:
     lines: tuple[Line, ...]
 
 
+class _Source(SpecPrinter):
+    """Prints expressions as specs write them.
+
+    A tensor argument of a `let` function is substituted in its body; here it is shown as an argument again.
+    """
+
+    def __init__(self, tensors: Mapping[ir.Function, tuple[str, ...]]) -> None:
+        self._tensors = tensors
+
+    def _node(self, node: ir.Expr) -> tuple[str, int]:
+        if isinstance(node, ir.Apply) and node.function in self._tensors:
+            listed = (*self._tensors[node.function], *map(self.print, node.arguments))
+            return f"{node.function.name}({', '.join(listed)})", ATOM
+        return super()._node(node)
+
+
 def parts(operator: Operator) -> tuple[Part, ...]:
     """The operator's computation, in dependency order."""
     if operator.defines is not None:
@@ -43,11 +57,9 @@ def parts(operator: Operator) -> tuple[Part, ...]:
     if algorithm is None:
         return ()
     links = frozenset(one.name for one in (*operator.definitions, *algorithm.definitions))
-    formulas = Formulas({})
 
-    def line(name: str, value: Any, anchor: str = "", note: str = "") -> Line:
-        formula = formulas.equation(name, (), value)
-        return _line(name, anchor, note, formula, f"{name} = {SOURCE.print(value)}", links - {name})
+    def line(name: str, value: Any, anchor: str = "") -> Line:
+        return Line(name, anchor, "", code(f"{name} = {SOURCE.print(value)}", links - {name}))
 
     names = tuple(line(one.name, one.value, f"let-{one.name}") for one in algorithm.definitions)
     found = [Part("Names", names)] if names else []
@@ -63,11 +75,10 @@ def _defines(operator: Operator) -> tuple[Part, ...]:
     links = frozenset(one.name for one in functions)
     links |= {one.name for one in defines.tensors} | {one.name for one in operator.definitions}
     tensors = _tensor_arguments(functions)
-    formulas, printer = Formulas(tensors), Source(tensors)
+    printer = _Source(tensors)
 
     def element(name: str, value: ir.Expr, anchor: str = "", note: str = "") -> Line:
-        text = f"{name}[at] = {printer.print(value)}"
-        return _line(name, anchor, note, formulas.entry(name, value), text, links - {name})
+        return Line(name, anchor, note, code(f"{name}[at] = {printer.print(value)}", links - {name}))
 
     lets: dict[str, Line] = {}  # one for each text, as a function is typed again for other types
     anchors: set[str] = set()
@@ -78,8 +89,7 @@ def _defines(operator: Operator) -> tuple[Part, ...]:
         if text not in lets:
             anchor = "" if function.name in anchors else f"let-{function.name}"
             anchors.add(function.name)
-            formula = formulas.equation(function.name, parameters, function.body)
-            lets[text] = _line(head, anchor, "", formula, text, links - {function.name})
+            lets[text] = Line(head, anchor, "", code(text, links - {function.name}))
     intermediate = [
         element(
             tensor.name,
@@ -93,10 +103,6 @@ def _defines(operator: Operator) -> tuple[Part, ...]:
     outputs = [element(name, value) for name, value in defines.outputs.items()]
     parts = (("Outputs", outputs), ("Intermediate tensors", intermediate), ("Names", [*lets.values()]))
     return tuple(Part(title, tuple(lines)) for title, lines in parts if lines)
-
-
-def _line(name: str, anchor: str, note: str, formula: Markup, text: str, links: frozenset[str]) -> Line:
-    return Line(name, anchor, note, formula, names_in(text, links), code(text, links))
 
 
 def _tensor_arguments(functions: Iterable[ir.Function]) -> dict[ir.Function, tuple[str, ...]]:

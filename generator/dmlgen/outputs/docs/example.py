@@ -74,6 +74,10 @@ class Examples:
             if texts != ("absent", "absent"):
                 yield Row(member.name, *texts)
 
+    def graph(self, value: Mapping[str, Any]) -> str:
+        """A graph in JSON as text, with a line for each node."""
+        return "\n".join(self._validators.listed(value))
+
     def _message(self, rule: str, case: Case) -> str:
         """The validators' message for the case."""
         description = self._validators.from_json({"type": case["type"], "desc": case["desc"]})
