@@ -29,6 +29,7 @@
 //              holds in any or in all dimensions
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_BITS  bits of that type: 64 or 32
+//   PAIRS      1 if a thread computes two adjacent elements; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -36,6 +37,11 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+
+// What only some passes define
+#ifndef PAIRS
+#define PAIRS 0
+#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_GRADIENT_STORED> outputGradientTensor : register(u0);
@@ -496,16 +502,31 @@ List Numbered(uint number)
     return at;
 }
 
+void WriteElement(uint number, List at)
+{
+#if PASS == 0  // Share
+    WriteKeptShare(number, (REAL_VALUE)ReadInputGradient(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0));
+#elif PASS == 1  // OutputGradientTensor
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf2(at), OUTPUT_GRADIENT_BITS));
+#endif
+}
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Numbered(first + item);
-#if PASS == 0  // Share
-    WriteKeptShare(first + item, (REAL_VALUE)ReadInputGradient(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0));
-#elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf2(at), OUTPUT_GRADIENT_BITS));
+#if PAIRS
+    const List begin = Numbered(2 * item);
+    [unroll]
+    for (uint k = 0; k < 2; k++)
+    {
+        List at = begin;
+        at.entries[DIMENSION_AT(RANK - 1)] += (int)k;
+        WriteElement(2 * item + k, at);
+    }
+#else
+    WriteElement(first + item, Numbered(first + item));
 #endif
 }

@@ -26,6 +26,7 @@
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
+//   PAIRS      1 if a thread computes two adjacent elements; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -37,6 +38,9 @@
 // What only some passes define
 #ifndef BYTES
 #define BYTES 0
+#endif
+#ifndef PAIRS
+#define PAIRS 0
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
@@ -372,13 +376,8 @@ List Numbered(uint number)
     return at;
 }
 
-[numthreads(NUM_THREADS, 1, 1)]
-void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+void WriteElement(uint number, List at)
 {
-    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
-    if (item >= count)
-        return;
-    const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
 #if BYTES
     List begin = at;
@@ -395,5 +394,25 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #else
     WriteOutput(at, SumOf(at));
 #endif
+#endif
+}
+
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
+    if (item >= count)
+        return;
+#if PAIRS
+    const List begin = Numbered(2 * item);
+    [unroll]
+    for (uint k = 0; k < 2; k++)
+    {
+        List at = begin;
+        at.entries[DIMENSION_AT(RANK - 1)] += (int)k;
+        WriteElement(2 * item + k, at);
+    }
+#else
+    WriteElement(first + item, Numbered(first + item));
 #endif
 }

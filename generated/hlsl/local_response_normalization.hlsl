@@ -24,6 +24,7 @@
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
+//   PAIRS      1 if a thread computes two adjacent elements; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -31,6 +32,11 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+
+// What only some passes define
+#ifndef PAIRS
+#define PAIRS 0
+#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
@@ -458,15 +464,30 @@ List Numbered(uint number)
     return at;
 }
 
+void WriteElement(uint number, List at)
+{
+#if PASS == 0  // OutputTensor
+    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((REAL_VALUE)ReadInput(at) / Pow(Base(at), (REAL_VALUE)beta),
+        OUTPUT_BITS));
+#endif
+}
+
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
-    const List at = Numbered(first + item);
-#if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((REAL_VALUE)ReadInput(at) / Pow(Base(at), (REAL_VALUE)beta),
-        OUTPUT_BITS));
+#if PAIRS
+    const List begin = Numbered(2 * item);
+    [unroll]
+    for (uint k = 0; k < 2; k++)
+    {
+        List at = begin;
+        at.entries[DIMENSION_AT(RANK - 1)] += (int)k;
+        WriteElement(2 * item + k, at);
+    }
+#else
+    WriteElement(first + item, Numbered(first + item));
 #endif
 }

@@ -27,6 +27,7 @@
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_BITS  bits of that type: 64 or 32
+//   PAIRS      1 if a thread computes two adjacent elements; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -34,6 +35,11 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+
+// What only some passes define
+#ifndef PAIRS
+#define PAIRS 0
+#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);
@@ -580,21 +586,36 @@ List Numbered(uint number)
     return at;
 }
 
-[numthreads(NUM_THREADS, 1, 1)]
-void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+void WriteElement(uint number, List at)
 {
-    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
-    if (item >= count)
-        return;
-    const List at = Numbered(first + item);
 #if PASS == 0  // Base, Shares
-    WriteKeptBase(first + item, Base(at));
-    WriteKeptShares(first + item, (REAL_VALUE)ReadInputGradient(at) * (REAL_VALUE)ReadInput(at)
+    WriteKeptBase(number, Base(at));
+    WriteKeptShares(number, (REAL_VALUE)ReadInputGradient(at) * (REAL_VALUE)ReadInput(at)
         * Pow(ReadKeptBase(at), -(REAL_VALUE)beta - (REAL_VALUE)1.0f));
 #elif PASS == 1  // OutputGradientTensor
     WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce((REAL_VALUE)ReadInputGradient(at)
         * Pow(ReadKeptBase(at), -(REAL_VALUE)beta)
         - (REAL_VALUE)2.0f * (REAL_VALUE)alpha * (REAL_VALUE)beta / Convert(localSize, (REAL_VALUE)0)
         * (REAL_VALUE)ReadInput(at) * SumOf2(at), OUTPUT_GRADIENT_BITS));
+#endif
+}
+
+[numthreads(NUM_THREADS, 1, 1)]
+void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
+{
+    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
+    if (item >= count)
+        return;
+#if PAIRS
+    const List begin = Numbered(2 * item);
+    [unroll]
+    for (uint k = 0; k < 2; k++)
+    {
+        List at = begin;
+        at.entries[DIMENSION_AT(RANK - 1)] += (int)k;
+        WriteElement(2 * item + k, at);
+    }
+#else
+    WriteElement(first + item, Numbered(first + item));
 #endif
 }

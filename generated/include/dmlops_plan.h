@@ -3459,6 +3459,10 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int is_alone);
 DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one);
+DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape);
+DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
     result);
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -8278,6 +8282,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
                 shape = made_3;
                 count = dmlops_divide(count, 4);
                 threads = count;
+            } else {
+                if (dmlops_plan_writes_pairs(planning, op, shader, one, &shape)) {
+                    dmlops_out_define(planning, "", DMLOPS_TEXT("PAIRS"), 1);
+                    count = dmlops_divide(count, 2);
+                    threads = count;
+                }
             }
         }
     }
@@ -8312,6 +8322,42 @@ DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlo
         tensor->sizes.count)], tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)], &others);
     int is_large = dmlops_plan_element_count(planning, &tensor->sizes) >= 1048576;
     return (tensor->bits == 8) && (vector == 4) && is_large;
+}
+
+/* Whether threads of a pass compute two elements each, adjacent in memory: there must be enough of them, and all passes
+   of the shader must follow its definition. */
+DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape) {
+    if ((shader->contracted.number != -1) || (shader->attention.number != -1) || (shader->rows.number != -1)) {
+        return 0;
+    }
+    if ((shader->sliding.number != -1) || (shader->totals.number != -1) || (shader->selected.number != -1)) {
+        return 0;
+    }
+    if ((shader->sums.count > 0) || (shader->separable.count > 0) || (one->apart != -1)) {
+        return 0;
+    }
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_order_of(planning, op, one, shape, &made_1);
+    dmlops_plan_int_8 order;
+    dmlops_plan_outermost_first(planning, shape, &made_1, &order);
+    int64_t inner = order.items[dmlops_item(planning, -1, order.count)];
+    return (dmlops_modulo(shape->items[dmlops_item(planning, inner, shape->count)], 2) == 0) &&
+        (dmlops_plan_element_count(planning, shape) >= 524288);
+}
+
+/* The strides that order what a pass visits: zeros keep the order of its dimensions. */
+DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, dmlops_plan_int_8* result) {
+    result->count = 0;
+    if (one->writes_kept || (one->box_list != -1) || (one->box_tensor != -1)) {
+        dmlops_plan_int_8_fill(planning, result, shape->count, 0);
+    } else {
+        dmlops_plan_int_8_extend(planning, result, op->tensors.items[dmlops_item(planning, one->target,
+            op->tensors.count)].strides.count, op->tensors.items[dmlops_item(planning, one->target,
+            op->tensors.count)].strides.items);
+    }
+    return;
 }
 
 /* The sizes of a tensor in words of four elements. */
@@ -8435,25 +8481,18 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     int64_t first, const dmlops_plan_Threads* threads, int waits) {
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, threads->threads, threads->in_group, 1, &groups);
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    if (one->writes_kept || (one->box_list != -1) || (one->box_tensor != -1)) {
-        dmlops_plan_int_8_fill(planning, &strides, shape->count, 0);
-    } else {
-        dmlops_plan_int_8_extend(planning, &strides, op->tensors.items[dmlops_item(planning, one->target,
-            op->tensors.count)].strides.count, op->tensors.items[dmlops_item(planning, one->target,
-            op->tensors.count)].strides.items);
-    }
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), threads->in_group);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), shape->count);
     dmlops_plan_int_8 made_1;
-    dmlops_plan_outermost_first(planning, shape, &strides, &made_1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DIMENSION_ORDER"), dmlops_plan_in_digits(planning, &made_1));
-    dmlops_plan_Dimension_16 made_2;
-    dmlops_plan_extents(planning, shape, &made_2);
+    dmlops_plan_order_of(planning, op, one, shape, &made_1);
+    dmlops_plan_int_8 made_2;
+    dmlops_plan_outermost_first(planning, shape, &made_1, &made_2);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DIMENSION_ORDER"), dmlops_plan_in_digits(planning, &made_2));
+    dmlops_plan_Dimension_16 made_3;
+    dmlops_plan_extents(planning, shape, &made_3);
     dmlops_plan_DefinitionParams params;
-    dmlops_plan_Dimension_16_copy(&params.sizes, &made_2);
+    dmlops_plan_Dimension_16_copy(&params.sizes, &made_3);
     dmlops_plan_int_512_copy(&params.lists, &known->lists);
     dmlops_plan_int_32_copy(&params.activations, &known->activations);
     dmlops_plan_int_64_copy(&params.elements, &op->elements);

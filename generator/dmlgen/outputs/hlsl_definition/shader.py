@@ -120,12 +120,18 @@ class DefinitionShader:
     def zeros(self) -> tuple[str, ...]:
         """The macros that are 0 in passes whose planner does not define them."""
         forms = [form for form in (self.fast, self.within) if form is not None]
-        return (*(name for form in forms for name in form.zeros), *(("BYTES",) if self.writes_bytes else ()))
+        own = {"BYTES": self.writes_bytes, "PAIRS": self.writes_pairs}
+        return (*(name for form in forms for name in form.zeros), *(name for name, has in own.items() if has))
 
     @property
     def writes_bytes(self) -> bool:
         """Whether elements of 8 bits may be written four at once."""
         return any(8 in tensor.bits for tensor in self.outputs)
+
+    @property
+    def writes_pairs(self) -> bool:
+        """Whether a thread may write two elements: where all passes follow the definition."""
+        return self.fast is None and self.within is None and self.lanes is None
 
     @property
     def within(self) -> FormPass | None:

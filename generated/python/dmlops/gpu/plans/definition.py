@@ -198,6 +198,10 @@ def dispatch_defined(
         shape = in_words(shape)
         count = count // 4
         threads = count
+    elif writes_pairs(op, shader, one, shape):
+        out.define("PAIRS", 1)
+        count = count // 2
+        threads = count
     if len(shader.sums) > 0:
         out.define("SCRATCH_VECTOR", 4 if tile.units.rows > 0 else 1)
     dispatch_box(out, op, known, one, shape, count, step * count, Threads(threads, in_group), waits)
@@ -215,6 +219,30 @@ def writes_words(op: Definition, one: Pass) -> bool:
     vector = vector_width(tensor.bits, tensor.sizes[last], tensor.strides[last], others)
     is_large = element_count(tensor.sizes) >= 4 * ELEMENTWISE_BUSY
     return tensor.bits == 8 and vector == 4 and is_large
+
+
+def writes_pairs(op: Definition, shader: DefinitionShader, one: Pass, shape: Sizes) -> bool:
+    """Whether threads of a pass compute two elements each, adjacent in memory: there must be enough of them,
+    and all passes of the shader must follow its definition."""
+    if shader.contracted.number != NONE or shader.attention.number != NONE or shader.rows.number != NONE:
+        return False
+    if shader.sliding.number != NONE or shader.totals.number != NONE or shader.selected.number != NONE:
+        return False
+    if len(shader.sums) > 0 or len(shader.separable) > 0 or one.apart != NONE:
+        return False
+    order = outermost_first(shape, order_of(op, one, shape))
+    inner = order[-1]
+    return shape[inner] % 2 == 0 and element_count(shape) >= 2 * ELEMENTWISE_BUSY
+
+
+def order_of(op: Definition, one: Pass, shape: Sizes) -> Eight:
+    """The strides that order what a pass visits: zeros keep the order of its dimensions."""
+    strides: Eight = []
+    if one.writes_kept or one.box_list != NONE or one.box_tensor != NONE:
+        strides.extend([0] * len(shape))
+    else:
+        strides.extend(op.tensors[one.target].strides)
+    return strides
 
 
 def in_words(sizes: Sizes) -> Eight:
@@ -314,15 +342,10 @@ def dispatch_box(
     """A dispatch for `count` elements of a box from number `first` on, after its own macros. Elements of an
     output are numbered in memory order."""
     groups = grid(out, threads.threads, threads.in_group, 1)
-    strides: Eight = []
-    if one.writes_kept or one.box_list != NONE or one.box_tensor != NONE:
-        strides.extend([0] * len(shape))  # the order stays as it is
-    else:
-        strides.extend(op.tensors[one.target].strides)
     out.define("NUM_THREADS", threads.in_group)
     out.define("PASS", one.number)
     out.define("RANK", len(shape))
-    out.define("DIMENSION_ORDER", in_digits(outermost_first(shape, strides)))
+    out.define("DIMENSION_ORDER", in_digits(outermost_first(shape, order_of(op, one, shape))))
     params = DefinitionParams(
         extents(shape),
         known.lists,

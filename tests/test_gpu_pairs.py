@@ -1,0 +1,39 @@
+"""Passes that follow a definition, where each thread computes two elements."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import pytest
+
+from dmlops import gpu
+from dmlops.gpu.plans import definition
+from gpu_device import device
+from gpu_fuzz import differences
+from random_shapes import described, drawn
+
+__all__ = ["device"]
+
+OPERATORS = {
+    "AVERAGE_POOLING_GRAD": "windows", "MAX_POOLING_GRAD": "windows", "MAX_UNPOOLING": "windows",
+    "LOCAL_RESPONSE_NORMALIZATION": "normalizations", "LOCAL_RESPONSE_NORMALIZATION_GRAD": "normalizations",
+    "FOLD": "moves", "UNFOLD": "moves",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_random_descriptions(operator: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(definition, "ELEMENTWISE_BUSY", 1)
+    family, ran = OPERATORS[operator], 0
+    for seed in count():
+        desc = described(family, seed)
+        if operator != desc.OPERATOR:
+            continue
+        dispatches = gpu.plan(desc, device.capabilities).dispatches
+        if not any(one.defines.get("PAIRS") for one in dispatches):
+            continue
+        assert differences(drawn(family, seed), device) == [], seed
+        ran += 1
+        if ran == 6:
+            return
