@@ -39,7 +39,6 @@
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_LOWEST   least value of OutputTensor's data type
 //   X_HIGHEST  its greatest value
-//   X_FLOATS   1 if the elements are floats, else 0
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   REAL_BITS  bits of that type: 64 or 32
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
@@ -439,13 +438,7 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 
 OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
 {
-#if OUTPUT_FLOATS
-    return (OUTPUT_VALUE)x;
-#elif OUTPUT_BITS > 16
-    return Convert(RoundEven(x), (OUTPUT_VALUE)0);
-#else
     return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST);
-#endif
 }
 
 void StoreOutputScale(uint offset, OUTPUT_SCALE_VALUE value)

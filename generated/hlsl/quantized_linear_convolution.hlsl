@@ -101,7 +101,6 @@
 //              holds in any or in all dimensions
 //   X_LOWEST   least value of OutputTensor's data type
 //   X_HIGHEST  its greatest value
-//   X_FLOATS   1 if the elements are floats, else 0
 //   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
@@ -949,13 +948,7 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 
 OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
 {
-#if OUTPUT_FLOATS
-    return (OUTPUT_VALUE)x;
-#elif OUTPUT_BITS > 16
-    return Convert(RoundEven(x), (OUTPUT_VALUE)0);
-#else
     return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST);
-#endif
 }
 
 List Channel(List at)

@@ -57,6 +57,11 @@ class Tensor:
         return any(bits < 16 for bits in self.bits)
 
     @property
+    def has_wide_values(self) -> bool:
+        """Whether it may have floats, or integers that FLOAT32 does not represent."""
+        return any(bits > 16 for bits in self.bits) or "float" in self.values
+
+    @property
     def is_unpacked(self) -> bool:
         """Whether it may have others."""
         return any(bits >= 16 for bits in self.bits)
