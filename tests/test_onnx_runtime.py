@@ -537,3 +537,29 @@ def test_negative_padding(mode: str, pads: list[int], of: Any) -> None:
     if mode != "constant":
         del inputs["value"]
     agrees(*node("Pad", inputs, domain="", known=tuple(name for name in inputs if name != "x"), mode=mode))
+
+
+@pytest.mark.parametrize(("direction", "ways"), [("forward", 1), ("bidirectional", 2)])
+@pytest.mark.parametrize("columns", [False, True])
+def test_a_quantized_lstm_dequantizes_its_weights(direction: str, ways: int, columns: bool) -> None:
+    """It is ONNX Runtime's LSTM of the weights that were meant; quantizing inputs and states moves little."""
+    steps, batches, width, hidden = 4, 2, 6, 5
+    scales = (ways, 4 * hidden) if columns else (ways,)
+    inputs: dict[str, np.ndarray | None] = {"X": random(steps, batches, width)}
+    inputs |= {"W": integers(-128, 128, ways, width, 4 * hidden, of=np.int8)}
+    inputs |= {"R": integers(-128, 128, ways, hidden, 4 * hidden, of=np.int8)}
+    inputs |= {"B": random(ways, 8 * hidden), "lengths": None, "h": None, "c": None, "P": None}
+    for name in ("W", "R"):
+        inputs[f"{name}_scale"] = RANDOM.uniform(0.002, 0.008, scales).astype(np.float32)
+        inputs[f"{name}_point"] = np.zeros(scales, np.int8)
+    sides = {"direction": direction, "hidden_size": hidden}
+    codes = ("W", "R", "W_scale", "W_point", "R_scale", "R_point")
+    model, arrays = node("DynamicQuantizeLSTM", inputs, 3, known=codes, **sides)
+
+    def meant(name: str) -> np.ndarray:
+        scale = inputs[f"{name}_scale"].reshape(ways, 1, -1)
+        return np.ascontiguousarray(np.swapaxes(inputs[name] * scale, 1, 2), np.float32)
+
+    plain = {"X": inputs["X"], "W": meant("W"), "R": meant("R"), "B": inputs["B"]}
+    agrees(model, arrays, of=oracle(*node("LSTM", plain, 3, domain="", **sides)))
+    agrees(model, arrays, tolerance=0.05)

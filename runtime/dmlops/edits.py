@@ -130,7 +130,7 @@ class Problem:
         return COSTS["data" if path == self.tensors[0][0] else "parameter"]
 
     def unlike(self, tensor: TensorDesc, member: Member, sizes: Shape) -> float:
-        """What it costs more that an output has sizes so far from those given."""
+        """The cost that is added for an output whose sizes are far from those given."""
         return unlike(self.desc, tensor, sizes) if member.role == "output" else 0.0
 
     def type_cost(self, path: Path, member: Member) -> float:
@@ -143,8 +143,9 @@ class Problem:
 
 
 def unlike(desc: Description, old: TensorDesc, sizes: Shape) -> float:
-    """What it costs more that the sizes of an output are so far from those given: more than rounding, and
-    not the sizes of an input, which say little.
+    """The cost that is added for other sizes of an output than those given.
+
+    Rounding explains a difference of 1, and the sizes of an input say little; any other is far.
     """
     if len(old.Sizes) != len(sizes):
         return 0.0

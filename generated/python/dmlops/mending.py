@@ -239,7 +239,7 @@ class _Search:
 
 
 def _unlike(before: Description, desc: Description, name: str) -> float:
-    """What it costs more that an output has other sizes than before."""
+    """The cost that is added for other sizes of an output than before."""
     old, new = getattr(before, name), getattr(desc, name)
     both = isinstance(old, TensorDesc) and isinstance(new, TensorDesc)
     return unlike(before, old, new.Sizes) if both else 0.0
