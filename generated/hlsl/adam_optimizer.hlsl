@@ -41,7 +41,6 @@
 //   OutputSecondMomentTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -49,6 +48,10 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
 
 #if PASS == 1
 typedef vector<INPUT_PARAMETERS_STORED, INPUT_PARAMETERS_VECTOR> InputParametersBuffer;

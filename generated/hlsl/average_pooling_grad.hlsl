@@ -27,8 +27,6 @@
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_BITS  bits of that type: 64 or 32
 //   PAIRS      1 if a thread computes two adjacent elements; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -38,7 +36,14 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+
 // What only some passes define
+#ifndef KEPT_SHARE_SIZES_LENGTH
+#define KEPT_SHARE_SIZES_LENGTH 0
+#endif
 #ifndef PAIRS
 #define PAIRS 0
 #endif

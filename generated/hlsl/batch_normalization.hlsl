@@ -37,8 +37,7 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   ACTIVATION_COUNT  fused activations, 1 or more
+//   ACTIVATION_COUNT  fused activations, 1 if not defined
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
@@ -64,6 +63,13 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+#ifndef ACTIVATION_COUNT
+#define ACTIVATION_COUNT 1
+#endif
 
 #if PASS == 1
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;

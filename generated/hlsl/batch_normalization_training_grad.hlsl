@@ -52,8 +52,6 @@
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -61,6 +59,18 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+
+// What only some passes define
+#ifndef KEPT_SLOPE_SIZES_LENGTH
+#define KEPT_SLOPE_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_TILT_SIZES_LENGTH
+#define KEPT_TILT_SIZES_LENGTH 0
+#endif
 
 #if PASS == 4
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;

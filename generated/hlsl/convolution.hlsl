@@ -97,8 +97,7 @@
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   ACTIVATION_COUNT  fused activations, 1 or more
+//   ACTIVATION_COUNT  fused activations, 1 if not defined
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
@@ -132,6 +131,13 @@
 #define BIAS_BITS 32
 #define BIAS_VALUE uint
 #define BIAS_SIZES_LENGTH 0
+#endif
+
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+#ifndef ACTIVATION_COUNT
+#define ACTIVATION_COUNT 1
 #endif
 
 // What only some passes define

@@ -39,8 +39,6 @@
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_LOWEST   least value of OutputTensor's data type
 //   X_HIGHEST  its greatest value
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_BITS  bits of that type: 64 or 32
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -50,7 +48,26 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+
 // What only some passes define
+#ifndef KEPT_LOW_SIZES_LENGTH
+#define KEPT_LOW_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_HIGH_SIZES_LENGTH
+#define KEPT_HIGH_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_SCALE_SIZES_LENGTH
+#define KEPT_SCALE_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_FACTOR_SIZES_LENGTH
+#define KEPT_FACTOR_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_POINT_SIZES_LENGTH
+#define KEPT_POINT_SIZES_LENGTH 0
+#endif
 #ifndef BYTES
 #define BYTES 0
 #endif

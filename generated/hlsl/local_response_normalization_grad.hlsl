@@ -25,8 +25,6 @@
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_BITS  bits of that type: 64 or 32
 //   PAIRS      1 if a thread computes two adjacent elements; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -36,7 +34,17 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+
 // What only some passes define
+#ifndef KEPT_BASE_SIZES_LENGTH
+#define KEPT_BASE_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_SHARES_SIZES_LENGTH
+#define KEPT_SHARES_SIZES_LENGTH 0
+#endif
 #ifndef PAIRS
 #define PAIRS 0
 #endif

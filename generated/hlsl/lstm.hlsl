@@ -61,9 +61,7 @@
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_BITS  bits of that type: 64 or 32
-//   ACTIVATION_COUNT  fused activations, 1 or more
+//   ACTIVATION_COUNT  fused activations, 1 if not defined
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
@@ -162,9 +160,25 @@
 #define OUTPUT_CELL_SINGLE_SIZES_LENGTH 0
 #endif
 
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+#ifndef ACTIVATION_COUNT
+#define ACTIVATION_COUNT 1
+#endif
+
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
+#endif
+#ifndef KEPT_INPUT_PROJECTION_SIZES_LENGTH
+#define KEPT_INPUT_PROJECTION_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_CELL_SIZES_LENGTH
+#define KEPT_CELL_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_HIDDEN_SIZES_LENGTH
+#define KEPT_HIDDEN_SIZES_LENGTH 0
 #endif
 
 #if (PASS == 5) && COOPERATIVE_MATRIX

@@ -79,6 +79,10 @@
 #define BZERO_POINT_SIZES_LENGTH 0
 #endif
 
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0

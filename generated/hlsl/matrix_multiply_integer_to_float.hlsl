@@ -56,7 +56,6 @@
 //   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -91,6 +90,10 @@
 #define BIAS_VALUE uint
 #define BIAS_SIZES_LENGTH 0
 #endif
+
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX

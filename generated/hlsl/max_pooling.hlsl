@@ -64,6 +64,10 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+
 // What only some passes define
 #ifndef BYTES
 #define BYTES 0

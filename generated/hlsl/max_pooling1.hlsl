@@ -76,6 +76,10 @@
 #define OUTPUT_INDICES_SIZES_LENGTH 0
 #endif
 
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+
 // What only some passes define
 #ifndef BYTES
 #define BYTES 0

@@ -28,7 +28,6 @@
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   PAIRS      1 if a thread computes two adjacent elements; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -38,7 +37,14 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+
 // What only some passes define
+#ifndef KEPT_WINNER_SIZES_LENGTH
+#define KEPT_WINNER_SIZES_LENGTH 0
+#endif
 #ifndef PAIRS
 #define PAIRS 0
 #endif

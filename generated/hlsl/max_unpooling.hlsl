@@ -34,7 +34,14 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+
 // What only some passes define
+#ifndef KEPT_LAST_SIZES_LENGTH
+#define KEPT_LAST_SIZES_LENGTH 0
+#endif
 #ifndef BYTES
 #define BYTES 0
 #endif

@@ -45,9 +45,7 @@
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_BITS  bits of that type: 64 or 32
-//   ACTIVATION_COUNT  fused activations, 1 or more
+//   ACTIVATION_COUNT  fused activations, 1 if not defined
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
@@ -90,6 +88,24 @@
 #define BIAS_BITS 32
 #define BIAS_VALUE uint
 #define BIAS_SIZES_LENGTH 0
+#endif
+
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+#ifndef ACTIVATION_COUNT
+#define ACTIVATION_COUNT 1
+#endif
+
+// What only some passes define
+#ifndef KEPT_MEAN_SIZES_LENGTH
+#define KEPT_MEAN_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_CENTER_SIZES_LENGTH
+#define KEPT_CENTER_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_VARIANCE_SIZES_LENGTH
+#define KEPT_VARIANCE_SIZES_LENGTH 0
 #endif
 
 #if PASS == 2

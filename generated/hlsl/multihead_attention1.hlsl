@@ -99,8 +99,6 @@
 //   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -235,6 +233,10 @@
 #define OUTPUT_PRESENT_VALUE_SIZES_LENGTH 0
 #endif
 
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
@@ -271,6 +273,18 @@
 #endif
 #ifndef OUTPUT_IN
 #define OUTPUT_IN 0
+#endif
+#ifndef KEPT_QUERY_SIZES_LENGTH
+#define KEPT_QUERY_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_PRESENT_KEY_SIZES_LENGTH
+#define KEPT_PRESENT_KEY_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_PRESENT_VALUE_SIZES_LENGTH
+#define KEPT_PRESENT_VALUE_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_CONTEXT_SIZES_LENGTH
+#define KEPT_CONTEXT_SIZES_LENGTH 0
 #endif
 
 #define PAST_ROWS queryLayout[1][0]  // rows of keys and values that precede the current ones

@@ -101,7 +101,6 @@
 //              holds in any or in all dimensions
 //   X_LOWEST   least value of OutputTensor's data type
 //   X_HIGHEST  its greatest value
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -146,6 +145,10 @@
 #define OUTPUT_ZERO_POINT_VALUE uint
 #define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
+
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
 
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX

@@ -55,9 +55,7 @@
 //   X_SIZES_LENGTH  its dimensions
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_BITS  bits of that type: 64 or 32
-//   ACTIVATION_COUNT  fused activations, 1 or more
+//   ACTIVATION_COUNT  fused activations, 1 if not defined
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
 //              0 ACTIVATION_ELU
 //              1 ACTIVATION_HARD_SIGMOID
@@ -129,9 +127,22 @@
 #define OUTPUT_SINGLE_SIZES_LENGTH 0
 #endif
 
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+#ifndef ACTIVATION_COUNT
+#define ACTIVATION_COUNT 1
+#endif
+
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
+#endif
+#ifndef KEPT_INPUT_PROJECTION_SIZES_LENGTH
+#define KEPT_INPUT_PROJECTION_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_HIDDEN_SIZES_LENGTH
+#define KEPT_HIDDEN_SIZES_LENGTH 0
 #endif
 
 #if (PASS == 4) && COOPERATIVE_MATRIX

@@ -26,8 +26,6 @@
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   ELEMENTS_PER_THREAD  elements of OutputTensor along dimension 1 that a thread computes at once, 2 to 4
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -35,6 +33,24 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+
+// What only some passes define
+#ifndef KEPT_STARTS_SIZES_LENGTH
+#define KEPT_STARTS_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_LENGTHS_SIZES_LENGTH
+#define KEPT_LENGTHS_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_SAMPLES_SIZES_LENGTH
+#define KEPT_SAMPLES_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_PACES_SIZES_LENGTH
+#define KEPT_PACES_SIZES_LENGTH 0
+#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ROI_STORED> rOITensor : register(t1);

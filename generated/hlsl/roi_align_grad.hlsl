@@ -40,8 +40,6 @@
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
-//   REAL_BITS  bits of that type: 64 or 32
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -75,6 +73,33 @@
 #define OUTPUT_ROIGRADIENT_BITS 32
 #define OUTPUT_ROIGRADIENT_VALUE uint
 #define OUTPUT_ROIGRADIENT_SIZES_LENGTH 0
+#endif
+
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
+
+// What only some passes define
+#ifndef KEPT_STARTS_SIZES_LENGTH
+#define KEPT_STARTS_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_LENGTHS_SIZES_LENGTH
+#define KEPT_LENGTHS_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_SAMPLES_SIZES_LENGTH
+#define KEPT_SAMPLES_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_PACES_SIZES_LENGTH
+#define KEPT_PACES_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_ROWS_SIZES_LENGTH
+#define KEPT_ROWS_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_COLUMNS_SIZES_LENGTH
+#define KEPT_COLUMNS_SIZES_LENGTH 0
+#endif
+#ifndef KEPT_BEST_SIZES_LENGTH
+#define KEPT_BEST_SIZES_LENGTH 0
 #endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);

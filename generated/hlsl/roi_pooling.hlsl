@@ -24,7 +24,6 @@
 //   X_SIZES_LENGTH  its dimensions
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   ELEMENTS_PER_THREAD  elements of OutputTensor along dimension 1 that a thread computes at once, 2 to 4
-//   REAL_VALUE  type that floats are computed in: double if an output is FLOAT64, else float
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
 //              lie in memory
@@ -32,6 +31,10 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+
+// The type that floats are computed in, and its bits
+#define REAL_VALUE float
+#define REAL_BITS 32
 
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ROI_STORED> rOITensor : register(t1);

@@ -24,6 +24,7 @@
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
+//   DOUBLE     defined if an output is FLOAT64: floats are then computed in double precision
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   PAIRS      1 if a thread computes two adjacent elements; else 0
 //   RANK       dimensions of the tensor written, 1 or more
@@ -33,6 +34,15 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+
+// The type that floats are computed in, and its bits
+#ifdef DOUBLE
+#define REAL_VALUE double
+#define REAL_BITS 64
+#else
+#define REAL_VALUE float
+#define REAL_BITS 32
+#endif
 
 // What only some passes define
 #ifndef BYTES

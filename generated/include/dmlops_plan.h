@@ -4944,9 +4944,9 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts,
     dmlops_plan_CommonConstants* result) {
-    int64_t bits = op->is_double ? 64 : 32;
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REAL_BITS"), bits);
-    dmlops_out_define_text(planning, "", DMLOPS_TEXT("REAL_VALUE"), dmlops_plan_value_type(planning, bits, 1, 1));
+    if (op->is_double) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("DOUBLE"), 1);
+    }
     dmlops_plan_define_tensors(planning, op, &result->lists);
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
@@ -4956,8 +4956,8 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
             dmlops_plan_int_8_extend(planning, &sizes, op->kept_sizes.items[dmlops_item(planning, place,
                 op->kept_sizes.count)].count, op->kept_sizes.items[dmlops_item(planning, place,
                 op->kept_sizes.count)].items);
+            dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), sizes.count);
         }
-        dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), sizes.count);
         dmlops_plan_int_8 made_1;
         dmlops_plan_eight(planning, &sizes, &made_1);
         dmlops_plan_int_512_extend(planning, &result->lists, made_1.count, made_1.items);
@@ -5001,7 +5001,9 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
     dmlops_plan_Fused fused;
     dmlops_plan_define_activations(planning, op, shader, &fused);
     if (shader->is_fused) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_COUNT"), dmlops_divide(fused.words.count, 4));
+        if (op->activations.count > 1) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_COUNT"), op->activations.count);
+        }
         dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_KINDS"), fused.kinds);
     }
     result->scalars.count = 0;

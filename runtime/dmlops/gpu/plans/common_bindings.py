@@ -9,7 +9,7 @@ from .loops import Words, bind
 from .operands import NO_MEMBER, Eight, Sizes, Tensor
 from .planning import Planning
 from .reasons import Reason
-from .types import define_tensor, value_type
+from .types import define_tensor
 
 Lists = Annotated[list[int], 512]
 
@@ -148,15 +148,14 @@ def bind_common(
 ) -> CommonConstants:
     """Defines the macros and binds the resources of tensors; returns what depends only on the description.
     The intermediate tensors that are `wanted`, as bits, start at the words `firsts` of scratch."""
-    bits = 64 if op.is_double else 32
-    out.define("REAL_BITS", bits)
-    out.define_text("REAL_VALUE", value_type(bits, True, True))
+    if op.is_double:
+        out.define("DOUBLE", 1)
     lists = define_tensors(out, op)
     for place, kept in enumerate(shader.kept):
         sizes: Eight = []
         if wanted >> place & 1 == 1:
             sizes.extend(op.kept_sizes[place])
-        out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
+            out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
         lists.extend(eight(out, sizes))
     for place, bound in enumerate(op.bounds):
         out.define(f"{shader.bounds[place]}_BOUND", bound)
@@ -172,7 +171,8 @@ def bind_common(
         lists.extend(reciprocals(lists[8 * place : 8 * place + 8]))
     fused = define_activations(out, op, shader)
     if shader.is_fused:
-        out.define("ACTIVATION_COUNT", len(fused.words) // 4)
+        if len(op.activations) > 1:
+            out.define("ACTIVATION_COUNT", len(op.activations))
         out.define("ACTIVATION_KINDS", fused.kinds)
     scalars: Words = []
     scalars.extend(firsts)
