@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeGuard
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar, cast
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
@@ -41,34 +42,56 @@ def dimensions(parts: Iterable[ir.Expr]) -> set[int] | None:
     return found if uses == known else None
 
 
-def axes_of(place: ir.Expr) -> ir.Expr:
-    """For each dimension of a window, the dimension of the output that it moves along."""
-    match place:
-        case ir.Reduce(kind="list", loop=loop, body=body):
-            axes = [part.index for part in ir.walk(body) if _is_entry(part, ir.AT)]
-            if len(axes) == 1:
-                return ir.Reduce("list", loop, axes[0], ir.INTS)
-    raise Unfit
+_T = TypeVar("_T")
 
 
-def sum_at(node: ir.Expr, w: ir.Local, at: int, tap: int) -> ir.Expr:
-    """A list of linear functions, evaluated where all coordinates of the output and of the window have these
-    values."""
-    match node:
+@dataclass(frozen=True)
+class Linear:
+    """Coordinates along the dimensions of a window, each a linear function of the output's coordinate in
+    dimension `axes` and of the window's: its values where both are 0 (`first`), where the output's is 1
+    instead (`steps`), and where the window's is (`taps`)."""
+
+    axes: ir.Expr | None
+    first: ir.Expr
+    steps: ir.Expr
+    taps: ir.Expr
+
+
+def linear(coordinates: ir.Expr, w: ir.Local) -> Linear:
+    """A list of coordinates as linear functions; `axes` is None if they do not depend on the output's. Raises
+    Unfit for any other list."""
+    match coordinates:
         case ir.Reduce(kind="list", loop=ir.Loop(variable, ir.Number(value=0), _, None) as loop, body=body):
-            if any(_is_entry(part, w) and part.index != variable for part in ir.walk(body)):
+            parts = [part for part in ir.walk(body) if isinstance(part, ir.Index)]
+            axes = [part.index for part in parts if part.sequence == ir.AT]
+            is_own = all(part.index == variable for part in parts if part.sequence == w)
+            if not is_own or len(axes) > 1 or not is_sum(body, ir.AT, w):
                 raise Unfit
-            if not is_sum(body, ir.AT, w):
-                raise Unfit
-            values = ((ir.AT, at), (w, tap))
-            new: dict[ir.Expr, ir.Expr] = {
-                part: ir.Number(value, ir.INT)
-                for part in ir.walk(body)
-                for of, value in values
-                if _is_entry(part, of)
-            }
-            return ir.Reduce("list", loop, ir.substitute(body, new), ir.INTS)
+
+            def value(at: int, tap: int) -> ir.Expr:
+                values = {ir.AT: ir.Number(at, ir.INT), w: ir.Number(tap, ir.INT)}
+                new: dict[ir.Expr, ir.Expr] = {
+                    part: values[part.sequence] for part in parts if part.sequence in values
+                }
+                return ir.Reduce("list", loop, ir.substitute(body, new), ir.INTS)
+
+            along = ir.Reduce("list", loop, axes[0], ir.INTS) if axes else None
+            return Linear(along, value(0, 0), value(1, 0), value(0, 1))
     raise Unfit
+
+
+def either(test: ir.Expr, one: _T, other: _T) -> _T:
+    """The expression, or the record of expressions, that is one where a test holds, and the other
+    elsewhere."""
+    if one == other:
+        return one
+    if isinstance(one, ir.Expr) and isinstance(other, ir.Expr):
+        return cast(_T, ir.Conditional(test, one, other))
+    a, b = cast(Any, one), cast(Any, other)
+    changed = {
+        field.name: either(test, getattr(a, field.name), getattr(b, field.name)) for field in fields(a)
+    }
+    return cast(_T, replace(a, **changed))
 
 
 def is_sum(node: ir.Expr, *lists: ir.Expr) -> bool:
@@ -87,10 +110,6 @@ def is_sum(node: ir.Expr, *lists: ir.Expr) -> bool:
         case ir.Conditional(test, then, otherwise) if is_known(test):
             return is_sum(then, *lists) and is_sum(otherwise, *lists)
     return False
-
-
-def _is_entry(node: ir.Expr, of: ir.Expr) -> TypeGuard[ir.Index]:
-    return isinstance(node, ir.Index) and node.sequence == of
 
 
 def numbers(first: ir.Expr, last: ir.Expr) -> ir.Expr:

@@ -14,7 +14,7 @@ Sums of those are integers, even if the definition adds them up as floats, which
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import free_locals, is_known
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.access import axes_of, numbers, sum_at
+from dmlgen.schedules.access import Linear, either, linear, numbers
 from dmlgen.schedules.cases import Choice, TooLarge, spelled, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.pattern import fit, match
@@ -63,23 +63,33 @@ class Factor:
 class Window:
     """A box of `sizes` over which the products also run: the last dimensions of both factors.
 
-    In each of them, a coordinate of the left factor is a constant plus a multiple of the window's; one of the
-    right factor also includes a multiple of the output's in dimension `axes`, and is divided by
-    `right_divisors`. If that leaves a remainder, or is outside, there is no product. The lists have these
-    values where all coordinates are 0 (`first`), where the output's is 1 instead (`steps`), and where the
-    window's is 1 (`taps`). There are `groups`, each with its own part of the left factor's first dimension
-    and of the right factor's second.
+    `left` and `right` are the coordinates of the factors in each of them; only those of the right one depend
+    on the output's, and are still to be divided by `divisors`. If that leaves a remainder, or is outside,
+    there is no product. There are `groups`, each with its own part of the left factor's first dimension and
+    of the right factor's second.
     """
 
     sizes: ir.Expr
     groups: ir.Expr
-    axes: ir.Expr
-    left_first: ir.Expr
-    left_taps: ir.Expr
-    right_first: ir.Expr
-    right_steps: ir.Expr
-    right_taps: ir.Expr
-    right_divisors: ir.Expr
+    left: Linear
+    right: Linear
+    divisors: ir.Expr
+
+    @property
+    def operands(self) -> Mapping[str, ir.Expr]:
+        """Its expressions, as planners name them."""
+        assert self.right.axes is not None
+        return {
+            "sizes": self.sizes,
+            "groups": self.groups,
+            "axes": self.right.axes,
+            "left_first": self.left.first,
+            "left_taps": self.left.taps,
+            "right_first": self.right.first,
+            "right_steps": self.right.steps,
+            "right_taps": self.right.taps,
+            "right_divisors": self.divisors,
+        }
 
 
 @dataclass(frozen=True)
@@ -128,31 +138,14 @@ def _either(one: Contraction, other: Contraction) -> Contraction:
     """The contraction that is either of two, depending on the description; the first one if their shaders
     would differ."""
 
-    def either(a: ir.Expr, b: ir.Expr) -> ir.Expr:
-        return a if a == b else ir.Conditional(one.when, a, b)
-
-    def factor(a: Factor, b: Factor) -> Factor:
-        return replace(a, places=either(a.places, b.places))
-
     def in_shaders(each: Contraction) -> tuple[object, ...]:
-        return each.output, each.value, *((one.tensor, one.less) for one in (each.left, each.right))
+        factors = ((factor.tensor, factor.less) for factor in (each.left, each.right))
+        return each.output, each.value, each.window is None, *factors
 
-    fixed = [in_shaders(each) for each in (one, other)]
-    if fixed[0] != fixed[1] or (one.window is None) != (other.window is None):
+    if in_shaders(one) != in_shaders(other):
         return one
-    window = one.window
-    if window is not None and other.window is not None:
-        names = [each.name for each in fields(window)]
-        merged = {name: either(getattr(window, name), getattr(other.window, name)) for name in names}
-        window = replace(window, **merged)
-    return replace(
-        one,
-        when=ir.Logic("or", (one.when, other.when)),
-        left=factor(one.left, other.left),
-        right=factor(one.right, other.right),
-        depth=either(one.depth, other.depth),
-        window=window,
-    )
+    when = ir.Logic("or", (one.when, other.when))
+    return either(one.when, replace(one, when=when), replace(other, when=when))
 
 
 def _choices(defines: OutputDefinitions, described: Described) -> Iterator[Choice]:
@@ -330,17 +323,9 @@ class _Reader:
         if taps == w:
             taps = ir.Reduce("list", place.loop, ir.Index(w, place.loop.variable), ir.INTS)
         dividend, divisors = _quotient(place, found.divides)
-        window = Window(
-            sizes=found.sizes,
-            groups=groups,
-            axes=axes_of(dividend),
-            left_first=sum_at(taps, w, 0, 0),
-            left_taps=sum_at(taps, w, 0, 1),
-            right_first=sum_at(dividend, w, 0, 0),
-            right_steps=sum_at(dividend, w, 1, 0),
-            right_taps=sum_at(dividend, w, 0, 1),
-            right_divisors=divisors,
-        )
+        window = Window(found.sizes, groups, linear(taps, w), linear(dividend, w), divisors)
+        if window.right.axes is None:
+            raise Unfit
         first, second = (
             ir.ListOf((self._place(one, k), self._place(other, k)))
             for one, other in (rows, (beside.batch, k))

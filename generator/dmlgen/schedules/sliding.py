@@ -9,13 +9,13 @@ element at all, and of how many taps are in a box.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.defined import is_known
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.access import axes_of, numbers, sum_at
+from dmlgen.schedules.access import Linear, either, linear, numbers
 from dmlgen.schedules.cases import TooLarge, spelled, written
 from dmlgen.schedules.described import Described
 from dmlgen.schedules.pattern import fit, match
@@ -30,14 +30,16 @@ there is one."""
 
 @dataclass(frozen=True)
 class Frame:
-    """The taps of a window: in each of its dimensions, the coordinate where the output's and the window's are
-    0 (`first`), where the output's is 1 instead (`steps`), where the window's is (`taps`), and the sizes of
-    the box that must contain them (`limits`)."""
+    """The coordinates of a window's taps, and the sizes of the box that must contain them (`limits`)."""
 
-    first: ir.Expr
-    steps: ir.Expr
-    taps: ir.Expr
+    place: Linear
     limits: ir.Expr
+
+    @property
+    def operands(self) -> Mapping[str, ir.Expr]:
+        """Its expressions, as planners name them."""
+        place = self.place
+        return {"first": place.first, "steps": place.steps, "taps": place.taps, "limits": self.limits}
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,9 @@ class _Reader:
         less = difference.less if difference else None
         folded = fold.body.left if difference and isinstance(fold.body, ir.Binary) else fold.body
         load, head, place = self._read(fold, folded, w)
+        window = linear(place, w)
+        if window.axes is None:
+            raise Unfit
         rest = () if less is None else tuple(ir.walk(ir.substitute(less, {ir.at(1): ir.ZERO})))
         if any(part in (w, ir.AT, load.tensor) for part in rest):
             raise Unfit
@@ -118,8 +123,8 @@ class _Reader:
             tensor=load.tensor.name,
             places=numbers(ir.ZERO, head),
             sizes=sizes,
-            axes=axes_of(place),
-            window=_frame(place, ir.Slice(ir.Field(load.tensor, "Sizes", ir.INTS), head, None), w),
+            axes=window.axes,
+            window=Frame(window, ir.Slice(ir.Field(load.tensor, "Sizes", ir.INTS), head, None)),
             counted=counted,
             fold=fold,
             element=element,
@@ -157,18 +162,12 @@ def _window(fold: ir.Fold) -> tuple[ir.Local, ir.Expr]:
 
 def _box(condition: ir.Expr | None, w: ir.Local) -> Frame:
     """The box that a condition restricts taps to; it may depend on the description."""
-    if (either := match("then if test else otherwise", condition)) and is_known(either.test):
-        a, b = _box(either.then, w), _box(either.otherwise, w)
-        pairs = ((getattr(a, one.name), getattr(b, one.name)) for one in fields(Frame))
-        return Frame(*(ir.Conditional(either.test, *pair) for pair in pairs))
+    if (found := match("then if test else otherwise", condition)) and is_known(found.test):
+        return either(found.test, _box(found.then, w), _box(found.otherwise, w))
     box = fit("in_bounds(place, limits)", condition)
     if not is_known(box.limits):
         raise Unfit
-    return _frame(box.place, box.limits, w)
-
-
-def _frame(place: ir.Expr, limits: ir.Expr, w: ir.Local) -> Frame:
-    return Frame(sum_at(place, w, 0, 0), sum_at(place, w, 1, 0), sum_at(place, w, 0, 1), limits)
+    return Frame(linear(box.place, w), box.limits)
 
 
 def _folds(node: ir.Expr) -> Iterator[ir.Fold]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl import Tensor
@@ -73,7 +73,7 @@ class ContractedPass(FormPasses):
             "factors.depth": parts.depth,
         }
         if window is not None:
-            found |= {f"factors.window.{one.name}": getattr(window, one.name) for one in fields(window)}
+            found |= {f"factors.window.{name}": node for name, node in window.operands.items()}
         return found
 
     def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:

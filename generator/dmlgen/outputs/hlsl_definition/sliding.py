@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl import Tensor
@@ -73,10 +73,10 @@ class SlidingPass(FormPass):
             return {}
         frames = {"window": sliding.window, "counted": sliding.counted}
         return {f"sliding.{name}": getattr(sliding, name) for name in ("places", "sizes", "axes")} | {
-            f"sliding.{name}.{one.name}": getattr(frame, one.name)
+            f"sliding.{name}.{key}": node
             for name, frame in frames.items()
             if frame is not None
-            for one in fields(frame)
+            for key, node in frame.operands.items()
         }
 
     def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:
