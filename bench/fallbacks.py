@@ -22,7 +22,7 @@ from gpu_cases import Case
 from dmlops import gpu
 from dmlops.compute import computation
 from dmlops.gpu import planner_inputs
-from dmlops.gpu.plans import definition, matrices, pass_selection, products, selected, tile_cost
+from dmlops.gpu.plans import convolutions, definition, pass_selection, products, selected, tile_cost
 from dmlops.gpu.plans.attention_parts import no_parts
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.operands import NONE
@@ -45,21 +45,17 @@ class Choice(NamedTuple):
     never: Any
 
 
-def _without_tiles(op: Any, shader: Any) -> Any:
-    return matrices.matrices_of(op, shader)._replace(is_worth=False)
-
-
 def _never(*_: object) -> bool:
     return False
 
 
 CHOICES: Mapping[str, tuple[Choice, ...]] = {
     "product": (
-        Choice(products, "matrices_of", _without_tiles),
-        Choice(products, "suits_cooperative_matrix", _never),
+        Choice(products, "plan_tiles", _never),
+        Choice(convolutions, "plan_tiles", _never),
     ),
     "skinny": (Choice(products, "is_skinny", _never),),
-    "sliding": (Choice(products, "suits_sliding", _never),),
+    "sliding": (Choice(convolutions, "suits_sliding", _never),),
     "split k": (Choice(tile_cost, "TILE_MOST_PARTS", 1),),
     "attention": (Choice(definition, "dispatch_attention", _never),),
     "attention_parts": (Choice(pass_selection, "parts_of", lambda *_: no_parts()),),

@@ -16,7 +16,7 @@ from c_plans import Library, expected
 from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import compiler
-from dmlops.gpu.plans import contraction, matrices, products, sliding
+from dmlops.gpu.plans import contraction, convolutions, matrices, sliding
 from dmlops.gpu.plans.capabilities import Capability
 from dmlops.gpu.plans.product import Tile
 from dmlops.gpu.plans.tuning import MULTIPROCESSORS
@@ -29,7 +29,7 @@ __all__ = ["device"]
 @pytest.fixture(autouse=True)
 def tiles_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of convolutions that are small enough for a test; windows would slide there."""
-    monkeypatch.setattr(products, "TILE_DIRECT_ROWS", 4)
+    monkeypatch.setattr(convolutions, "TILE_DIRECT_ROWS", 4)
     monkeypatch.setattr(sliding, "SLIDING_PRODUCTS", 0)
     monkeypatch.setattr(sliding, "SLIDING_POINTS", 0)
 

@@ -1507,6 +1507,68 @@ typedef struct dmlops_plan_CooperativeChoice {
     dmlops_plan_Row row;
 } dmlops_plan_CooperativeChoice;
 
+typedef struct dmlops_plan_Skinny {
+    int is_transposed;
+    dmlops_plan_Matrices matrices;
+    int64_t right;
+} dmlops_plan_Skinny;
+
+typedef struct dmlops_plan_Lanes {
+    int64_t columns;
+    int64_t step;
+    int64_t lanes;
+    int64_t width;
+    dmlops_plan_Split split;
+} dmlops_plan_Lanes;
+
+typedef struct dmlops_plan_Line {
+    int64_t places;
+    int64_t first;
+    int64_t step;
+    int64_t tap;
+    int64_t limit;
+    int64_t elements;
+    int64_t divisor;
+} dmlops_plan_Line;
+
+typedef struct dmlops_plan_Adjacent {
+    int64_t axis;
+    int64_t place;
+    int64_t channels;
+} dmlops_plan_Adjacent;
+
+typedef struct dmlops_plan_Block {
+    int64_t rows;
+    int64_t columns;
+    int64_t channels;
+    int64_t vector;
+    int64_t stored;
+    int64_t lead;
+} dmlops_plan_Block;
+
+typedef struct dmlops_plan_Weights {
+    dmlops_plan_int_16 steps;
+    dmlops_plan_int_64 words;
+} dmlops_plan_Weights;
+
+typedef struct dmlops_plan_SlidingParams {
+    dmlops_plan_Dimension_16 sizes;
+    dmlops_plan_int_8 planeSteps;
+    dmlops_plan_int_64 window;
+    dmlops_plan_int_32 counted;
+    dmlops_plan_int_16 weightsSteps;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    int64_t count;
+    int64_t layers;
+    int64_t planes;
+    dmlops_plan_Dimension_16 blocks;
+    int64_t groupColumns;
+    dmlops_plan_int_64 weights;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_SlidingParams;
+
 typedef struct dmlops_plan_CooperativeSums {
     int64_t rows;
     int64_t columns;
@@ -1858,68 +1920,6 @@ typedef struct dmlops_plan_PlanesParams {
     int64_t groupColumns;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_PlanesParams;
-
-typedef struct dmlops_plan_Skinny {
-    int is_transposed;
-    dmlops_plan_Matrices matrices;
-    int64_t right;
-} dmlops_plan_Skinny;
-
-typedef struct dmlops_plan_Lanes {
-    int64_t columns;
-    int64_t step;
-    int64_t lanes;
-    int64_t width;
-    dmlops_plan_Split split;
-} dmlops_plan_Lanes;
-
-typedef struct dmlops_plan_Line {
-    int64_t places;
-    int64_t first;
-    int64_t step;
-    int64_t tap;
-    int64_t limit;
-    int64_t elements;
-    int64_t divisor;
-} dmlops_plan_Line;
-
-typedef struct dmlops_plan_Adjacent {
-    int64_t axis;
-    int64_t place;
-    int64_t channels;
-} dmlops_plan_Adjacent;
-
-typedef struct dmlops_plan_Block {
-    int64_t rows;
-    int64_t columns;
-    int64_t channels;
-    int64_t vector;
-    int64_t stored;
-    int64_t lead;
-} dmlops_plan_Block;
-
-typedef struct dmlops_plan_Weights {
-    dmlops_plan_int_16 steps;
-    dmlops_plan_int_64 words;
-} dmlops_plan_Weights;
-
-typedef struct dmlops_plan_SlidingParams {
-    dmlops_plan_Dimension_16 sizes;
-    dmlops_plan_int_8 planeSteps;
-    dmlops_plan_int_64 window;
-    dmlops_plan_int_32 counted;
-    dmlops_plan_int_16 weightsSteps;
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
-    int64_t count;
-    int64_t layers;
-    int64_t planes;
-    dmlops_plan_Dimension_16 blocks;
-    int64_t groupColumns;
-    dmlops_plan_int_64 weights;
-    dmlops_plan_int_64 scalars;
-} dmlops_plan_SlidingParams;
 
 typedef struct dmlops_plan_Sets {
     dmlops_plan_Loop_16 kept;
@@ -2874,6 +2874,33 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
+DMLOPS_CALLED void dmlops_put_SlidingParams(
+    dmlops_planning* planning, const dmlops_plan_SlidingParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_words(planning, record->planeSteps.items, record->planeSteps.count);
+    dmlops_put_words(planning, record->window.items, record->window.count);
+    dmlops_put_words(planning, record->counted.items, record->counted.count);
+    dmlops_put_words(planning, record->weightsSteps.items, record->weightsSteps.count);
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_word(planning, record->count);
+    dmlops_put_word(planning, record->layers);
+    dmlops_put_word(planning, record->planes);
+    for (int64_t i = 0; i < record->blocks.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->blocks.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_words(planning, record->weights.items, record->weights.count);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
+}
+
 DMLOPS_CALLED void dmlops_put_DefinitionParams(
     dmlops_planning* planning, const dmlops_plan_DefinitionParams* record) {
     for (int64_t i = 0; i < record->sizes.count; ++i) {
@@ -2975,33 +3002,6 @@ DMLOPS_CALLED void dmlops_put_PlanesParams(
     }
     dmlops_put_word(planning, record->planeCount);
     dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-}
-
-DMLOPS_CALLED void dmlops_put_SlidingParams(
-    dmlops_planning* planning, const dmlops_plan_SlidingParams* record) {
-    for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->sizes.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_words(planning, record->planeSteps.items, record->planeSteps.count);
-    dmlops_put_words(planning, record->window.items, record->window.count);
-    dmlops_put_words(planning, record->counted.items, record->counted.count);
-    dmlops_put_words(planning, record->weightsSteps.items, record->weightsSteps.count);
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    dmlops_put_word(planning, record->count);
-    dmlops_put_word(planning, record->layers);
-    dmlops_put_word(planning, record->planes);
-    for (int64_t i = 0; i < record->blocks.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->blocks.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->weights.items, record->weights.count);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
@@ -3383,6 +3383,71 @@ DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_Product* result);
+DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Matrices* found, dmlops_plan_Skinny* result);
+DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
+    vector, dmlops_plan_Lanes* result);
+DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Sliding* result);
+DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end, dmlops_plan_Line* result);
+DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows);
+DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Sliding* sliding);
+DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line);
+DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line);
+DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
+DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
+    dmlops_plan_Line* across, int64_t rows, int64_t columns, int64_t channels);
+DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, const
+    dmlops_plan_Adjacent* adjacent, int64_t shares, dmlops_plan_Block* result);
+DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* op, int64_t
+    layers);
+DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most);
+DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
+    place);
+DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output,
+    dmlops_plan_Adjacent* result);
+DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows);
+DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Weights* result);
+DMLOPS_CALLED int dmlops_plan_are_adjacent(dmlops_planning* planning, const dmlops_plan_Weights* weights, const
+    dmlops_plan_int_8* sizes);
+DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame,
+    dmlops_plan_int_32* result);
+DMLOPS_CALLED void dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
+    dmlops_plan_Tensor* tensor, dmlops_plan_int_64* result);
+DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
+    dmlops_plan_Line* down, const dmlops_plan_Line* across);
+DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int
+    is_cooperative);
+DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
@@ -3515,67 +3580,6 @@ DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_int_8* sizes, const dmlops_plan_CommonConstants* known, int64_t down, int64_t across, const
     dmlops_plan_Groups* groups, dmlops_plan_PlanesParams* result);
-DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Matrices* found, dmlops_plan_Skinny* result);
-DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
-    vector, dmlops_plan_Lanes* result);
-DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Sliding* result);
-DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end, dmlops_plan_Line* result);
-DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows);
-DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Sliding* sliding);
-DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line);
-DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line);
-DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
-DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
-    dmlops_plan_Line* across, int64_t rows, int64_t columns, int64_t channels);
-DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, const
-    dmlops_plan_Adjacent* adjacent, int64_t shares, dmlops_plan_Block* result);
-DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* op, int64_t
-    layers);
-DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most);
-DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
-    place);
-DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output,
-    dmlops_plan_Adjacent* result);
-DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows);
-DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Weights* result);
-DMLOPS_CALLED int dmlops_plan_are_adjacent(dmlops_planning* planning, const dmlops_plan_Weights* weights, const
-    dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame,
-    dmlops_plan_int_32* result);
-DMLOPS_CALLED void dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
-    dmlops_plan_Tensor* tensor, dmlops_plan_int_64* result);
-DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
-    dmlops_plan_Line* down, const dmlops_plan_Line* across);
-DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int
-    is_cooperative);
-DMLOPS_CALLED int dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
     dmlops_plan_Loop_16* reduced);
@@ -7283,6 +7287,876 @@ DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, co
     return;
 }
 
+/* The transposed problem: rows and columns, and with them the factors, swapped. */
+DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Matrices* result) {
+    (void)planning;
+    *result = *found;
+    result->row_axis = found->column_axis;
+    result->column_axis = found->row_axis;
+    result->rows = found->columns;
+    result->columns = found->rows;
+    result->is_down = 0;
+    result->run = 1;
+    result->left = found->right;
+    result->right = found->left;
+    return;
+}
+
+/* The matrices, transposed if they have too many rows. Threads store rows, contiguous or not. */
+DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Matrices* found, dmlops_plan_Skinny* result) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    if (found->rows > 4) {
+        dmlops_plan_Matrices made_1;
+        dmlops_plan_transposed(planning, found, &made_1);
+        result->is_transposed = 1;
+        result->matrices = made_1;
+        result->right = contracted->left;
+        return;
+    }
+    if (found->is_down) {
+        dmlops_plan_Matrices made_2;
+        made_2 = *found;
+        made_2.is_down = 0;
+        made_2.run = 1;
+        result->is_transposed = 0;
+        result->matrices = made_2;
+        result->right = contracted->right;
+        return;
+    }
+    result->is_transposed = 0;
+    result->matrices = *found;
+    result->right = contracted->right;
+    return;
+}
+
+/* Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny matrices are
+   better off in tiles. */
+DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    if ((op->factors.window.sizes.count > 0) || !found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
+        return 0;
+    }
+    dmlops_plan_Skinny skinny;
+    dmlops_plan_skinny_of(planning, shader, found, &skinny);
+    const dmlops_plan_Matrices * matrices = &skinny.matrices;
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, skinny.right, op->tensors.count)];
+    if ((matrices->count > 132) && (dmlops_plan_times(planning, matrices->columns, matrices->depth) < 2048)) {
+        return 0;
+    }
+    int64_t vector = dmlops_divide(128, right->bits);
+    int64_t axis = matrices->column_axis;
+    int64_t columns = matrices->columns;
+    return right->is_float && (dmlops_plan_side_vector(planning, &matrices->right, axis, columns, matrices->depth,
+        vector) == vector);
+}
+
+/* As many lanes as saturate a GPU. k is split if there are few groups even then. */
+DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
+    vector, dmlops_plan_Lanes* result) {
+    int is_along = matrices->right.is_along;
+    int64_t columns = is_along ? 4 : vector;
+    int64_t step = is_along ? vector : 4;
+    int64_t neighbors = is_along ? 1 : 4;
+    int64_t shared = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, matrices->columns, columns),
+        matrices->count);
+    int64_t wanted = dmlops_min(dmlops_divide(131072, shared), dmlops_plan_ceil_div(planning, matrices->depth, step));
+    int64_t lanes = dmlops_max(dmlops_plan_power_below(planning, wanted, dmlops_divide(512, neighbors)), 8);
+    int64_t width = dmlops_max(dmlops_divide(256, lanes), neighbors);
+    int64_t across = dmlops_plan_ceil_div(planning, matrices->columns, dmlops_multiply(columns, width));
+    int64_t groups = dmlops_plan_times(planning, across, matrices->count);
+    int64_t parts = 1;
+    if (groups < 128) {
+        parts = dmlops_max(dmlops_min(dmlops_divide(256, groups), dmlops_divide(matrices->depth, dmlops_multiply(128,
+            vector))), 1);
+    }
+    dmlops_plan_Split made_1;
+    dmlops_plan_split_into(planning, parts, matrices->depth, step, 1, across, &made_1);
+    result->columns = columns;
+    result->step = step;
+    result->lanes = lanes;
+    result->width = width;
+    result->split = made_1;
+    return;
+}
+
+/* One dispatch, followed by one if k is split. */
+DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Skinny skinny;
+    dmlops_plan_skinny_of(planning, shader, found, &skinny);
+    const dmlops_plan_Matrices * matrices = &skinny.matrices;
+    int64_t vector = dmlops_divide(128, op->tensors.items[dmlops_item(planning, skinny.right, op->tensors.count)].bits);
+    dmlops_plan_Lanes share;
+    dmlops_plan_lanes_for(planning, matrices, vector, &share);
+    const dmlops_plan_Split * split = &share.split;
+    int in_parts = split->parts > 1;
+    dmlops_plan_Packing made_1;
+    made_1.items = 0;
+    made_1.vector = 1;
+    made_1.in_word = 1;
+    dmlops_plan_Common common;
+    dmlops_plan_begin_product(planning, op, shader, matrices, split, in_parts, &made_1, 1, &common);
+    const dmlops_plan_Side * left = &matrices->left;
+    int64_t in_group = dmlops_multiply(share.lanes, share.width);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(shader->contracted.number, 2));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TRANSPOSED"), (int64_t)skinny.is_transposed);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, share.step) :
+        1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)matrices->right.is_along);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("READS_AHEAD"), (int64_t)((vector == 8) && !matrices->right.is_along));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), 4);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), share.lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), share.width);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(share.width, share.columns));
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning, split->across,
+        matrices->count), split->parts), in_group), in_group, 1, &groups);
+    dmlops_plan_int_96 nothing;
+    nothing.count = 0;
+    dmlops_plan_ContractionParams params;
+    dmlops_plan_contraction_params(planning, op, matrices, 0, 0, &nothing, &common, &groups, &params);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+    if (in_parts) {
+        dmlops_plan_add_parts(planning, op, shader, matrices, &common);
+    }
+}
+
+/* Skinny matrices have their own pass; others use tiles. False if the definition's own passes are as good. */
+DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Matrices found;
+    dmlops_plan_matrices_of(planning, op, shader, &found);
+    if (dmlops_plan_is_skinny(planning, op, shader, &found)) {
+        dmlops_plan_skinny(planning, op, shader, &found);
+        return 1;
+    }
+    return dmlops_plan_tiles(planning, op, shader, &found);
+}
+
+/* Tiles of bytes, of cooperative matrices where these suit, or of ordinary arithmetic. False if there is too little to
+   compute. */
+DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    if (!dmlops_plan_is_of_bytes(planning, op, shader) && dmlops_plan_suits_cooperative_matrix(planning, op, shader,
+        found)) {
+        dmlops_plan_Product made_1;
+        dmlops_plan_cooperative_product(planning, op, shader, found, &made_1);
+        dmlops_plan_product(planning, op, shader, &made_1);
+    } else {
+        if (!found->is_worth) {
+            return 0;
+        } else {
+            if (dmlops_plan_is_of_bytes(planning, op, shader)) {
+                dmlops_plan_Product made_2;
+                dmlops_plan_byte_product(planning, op, shader, found, &made_2);
+                dmlops_plan_product(planning, op, shader, &made_2);
+            } else {
+                dmlops_plan_Product made_3;
+                dmlops_plan_fma_product(planning, op, shader, found, &made_3);
+                dmlops_plan_product(planning, op, shader, &made_3);
+            }
+        }
+    }
+    return 1;
+}
+
+/* The window: the definition's own, or that of a contraction. */
+DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Sliding* result) {
+    const dmlops_plan_Factors * factors = &op->factors;
+    if (factors->window.sizes.count == 0) {
+        *result = op->sliding;
+        return;
+    }
+    const dmlops_plan_Window * window = &factors->window;
+    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        op->tensors.count)];
+    int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
+    dmlops_plan_int_8 limits;
+    limits.count = 0;
+    for (int64_t d = 0; d < tensor->sizes.count; ++d) {
+        const int64_t size = tensor->sizes.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_append(planning, &limits, size);
+        }
+    }
+    dmlops_plan_Frame frame;
+    frame.first = window->right_first;
+    frame.steps = window->right_steps;
+    frame.taps = window->right_taps;
+    frame.limits = limits;
+    result->places = factors->right;
+    result->sizes = window->sizes;
+    result->axes = window->axes;
+    result->window = frame;
+    result->counted = op->sliding.counted;
+    return;
+}
+
+/* The window along one of its dimensions, counted from the last; a single tap beyond the first dimension. */
+DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end, dmlops_plan_Line* result) {
+    int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
+    if (d < 0) {
+        result->places = 1;
+        result->first = 0;
+        result->step = 1;
+        result->tap = 1;
+        result->limit = 1;
+        result->elements = 1;
+        result->divisor = 1;
+        return;
+    }
+    const dmlops_plan_Frame * frame = &sliding->window;
+    const dmlops_plan_int_8 * divisors = &op->factors.window.right_divisors;
+    int64_t first = frame->first.items[dmlops_item(planning, d, frame->first.count)];
+    result->places = sliding->sizes.items[dmlops_item(planning, d, sliding->sizes.count)];
+    result->first = first;
+    result->step = dmlops_subtract(frame->steps.items[dmlops_item(planning, d, frame->steps.count)], first);
+    result->tap = dmlops_subtract(frame->taps.items[dmlops_item(planning, d, frame->taps.count)], first);
+    result->limit = frame->limits.items[dmlops_item(planning, d, frame->limits.count)];
+    result->elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
+        sliding->axes.count)], output->sizes.count)];
+    result->divisor = (divisors->count > 0) ? divisors->items[dmlops_item(planning, d, divisors->count)] : 1;
+    return;
+}
+
+/* Whether the shader can slide the window of this description. */
+DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding;
+    dmlops_plan_sliding_of(planning, op, shader, &sliding);
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
+        op->tensors.count)];
+    int is_straight = (sliding.sizes.count > 0) && !op->is_double;
+    for (int64_t d = 0; d < sliding.axes.count; ++d) {
+        const int64_t axis = sliding.axes.items[d];
+        is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output->sizes.count, sliding.sizes.count), d));
+    }
+    const dmlops_plan_Frame * counted = &sliding.counted;
+    for (int64_t each_1 = 0; each_1 < counted->first.count; ++each_1) {
+        const int64_t first = counted->first.items[each_1];
+        const int64_t tap = counted->taps.items[dmlops_item(planning, each_1, counted->taps.count)];
+        is_straight = is_straight && (tap > first);
+    }
+    return is_straight;
+}
+
+/* Whether a contraction has a window, and fewer rows than `least_rows`, from which tiles pay, such small channel groups
+   that they make no tile, or so few products that tiles leave most of a GPU idle. Fractional steps require blocks,
+   bytes what tiles do. */
+DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows) {
+    const dmlops_plan_Window * window = &op->factors.window;
+    if (!op->factors.applies || (window->sizes.count == 0)) {
+        return 0;
+    }
+    if (dmlops_plan_is_of_bytes(planning, op, shader) && !found->is_worth) {
+        return 0;
+    }
+    int is_few = found->rows < least_rows;
+    int is_narrow = (window->groups > 1) && (dmlops_max(found->rows, op->factors.depth) <= 8);
+    if ((is_few || is_narrow) && !dmlops_plan_is_divided(planning, window)) {
+        return 1;
+    }
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+        dmlops_plan_times(planning, found->depth, found->count));
+    int64_t most = (dmlops_plan_element_count(planning, &window->sizes) == 1) ? 4194304 : 16777216;
+    return (is_few || (products <= most)) && dmlops_plan_in_blocks(planning, op, shader);
+}
+
+/* Whether threads compute blocks. */
+DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding;
+    dmlops_plan_sliding_of(planning, op, shader, &sliding);
+    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
+        op->tensors.count)];
+    dmlops_plan_Line made_1;
+    dmlops_plan_line_of(planning, op, &sliding, output, 1, &made_1);
+    dmlops_plan_Line made_2;
+    dmlops_plan_line_of(planning, op, &sliding, output, 0, &made_2);
+    dmlops_plan_Line down;
+    down = made_1;
+    dmlops_plan_Line across;
+    across = made_2;
+    dmlops_plan_Adjacent adjacent;
+    dmlops_plan_adjacent_of(planning, op, &sliding, tensor, output, &adjacent);
+    int64_t most = dmlops_plan_most_shares(planning, op, dmlops_plan_layers_of(planning, op, &sliding));
+    dmlops_plan_Block made_3;
+    dmlops_plan_block_of(planning, tensor, output, &down, &across, &adjacent, most, &made_3);
+    return (made_3.rows > 0) && dmlops_plan_is_slid(planning, op, shader);
+}
+
+/* The number of layers of a window: sets of taps, for one channel, that differ only in its last two dimensions. */
+DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Sliding* sliding) {
+    int64_t layers = (op->factors.window.sizes.count > 0) ? op->factors.depth : 1;
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-2, sliding->sizes.count); ++each_1) {
+        const int64_t size = sliding->sizes.items[each_1];
+        layers = dmlops_plan_times(planning, layers, size);
+    }
+    return layers;
+}
+
+/* The remainder at the first tap of the window for element 0. */
+DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line) {
+    (void)planning;
+    return dmlops_modulo(line->first, line->divisor);
+}
+
+/* The distance between elements that leave the same remainder. */
+DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line) {
+    (void)planning;
+    return dmlops_divide(line->divisor, dmlops_gcd(line->step, line->divisor));
+}
+
+/* The extent that the windows of so many adjacent elements cover together. */
+DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements) {
+    return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
+        dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), dmlops_plan_rest(planning, line)),
+        line->divisor), 1);
+}
+
+/* Whether a thread's registers can hold what a block of that size needs. */
+DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
+    dmlops_plan_Line* across, int64_t rows, int64_t columns, int64_t channels) {
+    int is_small = (dmlops_multiply(dmlops_multiply(rows, columns), channels) <= 64) && (dmlops_min(down->step,
+        across->step) > 0);
+    is_small = is_small && (dmlops_multiply(dmlops_multiply(down->places, across->places), channels) <= 81);
+    is_small = is_small && (dmlops_min(down->tap, across->tap) > 0);
+    return is_small && (dmlops_max(dmlops_plan_reach(planning, down, rows), dmlops_multiply(channels,
+        dmlops_plan_reach(planning, across, columns))) <= 40);
+}
+
+/* The block of a thread: as large as leaves enough of them, if up to `shares` threads share each. */
+DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, const
+    dmlops_plan_Adjacent* adjacent, int64_t shares, dmlops_plan_Block* result) {
+    int64_t least_rows = dmlops_plan_alike(planning, down);
+    int64_t least_columns = dmlops_plan_alike(planning, across);
+    int64_t channels = adjacent->channels;
+    while (planning->reason == DMLOPS_REASON_NONE && ((channels > 1) && !dmlops_plan_is_unrolled(planning, down,
+        across, least_rows, least_columns, channels))) {
+        channels = dmlops_divide(channels, 2);
+    }
+    int64_t most_rows = (down->step == 1) ? 4 : dmlops_divide(4, 2);
+    int64_t wide = ((across->step == 1) || (channels == 1)) ? 4 : dmlops_divide(4, 2);
+    if ((channels > 1) && (tensor->bits == 16)) {
+        int64_t made_1 = dmlops_min(most_rows, 2);
+        int64_t made_2 = dmlops_min(wide, 2);
+        most_rows = made_1;
+        wide = made_2;
+    } else {
+        if (across->places >= 16) {
+            wide = dmlops_multiply(2, wide);
+        }
+    }
+    int64_t rows = dmlops_multiply(dmlops_plan_power_below(planning, dmlops_plan_ceil_div(planning, down->elements,
+        least_rows), dmlops_divide(most_rows, least_rows)), least_rows);
+    int64_t most_columns = dmlops_plan_ceil_div(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1),
+        least_columns);
+    int64_t columns = dmlops_multiply(dmlops_plan_power_below(planning, most_columns, dmlops_divide(wide,
+        least_columns)), least_columns);
+    int64_t whole = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &output->sizes), shares);
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows > least_rows) && ((whole <
+        dmlops_multiply(dmlops_multiply(rows, columns), 131072)) ||
+        (dmlops_multiply(dmlops_multiply(dmlops_plan_ceil_div(planning, down->elements, rows), rows), 16) >
+        dmlops_multiply(down->elements, dmlops_add(16, 1))) || !dmlops_plan_is_unrolled(planning, down, across, rows,
+        columns, channels)))) {
+        rows = dmlops_divide(rows, 2);
+    }
+    while (planning->reason == DMLOPS_REASON_NONE && ((columns > least_columns) && ((whole < dmlops_multiply(columns,
+        32768)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns, channels)))) {
+        columns = dmlops_divide(columns, 2);
+    }
+    if ((dmlops_multiply(down->elements, across->elements) == 1) || !dmlops_plan_is_unrolled(planning, down, across,
+        rows, columns, channels)) {
+        result->rows = 0;
+        result->columns = 1;
+        result->channels = 1;
+        result->vector = 1;
+        result->stored = 1;
+        result->lead = 0;
+        return;
+    }
+    int64_t vector = dmlops_plan_whole_vectors(planning, tensor, adjacent->place);
+    int64_t stored = dmlops_plan_whole_vectors(planning, output, adjacent->axis);
+    int is_across = adjacent->axis == dmlops_subtract(output->sizes.count, 1);
+    stored = dmlops_gcd(stored, is_across ? dmlops_gcd(across->elements, columns) : channels);
+    if ((output->bits < 16) && (stored < 4)) {
+        stored = 1;
+    }
+    if (!is_across) {
+        result->rows = rows;
+        result->columns = columns;
+        result->channels = channels;
+        result->vector = channels;
+        result->stored = stored;
+        result->lead = 0;
+        return;
+    }
+    vector = dmlops_gcd(vector, dmlops_gcd(across->limit, dmlops_divide(dmlops_multiply(columns, across->step),
+        across->divisor)));
+    result->rows = rows;
+    result->columns = columns;
+    result->channels = 1;
+    result->vector = vector;
+    result->stored = stored;
+    result->lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
+        across->divisor), vector);
+    return;
+}
+
+/* The number of threads that may share the layers of a block: more than one for sums only. */
+DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* op, int64_t
+    layers) {
+    return op->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 16) : 1;
+}
+
+/* The number of threads that share a block: more if there are few blocks. */
+DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most) {
+    int64_t shares = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((shares < most) && (dmlops_plan_times(planning, blocks, shares) <
+        131072))) {
+        shares = dmlops_multiply(2, shares);
+    }
+    return shares;
+}
+
+/* The number of adjacent elements along a dimension that form aligned vectors. */
+DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
+    place) {
+    int64_t vector = ((tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] == 1) &&
+        (tensor->bits >= 8)) ? 4 : 1;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        if ((d != place) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) {
+            vector = dmlops_gcd(vector, stride);
+        }
+    }
+    return vector;
+}
+
+/* The last dimension, unless elements are closer along another one that the window does not move along: the channels of
+   channels-last tensors. */
+DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output,
+    dmlops_plan_Adjacent* result) {
+    int64_t last = dmlops_subtract(output->sizes.count, 1);
+    int64_t groups = 1;
+    int64_t rows = 1;
+    int64_t row_axis = -1;
+    if (op->factors.applies) {
+        row_axis = op->factors.left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning, &op->factors,
+            output), op->factors.left.count)];
+        groups = dmlops_max(op->factors.window.groups, 1);
+        rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
+    }
+    for (int64_t place = 0; place < sliding->places.count; ++place) {
+        const int64_t axis = sliding->places.items[place];
+        int is_group = (axis == dmlops_add(last, 1)) && (groups > 1);
+        int64_t d = is_group ? row_axis : axis;
+        int is_output = (d <= dmlops_subtract(last, sliding->sizes.count)) &&
+            (output->sizes.items[dmlops_item(planning, d, output->sizes.count)] > 1) &&
+            (output->strides.items[dmlops_item(planning, d, output->strides.count)] == 1);
+        if (is_output && (tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] <
+            tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)])) {
+            int is_own = !is_group || ((rows == 1) && (op->factors.depth == 1));
+            result->axis = d;
+            result->place = place;
+            result->channels = is_own ? dmlops_gcd(dmlops_plan_whole_vectors(planning, tensor, place),
+                output->sizes.items[dmlops_item(planning, d, output->sizes.count)]) : 1;
+            return;
+        }
+    }
+    result->axis = last;
+    result->place = dmlops_subtract(tensor->sizes.count, 1);
+    result->channels = 1;
+    return;
+}
+
+/* The number of threads that share a window, reading adjacent taps: more if there are few windows. */
+DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows) {
+    int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 4);
+    while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 128) && (dmlops_multiply(4, lanes) <= places) &&
+        (dmlops_plan_times(planning, windows, lanes) < 262144))) {
+        lanes = dmlops_multiply(2, lanes);
+    }
+    return lanes;
+}
+
+/* The addressing of weights, in the order of the shader's constants; empty if there are none. */
+DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Weights* result) {
+    if (shader->sliding.weights == -1) {
+        dmlops_plan_int_16 made_1;
+        made_1.count = 0;
+        dmlops_plan_int_64 made_2;
+        made_2.count = 0;
+        dmlops_plan_int_16_copy(&result->steps, &made_1);
+        dmlops_plan_int_64_copy(&result->words, &made_2);
+        return;
+    }
+    const dmlops_plan_Window * window = &op->factors.window;
+    const dmlops_plan_Tensor * weights = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
+        op->tensors.count)];
+    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
+        op->tensors.count)];
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    int64_t first = 0;
+    for (int64_t d = 0; d < window->left_first.count; ++d) {
+        const int64_t place = window->left_first.items[d];
+        int64_t stride = weights->strides.items[dmlops_item(planning,
+            dmlops_add(dmlops_subtract(weights->strides.count, window->sizes.count), d), weights->strides.count)];
+        first = dmlops_add(first, dmlops_multiply(place, stride));
+        dmlops_plan_int_8_append(planning, &steps,
+            dmlops_modulo(dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d,
+            window->left_taps.count)], place), stride), INT64_C(4294967296)));
+    }
+    int64_t groups = dmlops_max(window->groups, 1);
+    int64_t counts_rows = dmlops_plan_row_dimension(planning, &op->factors, output);
+    int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, op->factors.left.items[dmlops_item(planning,
+        counts_rows, op->factors.left.count)], output->sizes.count)], groups);
+    dmlops_plan_int_64 words;
+    words.count = 0;
+    dmlops_plan_int_64_append(planning, &words, op->factors.depth);
+    dmlops_plan_int_64_append(planning, &words, tensor->strides.items[dmlops_item(planning, 1, tensor->strides.count)]);
+    dmlops_plan_int_64_append(planning, &words, dmlops_max(rows, 1));
+    dmlops_plan_int_64_append(planning, &words, dmlops_modulo(first, INT64_C(4294967296)));
+    dmlops_plan_int_64_append(planning, &words, weights->strides.items[dmlops_item(planning, counts_rows,
+        weights->strides.count)]);
+    dmlops_plan_int_64_append(planning, &words, weights->strides.items[dmlops_item(planning, dmlops_subtract(1,
+        counts_rows), weights->strides.count)]);
+    dmlops_plan_int_64_append(planning, &words,
+        dmlops_multiply(dmlops_divide(weights->sizes.items[dmlops_item(planning, 0, weights->sizes.count)], groups),
+        weights->strides.items[dmlops_item(planning, 0, weights->strides.count)]));
+    dmlops_plan_int_16 constants;
+    constants.count = 0;
+    dmlops_plan_int_8 made_3;
+    dmlops_plan_padded(planning, &steps, &made_3);
+    dmlops_plan_int_16_extend(planning, &constants, made_3.count, made_3.items);
+    dmlops_plan_int_8 made_4;
+    dmlops_plan_padded(planning, &window->right_divisors, &made_4);
+    dmlops_plan_int_16_extend(planning, &constants, made_4.count, made_4.items);
+    dmlops_plan_int_16_copy(&result->steps, &constants);
+    dmlops_plan_int_64_copy(&result->words, &words);
+    return;
+}
+
+/* Whether the taps of each group follow those of the group before, in the order of the window. */
+DMLOPS_CALLED int dmlops_plan_are_adjacent(dmlops_planning* planning, const dmlops_plan_Weights* weights, const
+    dmlops_plan_int_8* sizes) {
+    int64_t inner = dmlops_plan_element_count(planning, sizes);
+    int found = (weights->words.items[dmlops_item(planning, 3, weights->words.count)] == 0) &&
+        (weights->words.items[dmlops_item(planning, 6, weights->words.count)] == inner);
+    for (int64_t d = 0; d < sizes->count; ++d) {
+        const int64_t size = sizes->items[d];
+        inner = dmlops_divide(inner, size);
+        found = found && ((size == 1) || (weights->steps.items[dmlops_item(planning, d, weights->steps.count)] ==
+            inner));
+    }
+    return found;
+}
+
+/* The tensor's strides along the dimensions of the output, except those that the window moves along. */
+DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_int_8* result) {
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t d = 0; d < output->sizes.count; ++d) {
+        const int64_t size = output->sizes.items[d];
+        int64_t step = 0;
+        for (int64_t number = 0; number < sliding->places.count; ++number) {
+            const int64_t place = sliding->places.items[number];
+            if ((place == d) && (size > 1)) {
+                step = dmlops_add(step, tensor->strides.items[dmlops_item(planning, number, tensor->strides.count)]);
+            }
+        }
+        dmlops_plan_int_8_append(planning, &steps, step);
+    }
+    dmlops_plan_padded(planning, &steps, result);
+    return;
+}
+
+/* The constants of a frame: first coordinates, steps, taps, limits. */
+DMLOPS_CALLED void dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame,
+    dmlops_plan_int_32* result) {
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    for (int64_t each_1 = 0; each_1 < frame->steps.count; ++each_1) {
+        const int64_t step = frame->steps.items[each_1];
+        const int64_t first = frame->first.items[dmlops_item(planning, each_1, frame->first.count)];
+        dmlops_plan_int_8_append(planning, &steps, dmlops_subtract(step, first));
+    }
+    dmlops_plan_int_8 taps;
+    taps.count = 0;
+    for (int64_t each_2 = 0; each_2 < frame->taps.count; ++each_2) {
+        const int64_t tap = frame->taps.items[each_2];
+        const int64_t first = frame->first.items[dmlops_item(planning, each_2, frame->first.count)];
+        dmlops_plan_int_8_append(planning, &taps, dmlops_subtract(tap, first));
+    }
+    result->count = 0;
+    dmlops_plan_int_8_4 lists;
+    lists.count = 0;
+    dmlops_plan_int_8_4_append(planning, &lists, &frame->first);
+    dmlops_plan_int_8_4_append(planning, &lists, &steps);
+    dmlops_plan_int_8_4_append(planning, &lists, &taps);
+    dmlops_plan_int_8_4_append(planning, &lists, &frame->limits);
+    for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
+        const dmlops_plan_int_8* entries = &lists.items[each_3];
+        dmlops_plan_int_8 made_4;
+        dmlops_plan_eight(planning, entries, &made_4);
+        dmlops_plan_int_32_extend(planning, result, made_4.count, made_4.items);
+    }
+    return;
+}
+
+/* The constants of a window on a tensor: sizes, frame, strides. */
+DMLOPS_CALLED void dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
+    dmlops_plan_Tensor* tensor, dmlops_plan_int_64* result) {
+    result->count = 0;
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_eight(planning, &sliding->sizes, &made_1);
+    dmlops_plan_int_64_extend(planning, result, made_1.count, made_1.items);
+    dmlops_plan_int_32 made_2;
+    dmlops_plan_frame_words(planning, &sliding->window, &made_2);
+    dmlops_plan_int_64_extend(planning, result, made_2.count, made_2.items);
+    dmlops_plan_int_8 strides;
+    strides.count = 0;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        if (d >= dmlops_subtract(tensor->strides.count, sliding->sizes.count)) {
+            dmlops_plan_int_8_append(planning, &strides, stride);
+        }
+    }
+    dmlops_plan_int_8 made_3;
+    dmlops_plan_eight(planning, &strides, &made_3);
+    dmlops_plan_int_64_extend(planning, result, made_3.count, made_3.items);
+    return;
+}
+
+/* The macros of a shader that works in blocks. */
+DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
+    dmlops_plan_Line* down, const dmlops_plan_Line* across) {
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_HEIGHT"), down->places);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_WIDTH"), across->places);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_Y"), down->step);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_X"), across->step);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_Y"), down->tap);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_X"), across->tap);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DIVISOR_Y"), down->divisor);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DIVISOR_X"), across->divisor);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REST_Y"), dmlops_plan_rest(planning, down));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REST_X"), dmlops_plan_rest(planning, across));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), block->lead);
+}
+
+/* Whether other outputs are wanted, too, which only blocks can compute. */
+DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    (void)planning;
+    int64_t wanted = shader->sliding.output;
+    int made_1 = 0;
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* one = &op->tensors.items[place];
+        made_1 = made_1 || ((place != wanted) && one->is_output && one->is_present);
+    }
+    return made_1;
+}
+
+/* One dispatch; False if windows do not fit. */
+DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding;
+    dmlops_plan_sliding_of(planning, op, shader, &sliding);
+    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
+        op->tensors.count)];
+    dmlops_plan_Line made_1;
+    dmlops_plan_line_of(planning, op, &sliding, output, 1, &made_1);
+    dmlops_plan_Line made_2;
+    dmlops_plan_line_of(planning, op, &sliding, output, 0, &made_2);
+    dmlops_plan_Line down;
+    down = made_1;
+    dmlops_plan_Line across;
+    across = made_2;
+    int64_t layers = dmlops_plan_layers_of(planning, op, &sliding);
+    int64_t most = dmlops_plan_most_shares(planning, op, layers);
+    dmlops_plan_Adjacent adjacent;
+    dmlops_plan_adjacent_of(planning, op, &sliding, tensor, output, &adjacent);
+    dmlops_plan_Block block;
+    dmlops_plan_block_of(planning, tensor, output, &down, &across, &adjacent, most, &block);
+    if (!dmlops_plan_is_slid(planning, op, shader) || ((block.rows == 0) && dmlops_plan_has_others(planning, op,
+        shader))) {
+        return 0;
+    }
+    dmlops_plan_CommonConstants known;
+    dmlops_plan_begin_form(planning, op, shader, output, &known);
+    if (shader->contracted.number != -1) {
+        dmlops_plan_Buffer made_3;
+        made_3 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_3);
+    }
+    dmlops_out_share(planning);
+    dmlops_plan_Weights weights;
+    dmlops_plan_weights_of(planning, op, shader, &weights);
+    int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
+    int64_t lanes = dmlops_plan_lanes_of(planning, dmlops_plan_element_count(planning, &sliding.sizes), whole);
+    int64_t blocks_down = dmlops_plan_ceil_div(planning, down.elements, dmlops_max(block.rows, 1));
+    int64_t blocks_across = dmlops_plan_ceil_div(planning, across.elements, block.columns);
+    int64_t planes = dmlops_divide(whole, dmlops_multiply(down.elements, across.elements));
+    int64_t channels = 1;
+    if (adjacent.axis < sliding.axes.items[dmlops_item(planning, 0, sliding.axes.count)]) {
+        channels = dmlops_divide(output->sizes.items[dmlops_item(planning, adjacent.axis, output->sizes.count)],
+            block.channels);
+        planes = dmlops_divide(planes, output->sizes.items[dmlops_item(planning, adjacent.axis, output->sizes.count)]);
+    }
+    int is_block = block.rows > 0;
+    int64_t in_group = is_block ? 128 : 128;
+    int64_t blocks = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down),
+        blocks_across), channels);
+    int64_t shares = dmlops_plan_shares_of(planning, blocks, most);
+    int64_t threads = is_block ? dmlops_plan_times(planning, blocks, shares) : dmlops_plan_times(planning, whole,
+        lanes);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, threads, in_group, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->sliding.number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_RANK"), output->sizes.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), sliding.sizes.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_AXIS"), sliding.axes.items[dmlops_item(planning, 0,
+        sliding.axes.count)]);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_AXIS"), adjacent.axis);
+    if (shader->sliding.weights != -1) {
+        int64_t row_axis = op->factors.left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning,
+            &op->factors, output), op->factors.left.count)];
+        dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), row_axis);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)dmlops_plan_is_divided(planning,
+            &op->factors.window));
+        int by_channel = (layers == 1) && (adjacent.axis == row_axis) && dmlops_plan_are_adjacent(planning, &weights,
+            &sliding.sizes);
+        by_channel = by_channel && (op->tensors.items[dmlops_item(planning, shader->sliding.weights,
+            op->tensors.count)].bits >= 16);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), by_channel ? block.channels : 1);
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_VECTOR"), block.vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), block.stored);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_BLOCKS"), (int64_t)is_block);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_ROWS"), dmlops_max(block.rows, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_COLUMNS"), block.columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_CHANNELS"), block.channels);
+    if (is_block) {
+        dmlops_plan_define_block(planning, &block, &down, &across);
+        if (shader->sliding.weights != -1) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("SHARES"), shares);
+        }
+    } else {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), lanes);
+    }
+    dmlops_plan_int_32 counted;
+    counted.count = 0;
+    if (sliding.counted.first.count > 0) {
+        dmlops_plan_int_32 made_4;
+        dmlops_plan_frame_words(planning, &sliding.counted, &made_4);
+        dmlops_plan_int_32_copy(&counted, &made_4);
+    }
+    dmlops_plan_Dimension_16 made_5;
+    dmlops_plan_extents(planning, &output->sizes, &made_5);
+    dmlops_plan_int_8 made_6;
+    dmlops_plan_plane_steps(planning, &sliding, tensor, output, &made_6);
+    dmlops_plan_int_64 made_7;
+    dmlops_plan_window_constants(planning, &sliding, tensor, &made_7);
+    dmlops_plan_int_8 made_8;
+    made_8.count = 0;
+    dmlops_plan_int_8_append(planning, &made_8, blocks_down);
+    dmlops_plan_int_8_append(planning, &made_8, blocks_across);
+    dmlops_plan_int_8_append(planning, &made_8, channels);
+    dmlops_plan_Dimension_16 made_9;
+    dmlops_plan_extents(planning, &made_8, &made_9);
+    dmlops_plan_SlidingParams params;
+    dmlops_plan_Dimension_16_copy(&params.sizes, &made_5);
+    params.planeSteps = made_6;
+    dmlops_plan_int_64_copy(&params.window, &made_7);
+    dmlops_plan_int_32_copy(&params.counted, &counted);
+    dmlops_plan_int_16_copy(&params.weightsSteps, &weights.steps);
+    dmlops_plan_int_512_copy(&params.lists, &known.lists);
+    dmlops_plan_int_32_copy(&params.activations, &known.activations);
+    dmlops_plan_int_64_copy(&params.elements, &op->elements);
+    params.count = whole;
+    params.layers = layers;
+    params.planes = planes;
+    dmlops_plan_Dimension_16_copy(&params.blocks, &made_9);
+    params.groupColumns = groups.columns;
+    dmlops_plan_int_64_copy(&params.weights, &weights.words);
+    dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
+    dmlops_put_SlidingParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+    return 1;
+}
+
+/* Plans the products with the window's taps in the order of their positions on the right factor: a backward convolution
+   with steps of 1 becomes a forward one. False if the definition's own passes are as good. */
+DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    const dmlops_plan_Window * window = &op->factors.window;
+    if (dmlops_plan_is_upright(planning, window)) {
+        return dmlops_plan_in_order(planning, op, shader);
+    }
+    dmlops_plan_Window made_1;
+    dmlops_plan_upright(planning, window, &made_1);
+    dmlops_plan_Factors made_2;
+    made_2 = op->factors;
+    made_2.window = made_1;
+    dmlops_plan_Definition made_3;
+    made_3 = *op;
+    made_3.factors = made_2;
+    return dmlops_plan_in_order(planning, &made_3, shader);
+}
+
+/* The rows from which tiles pay with a window of so many taps; with fewer, it slides over the input. */
+DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int
+    is_cooperative) {
+    (void)planning;
+    if (of_bytes) {
+        return 4;
+    }
+    if (is_cooperative) {
+        return (taps <= 9) ? 3 : 6;
+    }
+    return (taps == 1) ? 4 : 9;
+}
+
+/* Slides the window over the input, or uses tiles. */
+DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Matrices found;
+    dmlops_plan_matrices_of(planning, op, shader, &found);
+    int of_bytes = dmlops_plan_is_of_bytes(planning, op, shader);
+    int has_byte_matrices = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (found.rows >= 4);
+    int is_cooperative = of_bytes ? has_byte_matrices : dmlops_plan_suits_cooperative_matrix(planning, op, shader,
+        &found);
+    int64_t taps = dmlops_plan_element_count(planning, &op->factors.window.sizes);
+    int64_t least_rows = dmlops_plan_rows_for_tiles(planning, taps, of_bytes, is_cooperative);
+    int has_small_tiles = is_cooperative && (taps == 1);
+    if (dmlops_plan_suits_sliding(planning, op, shader, &found, least_rows) && !has_small_tiles) {
+        return dmlops_plan_sliding(planning, op, shader);
+    }
+    return dmlops_plan_tiles(planning, op, shader, &found);
+}
+
 /* The sizes of the box that a pass visits. */
 DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one, dmlops_plan_int_8* result) {
@@ -9359,861 +10233,6 @@ DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dm
     result->groupColumns = groups->columns;
     dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
     return;
-}
-
-/* The transposed problem: rows and columns, and with them the factors, swapped. */
-DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Matrices* result) {
-    (void)planning;
-    *result = *found;
-    result->row_axis = found->column_axis;
-    result->column_axis = found->row_axis;
-    result->rows = found->columns;
-    result->columns = found->rows;
-    result->is_down = 0;
-    result->run = 1;
-    result->left = found->right;
-    result->right = found->left;
-    return;
-}
-
-/* The matrices, transposed if they have too many rows. Threads store rows, contiguous or not. */
-DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Matrices* found, dmlops_plan_Skinny* result) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    if (found->rows > 4) {
-        dmlops_plan_Matrices made_1;
-        dmlops_plan_transposed(planning, found, &made_1);
-        result->is_transposed = 1;
-        result->matrices = made_1;
-        result->right = contracted->left;
-        return;
-    }
-    if (found->is_down) {
-        dmlops_plan_Matrices made_2;
-        made_2 = *found;
-        made_2.is_down = 0;
-        made_2.run = 1;
-        result->is_transposed = 0;
-        result->matrices = made_2;
-        result->right = contracted->right;
-        return;
-    }
-    result->is_transposed = 0;
-    result->matrices = *found;
-    result->right = contracted->right;
-    return;
-}
-
-/* Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny matrices are
-   better off in tiles. */
-DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    if ((op->factors.window.sizes.count > 0) || !found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
-        return 0;
-    }
-    dmlops_plan_Skinny skinny;
-    dmlops_plan_skinny_of(planning, shader, found, &skinny);
-    const dmlops_plan_Matrices * matrices = &skinny.matrices;
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, skinny.right, op->tensors.count)];
-    if ((matrices->count > 132) && (dmlops_plan_times(planning, matrices->columns, matrices->depth) < 2048)) {
-        return 0;
-    }
-    int64_t vector = dmlops_divide(128, right->bits);
-    int64_t axis = matrices->column_axis;
-    int64_t columns = matrices->columns;
-    return right->is_float && (dmlops_plan_side_vector(planning, &matrices->right, axis, columns, matrices->depth,
-        vector) == vector);
-}
-
-/* As many lanes as saturate a GPU. k is split if there are few groups even then. */
-DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
-    vector, dmlops_plan_Lanes* result) {
-    int is_along = matrices->right.is_along;
-    int64_t columns = is_along ? 4 : vector;
-    int64_t step = is_along ? vector : 4;
-    int64_t neighbors = is_along ? 1 : 4;
-    int64_t shared = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, matrices->columns, columns),
-        matrices->count);
-    int64_t wanted = dmlops_min(dmlops_divide(131072, shared), dmlops_plan_ceil_div(planning, matrices->depth, step));
-    int64_t lanes = dmlops_max(dmlops_plan_power_below(planning, wanted, dmlops_divide(512, neighbors)), 8);
-    int64_t width = dmlops_max(dmlops_divide(256, lanes), neighbors);
-    int64_t across = dmlops_plan_ceil_div(planning, matrices->columns, dmlops_multiply(columns, width));
-    int64_t groups = dmlops_plan_times(planning, across, matrices->count);
-    int64_t parts = 1;
-    if (groups < 128) {
-        parts = dmlops_max(dmlops_min(dmlops_divide(256, groups), dmlops_divide(matrices->depth, dmlops_multiply(128,
-            vector))), 1);
-    }
-    dmlops_plan_Split made_1;
-    dmlops_plan_split_into(planning, parts, matrices->depth, step, 1, across, &made_1);
-    result->columns = columns;
-    result->step = step;
-    result->lanes = lanes;
-    result->width = width;
-    result->split = made_1;
-    return;
-}
-
-/* One dispatch, followed by one if k is split. */
-DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_Skinny skinny;
-    dmlops_plan_skinny_of(planning, shader, found, &skinny);
-    const dmlops_plan_Matrices * matrices = &skinny.matrices;
-    int64_t vector = dmlops_divide(128, op->tensors.items[dmlops_item(planning, skinny.right, op->tensors.count)].bits);
-    dmlops_plan_Lanes share;
-    dmlops_plan_lanes_for(planning, matrices, vector, &share);
-    const dmlops_plan_Split * split = &share.split;
-    int in_parts = split->parts > 1;
-    dmlops_plan_Packing made_1;
-    made_1.items = 0;
-    made_1.vector = 1;
-    made_1.in_word = 1;
-    dmlops_plan_Common common;
-    dmlops_plan_begin_product(planning, op, shader, matrices, split, in_parts, &made_1, 1, &common);
-    const dmlops_plan_Side * left = &matrices->left;
-    int64_t in_group = dmlops_multiply(share.lanes, share.width);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(shader->contracted.number, 2));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TRANSPOSED"), (int64_t)skinny.is_transposed);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, share.step) :
-        1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)matrices->right.is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("READS_AHEAD"), (int64_t)((vector == 8) && !matrices->right.is_along));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), 4);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), share.lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), share.width);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(share.width, share.columns));
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning, split->across,
-        matrices->count), split->parts), in_group), in_group, 1, &groups);
-    dmlops_plan_int_96 nothing;
-    nothing.count = 0;
-    dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, op, matrices, 0, 0, &nothing, &common, &groups, &params);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, 0);
-    if (in_parts) {
-        dmlops_plan_add_parts(planning, op, shader, matrices, &common);
-    }
-}
-
-/* The window: the definition's own, or that of a contraction. */
-DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Sliding* result) {
-    const dmlops_plan_Factors * factors = &op->factors;
-    if (factors->window.sizes.count == 0) {
-        *result = op->sliding;
-        return;
-    }
-    const dmlops_plan_Window * window = &factors->window;
-    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
-        op->tensors.count)];
-    int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
-    dmlops_plan_int_8 limits;
-    limits.count = 0;
-    for (int64_t d = 0; d < tensor->sizes.count; ++d) {
-        const int64_t size = tensor->sizes.items[d];
-        if (d >= behind) {
-            dmlops_plan_int_8_append(planning, &limits, size);
-        }
-    }
-    dmlops_plan_Frame frame;
-    frame.first = window->right_first;
-    frame.steps = window->right_steps;
-    frame.taps = window->right_taps;
-    frame.limits = limits;
-    result->places = factors->right;
-    result->sizes = window->sizes;
-    result->axes = window->axes;
-    result->window = frame;
-    result->counted = op->sliding.counted;
-    return;
-}
-
-/* The window along one of its dimensions, counted from the last; a single tap beyond the first dimension. */
-DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end, dmlops_plan_Line* result) {
-    int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
-    if (d < 0) {
-        result->places = 1;
-        result->first = 0;
-        result->step = 1;
-        result->tap = 1;
-        result->limit = 1;
-        result->elements = 1;
-        result->divisor = 1;
-        return;
-    }
-    const dmlops_plan_Frame * frame = &sliding->window;
-    const dmlops_plan_int_8 * divisors = &op->factors.window.right_divisors;
-    int64_t first = frame->first.items[dmlops_item(planning, d, frame->first.count)];
-    result->places = sliding->sizes.items[dmlops_item(planning, d, sliding->sizes.count)];
-    result->first = first;
-    result->step = dmlops_subtract(frame->steps.items[dmlops_item(planning, d, frame->steps.count)], first);
-    result->tap = dmlops_subtract(frame->taps.items[dmlops_item(planning, d, frame->taps.count)], first);
-    result->limit = frame->limits.items[dmlops_item(planning, d, frame->limits.count)];
-    result->elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
-        sliding->axes.count)], output->sizes.count)];
-    result->divisor = (divisors->count > 0) ? divisors->items[dmlops_item(planning, d, divisors->count)] : 1;
-    return;
-}
-
-/* Whether the shader can slide the window of this description. */
-DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding sliding;
-    dmlops_plan_sliding_of(planning, op, shader, &sliding);
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
-        op->tensors.count)];
-    int is_straight = (sliding.sizes.count > 0) && !op->is_double;
-    for (int64_t d = 0; d < sliding.axes.count; ++d) {
-        const int64_t axis = sliding.axes.items[d];
-        is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output->sizes.count, sliding.sizes.count), d));
-    }
-    const dmlops_plan_Frame * counted = &sliding.counted;
-    for (int64_t each_1 = 0; each_1 < counted->first.count; ++each_1) {
-        const int64_t first = counted->first.items[each_1];
-        const int64_t tap = counted->taps.items[dmlops_item(planning, each_1, counted->taps.count)];
-        is_straight = is_straight && (tap > first);
-    }
-    return is_straight;
-}
-
-/* Whether a contraction has a window, and fewer rows than `least_rows`, from which tiles pay, such small channel groups
-   that they make no tile, or so few products that tiles leave most of a GPU idle. Fractional steps require blocks,
-   bytes what tiles do. */
-DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    if (!op->factors.applies || (window->sizes.count == 0)) {
-        return 0;
-    }
-    if (dmlops_plan_is_of_bytes(planning, op, shader) && !found->is_worth) {
-        return 0;
-    }
-    int is_few = found->rows < least_rows;
-    int is_narrow = (window->groups > 1) && (dmlops_max(found->rows, op->factors.depth) <= 8);
-    if ((is_few || is_narrow) && !dmlops_plan_is_divided(planning, window)) {
-        return 1;
-    }
-    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
-        dmlops_plan_times(planning, found->depth, found->count));
-    int64_t most = (dmlops_plan_element_count(planning, &window->sizes) == 1) ? 4194304 : 16777216;
-    return (is_few || (products <= most)) && dmlops_plan_in_blocks(planning, op, shader);
-}
-
-/* Whether threads compute blocks. */
-DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding sliding;
-    dmlops_plan_sliding_of(planning, op, shader, &sliding);
-    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
-        op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
-        op->tensors.count)];
-    dmlops_plan_Line made_1;
-    dmlops_plan_line_of(planning, op, &sliding, output, 1, &made_1);
-    dmlops_plan_Line made_2;
-    dmlops_plan_line_of(planning, op, &sliding, output, 0, &made_2);
-    dmlops_plan_Line down;
-    down = made_1;
-    dmlops_plan_Line across;
-    across = made_2;
-    dmlops_plan_Adjacent adjacent;
-    dmlops_plan_adjacent_of(planning, op, &sliding, tensor, output, &adjacent);
-    int64_t most = dmlops_plan_most_shares(planning, op, dmlops_plan_layers_of(planning, op, &sliding));
-    dmlops_plan_Block made_3;
-    dmlops_plan_block_of(planning, tensor, output, &down, &across, &adjacent, most, &made_3);
-    return (made_3.rows > 0) && dmlops_plan_is_slid(planning, op, shader);
-}
-
-/* The number of layers of a window: sets of taps, for one channel, that differ only in its last two dimensions. */
-DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Sliding* sliding) {
-    int64_t layers = (op->factors.window.sizes.count > 0) ? op->factors.depth : 1;
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-2, sliding->sizes.count); ++each_1) {
-        const int64_t size = sliding->sizes.items[each_1];
-        layers = dmlops_plan_times(planning, layers, size);
-    }
-    return layers;
-}
-
-/* The remainder at the first tap of the window for element 0. */
-DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line) {
-    (void)planning;
-    return dmlops_modulo(line->first, line->divisor);
-}
-
-/* The distance between elements that leave the same remainder. */
-DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line) {
-    (void)planning;
-    return dmlops_divide(line->divisor, dmlops_gcd(line->step, line->divisor));
-}
-
-/* The extent that the windows of so many adjacent elements cover together. */
-DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements) {
-    return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
-        dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), dmlops_plan_rest(planning, line)),
-        line->divisor), 1);
-}
-
-/* Whether a thread's registers can hold what a block of that size needs. */
-DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
-    dmlops_plan_Line* across, int64_t rows, int64_t columns, int64_t channels) {
-    int is_small = (dmlops_multiply(dmlops_multiply(rows, columns), channels) <= 64) && (dmlops_min(down->step,
-        across->step) > 0);
-    is_small = is_small && (dmlops_multiply(dmlops_multiply(down->places, across->places), channels) <= 81);
-    is_small = is_small && (dmlops_min(down->tap, across->tap) > 0);
-    return is_small && (dmlops_max(dmlops_plan_reach(planning, down, rows), dmlops_multiply(channels,
-        dmlops_plan_reach(planning, across, columns))) <= 40);
-}
-
-/* The block of a thread: as large as leaves enough of them, if up to `shares` threads share each. */
-DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, const
-    dmlops_plan_Adjacent* adjacent, int64_t shares, dmlops_plan_Block* result) {
-    int64_t least_rows = dmlops_plan_alike(planning, down);
-    int64_t least_columns = dmlops_plan_alike(planning, across);
-    int64_t channels = adjacent->channels;
-    while (planning->reason == DMLOPS_REASON_NONE && ((channels > 1) && !dmlops_plan_is_unrolled(planning, down,
-        across, least_rows, least_columns, channels))) {
-        channels = dmlops_divide(channels, 2);
-    }
-    int64_t most_rows = (down->step == 1) ? 4 : dmlops_divide(4, 2);
-    int64_t wide = ((across->step == 1) || (channels == 1)) ? 4 : dmlops_divide(4, 2);
-    if ((channels > 1) && (tensor->bits == 16)) {
-        int64_t made_1 = dmlops_min(most_rows, 2);
-        int64_t made_2 = dmlops_min(wide, 2);
-        most_rows = made_1;
-        wide = made_2;
-    } else {
-        if (across->places >= 16) {
-            wide = dmlops_multiply(2, wide);
-        }
-    }
-    int64_t rows = dmlops_multiply(dmlops_plan_power_below(planning, dmlops_plan_ceil_div(planning, down->elements,
-        least_rows), dmlops_divide(most_rows, least_rows)), least_rows);
-    int64_t most_columns = dmlops_plan_ceil_div(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1),
-        least_columns);
-    int64_t columns = dmlops_multiply(dmlops_plan_power_below(planning, most_columns, dmlops_divide(wide,
-        least_columns)), least_columns);
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &output->sizes), shares);
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows > least_rows) && ((whole <
-        dmlops_multiply(dmlops_multiply(rows, columns), 131072)) ||
-        (dmlops_multiply(dmlops_multiply(dmlops_plan_ceil_div(planning, down->elements, rows), rows), 16) >
-        dmlops_multiply(down->elements, dmlops_add(16, 1))) || !dmlops_plan_is_unrolled(planning, down, across, rows,
-        columns, channels)))) {
-        rows = dmlops_divide(rows, 2);
-    }
-    while (planning->reason == DMLOPS_REASON_NONE && ((columns > least_columns) && ((whole < dmlops_multiply(columns,
-        32768)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns, channels)))) {
-        columns = dmlops_divide(columns, 2);
-    }
-    if ((dmlops_multiply(down->elements, across->elements) == 1) || !dmlops_plan_is_unrolled(planning, down, across,
-        rows, columns, channels)) {
-        result->rows = 0;
-        result->columns = 1;
-        result->channels = 1;
-        result->vector = 1;
-        result->stored = 1;
-        result->lead = 0;
-        return;
-    }
-    int64_t vector = dmlops_plan_whole_vectors(planning, tensor, adjacent->place);
-    int64_t stored = dmlops_plan_whole_vectors(planning, output, adjacent->axis);
-    int is_across = adjacent->axis == dmlops_subtract(output->sizes.count, 1);
-    stored = dmlops_gcd(stored, is_across ? dmlops_gcd(across->elements, columns) : channels);
-    if ((output->bits < 16) && (stored < 4)) {
-        stored = 1;
-    }
-    if (!is_across) {
-        result->rows = rows;
-        result->columns = columns;
-        result->channels = channels;
-        result->vector = channels;
-        result->stored = stored;
-        result->lead = 0;
-        return;
-    }
-    vector = dmlops_gcd(vector, dmlops_gcd(across->limit, dmlops_divide(dmlops_multiply(columns, across->step),
-        across->divisor)));
-    result->rows = rows;
-    result->columns = columns;
-    result->channels = 1;
-    result->vector = vector;
-    result->stored = stored;
-    result->lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
-        across->divisor), vector);
-    return;
-}
-
-/* The number of threads that may share the layers of a block: more than one for sums only. */
-DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* op, int64_t
-    layers) {
-    return op->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 16) : 1;
-}
-
-/* The number of threads that share a block: more if there are few blocks. */
-DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most) {
-    int64_t shares = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((shares < most) && (dmlops_plan_times(planning, blocks, shares) <
-        131072))) {
-        shares = dmlops_multiply(2, shares);
-    }
-    return shares;
-}
-
-/* The number of adjacent elements along a dimension that form aligned vectors. */
-DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
-    place) {
-    int64_t vector = ((tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] == 1) &&
-        (tensor->bits >= 8)) ? 4 : 1;
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
-        if ((d != place) && (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1)) {
-            vector = dmlops_gcd(vector, stride);
-        }
-    }
-    return vector;
-}
-
-/* The last dimension, unless elements are closer along another one that the window does not move along: the channels of
-   channels-last tensors. */
-DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output,
-    dmlops_plan_Adjacent* result) {
-    int64_t last = dmlops_subtract(output->sizes.count, 1);
-    int64_t groups = 1;
-    int64_t rows = 1;
-    int64_t row_axis = -1;
-    if (op->factors.applies) {
-        row_axis = op->factors.left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning, &op->factors,
-            output), op->factors.left.count)];
-        groups = dmlops_max(op->factors.window.groups, 1);
-        rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
-    }
-    for (int64_t place = 0; place < sliding->places.count; ++place) {
-        const int64_t axis = sliding->places.items[place];
-        int is_group = (axis == dmlops_add(last, 1)) && (groups > 1);
-        int64_t d = is_group ? row_axis : axis;
-        int is_output = (d <= dmlops_subtract(last, sliding->sizes.count)) &&
-            (output->sizes.items[dmlops_item(planning, d, output->sizes.count)] > 1) &&
-            (output->strides.items[dmlops_item(planning, d, output->strides.count)] == 1);
-        if (is_output && (tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] <
-            tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)])) {
-            int is_own = !is_group || ((rows == 1) && (op->factors.depth == 1));
-            result->axis = d;
-            result->place = place;
-            result->channels = is_own ? dmlops_gcd(dmlops_plan_whole_vectors(planning, tensor, place),
-                output->sizes.items[dmlops_item(planning, d, output->sizes.count)]) : 1;
-            return;
-        }
-    }
-    result->axis = last;
-    result->place = dmlops_subtract(tensor->sizes.count, 1);
-    result->channels = 1;
-    return;
-}
-
-/* The number of threads that share a window, reading adjacent taps: more if there are few windows. */
-DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows) {
-    int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 4);
-    while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 128) && (dmlops_multiply(4, lanes) <= places) &&
-        (dmlops_plan_times(planning, windows, lanes) < 262144))) {
-        lanes = dmlops_multiply(2, lanes);
-    }
-    return lanes;
-}
-
-/* The addressing of weights, in the order of the shader's constants; empty if there are none. */
-DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Weights* result) {
-    if (shader->sliding.weights == -1) {
-        dmlops_plan_int_16 made_1;
-        made_1.count = 0;
-        dmlops_plan_int_64 made_2;
-        made_2.count = 0;
-        dmlops_plan_int_16_copy(&result->steps, &made_1);
-        dmlops_plan_int_64_copy(&result->words, &made_2);
-        return;
-    }
-    const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_Tensor * weights = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
-        op->tensors.count)];
-    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
-        op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
-        op->tensors.count)];
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    int64_t first = 0;
-    for (int64_t d = 0; d < window->left_first.count; ++d) {
-        const int64_t place = window->left_first.items[d];
-        int64_t stride = weights->strides.items[dmlops_item(planning,
-            dmlops_add(dmlops_subtract(weights->strides.count, window->sizes.count), d), weights->strides.count)];
-        first = dmlops_add(first, dmlops_multiply(place, stride));
-        dmlops_plan_int_8_append(planning, &steps,
-            dmlops_modulo(dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d,
-            window->left_taps.count)], place), stride), INT64_C(4294967296)));
-    }
-    int64_t groups = dmlops_max(window->groups, 1);
-    int64_t counts_rows = dmlops_plan_row_dimension(planning, &op->factors, output);
-    int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, op->factors.left.items[dmlops_item(planning,
-        counts_rows, op->factors.left.count)], output->sizes.count)], groups);
-    dmlops_plan_int_64 words;
-    words.count = 0;
-    dmlops_plan_int_64_append(planning, &words, op->factors.depth);
-    dmlops_plan_int_64_append(planning, &words, tensor->strides.items[dmlops_item(planning, 1, tensor->strides.count)]);
-    dmlops_plan_int_64_append(planning, &words, dmlops_max(rows, 1));
-    dmlops_plan_int_64_append(planning, &words, dmlops_modulo(first, INT64_C(4294967296)));
-    dmlops_plan_int_64_append(planning, &words, weights->strides.items[dmlops_item(planning, counts_rows,
-        weights->strides.count)]);
-    dmlops_plan_int_64_append(planning, &words, weights->strides.items[dmlops_item(planning, dmlops_subtract(1,
-        counts_rows), weights->strides.count)]);
-    dmlops_plan_int_64_append(planning, &words,
-        dmlops_multiply(dmlops_divide(weights->sizes.items[dmlops_item(planning, 0, weights->sizes.count)], groups),
-        weights->strides.items[dmlops_item(planning, 0, weights->strides.count)]));
-    dmlops_plan_int_16 constants;
-    constants.count = 0;
-    dmlops_plan_int_8 made_3;
-    dmlops_plan_padded(planning, &steps, &made_3);
-    dmlops_plan_int_16_extend(planning, &constants, made_3.count, made_3.items);
-    dmlops_plan_int_8 made_4;
-    dmlops_plan_padded(planning, &window->right_divisors, &made_4);
-    dmlops_plan_int_16_extend(planning, &constants, made_4.count, made_4.items);
-    dmlops_plan_int_16_copy(&result->steps, &constants);
-    dmlops_plan_int_64_copy(&result->words, &words);
-    return;
-}
-
-/* Whether the taps of each group follow those of the group before, in the order of the window. */
-DMLOPS_CALLED int dmlops_plan_are_adjacent(dmlops_planning* planning, const dmlops_plan_Weights* weights, const
-    dmlops_plan_int_8* sizes) {
-    int64_t inner = dmlops_plan_element_count(planning, sizes);
-    int found = (weights->words.items[dmlops_item(planning, 3, weights->words.count)] == 0) &&
-        (weights->words.items[dmlops_item(planning, 6, weights->words.count)] == inner);
-    for (int64_t d = 0; d < sizes->count; ++d) {
-        const int64_t size = sizes->items[d];
-        inner = dmlops_divide(inner, size);
-        found = found && ((size == 1) || (weights->steps.items[dmlops_item(planning, d, weights->steps.count)] ==
-            inner));
-    }
-    return found;
-}
-
-/* The tensor's strides along the dimensions of the output, except those that the window moves along. */
-DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    for (int64_t d = 0; d < output->sizes.count; ++d) {
-        const int64_t size = output->sizes.items[d];
-        int64_t step = 0;
-        for (int64_t number = 0; number < sliding->places.count; ++number) {
-            const int64_t place = sliding->places.items[number];
-            if ((place == d) && (size > 1)) {
-                step = dmlops_add(step, tensor->strides.items[dmlops_item(planning, number, tensor->strides.count)]);
-            }
-        }
-        dmlops_plan_int_8_append(planning, &steps, step);
-    }
-    dmlops_plan_padded(planning, &steps, result);
-    return;
-}
-
-/* The constants of a frame: first coordinates, steps, taps, limits. */
-DMLOPS_CALLED void dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame,
-    dmlops_plan_int_32* result) {
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    for (int64_t each_1 = 0; each_1 < frame->steps.count; ++each_1) {
-        const int64_t step = frame->steps.items[each_1];
-        const int64_t first = frame->first.items[dmlops_item(planning, each_1, frame->first.count)];
-        dmlops_plan_int_8_append(planning, &steps, dmlops_subtract(step, first));
-    }
-    dmlops_plan_int_8 taps;
-    taps.count = 0;
-    for (int64_t each_2 = 0; each_2 < frame->taps.count; ++each_2) {
-        const int64_t tap = frame->taps.items[each_2];
-        const int64_t first = frame->first.items[dmlops_item(planning, each_2, frame->first.count)];
-        dmlops_plan_int_8_append(planning, &taps, dmlops_subtract(tap, first));
-    }
-    result->count = 0;
-    dmlops_plan_int_8_4 lists;
-    lists.count = 0;
-    dmlops_plan_int_8_4_append(planning, &lists, &frame->first);
-    dmlops_plan_int_8_4_append(planning, &lists, &steps);
-    dmlops_plan_int_8_4_append(planning, &lists, &taps);
-    dmlops_plan_int_8_4_append(planning, &lists, &frame->limits);
-    for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
-        const dmlops_plan_int_8* entries = &lists.items[each_3];
-        dmlops_plan_int_8 made_4;
-        dmlops_plan_eight(planning, entries, &made_4);
-        dmlops_plan_int_32_extend(planning, result, made_4.count, made_4.items);
-    }
-    return;
-}
-
-/* The constants of a window on a tensor: sizes, frame, strides. */
-DMLOPS_CALLED void dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
-    dmlops_plan_Tensor* tensor, dmlops_plan_int_64* result) {
-    result->count = 0;
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_eight(planning, &sliding->sizes, &made_1);
-    dmlops_plan_int_64_extend(planning, result, made_1.count, made_1.items);
-    dmlops_plan_int_32 made_2;
-    dmlops_plan_frame_words(planning, &sliding->window, &made_2);
-    dmlops_plan_int_64_extend(planning, result, made_2.count, made_2.items);
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
-        if (d >= dmlops_subtract(tensor->strides.count, sliding->sizes.count)) {
-            dmlops_plan_int_8_append(planning, &strides, stride);
-        }
-    }
-    dmlops_plan_int_8 made_3;
-    dmlops_plan_eight(planning, &strides, &made_3);
-    dmlops_plan_int_64_extend(planning, result, made_3.count, made_3.items);
-    return;
-}
-
-/* The macros of a shader that works in blocks. */
-DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
-    dmlops_plan_Line* down, const dmlops_plan_Line* across) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_HEIGHT"), down->places);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_WIDTH"), across->places);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_Y"), down->step);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_X"), across->step);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_Y"), down->tap);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_X"), across->tap);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DIVISOR_Y"), down->divisor);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DIVISOR_X"), across->divisor);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REST_Y"), dmlops_plan_rest(planning, down));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REST_X"), dmlops_plan_rest(planning, across));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), block->lead);
-}
-
-/* Whether other outputs are wanted, too, which only blocks can compute. */
-DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    (void)planning;
-    int64_t wanted = shader->sliding.output;
-    int made_1 = 0;
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* one = &op->tensors.items[place];
-        made_1 = made_1 || ((place != wanted) && one->is_output && one->is_present);
-    }
-    return made_1;
-}
-
-/* One dispatch; False if windows do not fit. */
-DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding sliding;
-    dmlops_plan_sliding_of(planning, op, shader, &sliding);
-    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
-        op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
-        op->tensors.count)];
-    dmlops_plan_Line made_1;
-    dmlops_plan_line_of(planning, op, &sliding, output, 1, &made_1);
-    dmlops_plan_Line made_2;
-    dmlops_plan_line_of(planning, op, &sliding, output, 0, &made_2);
-    dmlops_plan_Line down;
-    down = made_1;
-    dmlops_plan_Line across;
-    across = made_2;
-    int64_t layers = dmlops_plan_layers_of(planning, op, &sliding);
-    int64_t most = dmlops_plan_most_shares(planning, op, layers);
-    dmlops_plan_Adjacent adjacent;
-    dmlops_plan_adjacent_of(planning, op, &sliding, tensor, output, &adjacent);
-    dmlops_plan_Block block;
-    dmlops_plan_block_of(planning, tensor, output, &down, &across, &adjacent, most, &block);
-    if (!dmlops_plan_is_slid(planning, op, shader) || ((block.rows == 0) && dmlops_plan_has_others(planning, op,
-        shader))) {
-        return 0;
-    }
-    dmlops_plan_CommonConstants known;
-    dmlops_plan_begin_form(planning, op, shader, output, &known);
-    if (shader->contracted.number != -1) {
-        dmlops_plan_Buffer made_3;
-        made_3 = dmlops_out_scratch(planning, 8, 0);
-        dmlops_out_write(planning, &made_3);
-    }
-    dmlops_out_share(planning);
-    dmlops_plan_Weights weights;
-    dmlops_plan_weights_of(planning, op, shader, &weights);
-    int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
-    int64_t lanes = dmlops_plan_lanes_of(planning, dmlops_plan_element_count(planning, &sliding.sizes), whole);
-    int64_t blocks_down = dmlops_plan_ceil_div(planning, down.elements, dmlops_max(block.rows, 1));
-    int64_t blocks_across = dmlops_plan_ceil_div(planning, across.elements, block.columns);
-    int64_t planes = dmlops_divide(whole, dmlops_multiply(down.elements, across.elements));
-    int64_t channels = 1;
-    if (adjacent.axis < sliding.axes.items[dmlops_item(planning, 0, sliding.axes.count)]) {
-        channels = dmlops_divide(output->sizes.items[dmlops_item(planning, adjacent.axis, output->sizes.count)],
-            block.channels);
-        planes = dmlops_divide(planes, output->sizes.items[dmlops_item(planning, adjacent.axis, output->sizes.count)]);
-    }
-    int is_block = block.rows > 0;
-    int64_t in_group = is_block ? 128 : 128;
-    int64_t blocks = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down),
-        blocks_across), channels);
-    int64_t shares = dmlops_plan_shares_of(planning, blocks, most);
-    int64_t threads = is_block ? dmlops_plan_times(planning, blocks, shares) : dmlops_plan_times(planning, whole,
-        lanes);
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, threads, in_group, 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->sliding.number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_RANK"), output->sizes.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), sliding.sizes.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_AXIS"), sliding.axes.items[dmlops_item(planning, 0,
-        sliding.axes.count)]);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_AXIS"), adjacent.axis);
-    if (shader->sliding.weights != -1) {
-        int64_t row_axis = op->factors.left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning,
-            &op->factors, output), op->factors.left.count)];
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), row_axis);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)dmlops_plan_is_divided(planning,
-            &op->factors.window));
-        int by_channel = (layers == 1) && (adjacent.axis == row_axis) && dmlops_plan_are_adjacent(planning, &weights,
-            &sliding.sizes);
-        by_channel = by_channel && (op->tensors.items[dmlops_item(planning, shader->sliding.weights,
-            op->tensors.count)].bits >= 16);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), by_channel ? block.channels : 1);
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_VECTOR"), block.vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), block.stored);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_BLOCKS"), (int64_t)is_block);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_ROWS"), dmlops_max(block.rows, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_COLUMNS"), block.columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_CHANNELS"), block.channels);
-    if (is_block) {
-        dmlops_plan_define_block(planning, &block, &down, &across);
-        if (shader->sliding.weights != -1) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("SHARES"), shares);
-        }
-    } else {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), lanes);
-    }
-    dmlops_plan_int_32 counted;
-    counted.count = 0;
-    if (sliding.counted.first.count > 0) {
-        dmlops_plan_int_32 made_4;
-        dmlops_plan_frame_words(planning, &sliding.counted, &made_4);
-        dmlops_plan_int_32_copy(&counted, &made_4);
-    }
-    dmlops_plan_Dimension_16 made_5;
-    dmlops_plan_extents(planning, &output->sizes, &made_5);
-    dmlops_plan_int_8 made_6;
-    dmlops_plan_plane_steps(planning, &sliding, tensor, output, &made_6);
-    dmlops_plan_int_64 made_7;
-    dmlops_plan_window_constants(planning, &sliding, tensor, &made_7);
-    dmlops_plan_int_8 made_8;
-    made_8.count = 0;
-    dmlops_plan_int_8_append(planning, &made_8, blocks_down);
-    dmlops_plan_int_8_append(planning, &made_8, blocks_across);
-    dmlops_plan_int_8_append(planning, &made_8, channels);
-    dmlops_plan_Dimension_16 made_9;
-    dmlops_plan_extents(planning, &made_8, &made_9);
-    dmlops_plan_SlidingParams params;
-    dmlops_plan_Dimension_16_copy(&params.sizes, &made_5);
-    params.planeSteps = made_6;
-    dmlops_plan_int_64_copy(&params.window, &made_7);
-    dmlops_plan_int_32_copy(&params.counted, &counted);
-    dmlops_plan_int_16_copy(&params.weightsSteps, &weights.steps);
-    dmlops_plan_int_512_copy(&params.lists, &known.lists);
-    dmlops_plan_int_32_copy(&params.activations, &known.activations);
-    dmlops_plan_int_64_copy(&params.elements, &op->elements);
-    params.count = whole;
-    params.layers = layers;
-    params.planes = planes;
-    dmlops_plan_Dimension_16_copy(&params.blocks, &made_9);
-    params.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&params.weights, &weights.words);
-    dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
-    dmlops_put_SlidingParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, 0);
-    return 1;
-}
-
-/* Plans the products with the window's taps in the order of their positions on the right factor: a backward convolution
-   with steps of 1 becomes a forward one. False if the definition's own passes are as good. */
-DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    if (dmlops_plan_is_upright(planning, window)) {
-        return dmlops_plan_way(planning, op, shader);
-    }
-    dmlops_plan_Window made_1;
-    dmlops_plan_upright(planning, window, &made_1);
-    dmlops_plan_Factors made_2;
-    made_2 = op->factors;
-    made_2.window = made_1;
-    dmlops_plan_Definition made_3;
-    made_3 = *op;
-    made_3.factors = made_2;
-    return dmlops_plan_way(planning, &made_3, shader);
-}
-
-/* The rows from which tiles pay with a window of so many taps; with fewer, it slides over the input. */
-DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int
-    is_cooperative) {
-    (void)planning;
-    if (of_bytes) {
-        return 4;
-    }
-    if (is_cooperative) {
-        return (taps <= 9) ? 3 : 6;
-    }
-    return (taps == 1) ? 4 : 9;
-}
-
-/* Skinny matrices have their own pass. Windows with few rows or few products slide over the input. Others use tiles: of
-   bytes, of cooperative matrices where these suit, else of ordinary arithmetic. False if none of these pays. */
-DMLOPS_CALLED int dmlops_plan_way(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Matrices found;
-    dmlops_plan_matrices_of(planning, op, shader, &found);
-    if (dmlops_plan_is_skinny(planning, op, shader, &found)) {
-        dmlops_plan_skinny(planning, op, shader, &found);
-        return 1;
-    }
-    int of_bytes = dmlops_plan_is_of_bytes(planning, op, shader);
-    int has_byte_matrices = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (found.rows >= 4);
-    int is_cooperative = of_bytes ? has_byte_matrices : dmlops_plan_suits_cooperative_matrix(planning, op, shader,
-        &found);
-    int64_t taps = dmlops_plan_element_count(planning, &op->factors.window.sizes);
-    int64_t least_rows = dmlops_plan_rows_for_tiles(planning, taps, of_bytes, is_cooperative);
-    int has_small_tiles = is_cooperative && (taps == 1);
-    if (dmlops_plan_suits_sliding(planning, op, shader, &found, least_rows) && !has_small_tiles) {
-        return dmlops_plan_sliding(planning, op, shader);
-    }
-    if (of_bytes && found.is_worth) {
-        dmlops_plan_Product made_1;
-        dmlops_plan_byte_product(planning, op, shader, &found, &made_1);
-        dmlops_plan_product(planning, op, shader, &made_1);
-    } else {
-        if (is_cooperative && !of_bytes) {
-            dmlops_plan_Product made_2;
-            dmlops_plan_cooperative_product(planning, op, shader, &found, &made_2);
-            dmlops_plan_product(planning, op, shader, &made_2);
-        } else {
-            if (found.is_worth) {
-                dmlops_plan_Product made_3;
-                dmlops_plan_fma_product(planning, op, shader, &found, &made_3);
-                dmlops_plan_product(planning, op, shader, &made_3);
-            } else {
-                return 0;
-            }
-        }
-    }
-    return 1;
 }
 
 /* The least power of 2 that is not below a positive number. */
@@ -13536,7 +13555,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     }
     dmlops_set_list(planning, &op.factors.window.right_divisors, &list22);
     dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    if (!dmlops_plan_products(planning, &op, &dmlops_convolution_shader))
+    if (!dmlops_plan_convolutions(planning, &op, &dmlops_convolution_shader))
         dmlops_plan_definition(planning, &op, &dmlops_convolution_shader);
 }
 
@@ -16502,7 +16521,7 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
         dmlops_push(&list20, 1);
     }
     dmlops_set_list(planning, &op.factors.window.right_divisors, &list20);
-    if (!dmlops_plan_products(planning, &op, &dmlops_convolution_integer_shader))
+    if (!dmlops_plan_convolutions(planning, &op, &dmlops_convolution_integer_shader))
         dmlops_plan_definition(planning, &op, &dmlops_convolution_integer_shader);
 }
 
@@ -16684,7 +16703,7 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
         dmlops_push(&list23, 1);
     }
     dmlops_set_list(planning, &op.factors.window.right_divisors, &list23);
-    if (!dmlops_plan_products(planning, &op, &dmlops_quantized_linear_convolution_shader))
+    if (!dmlops_plan_convolutions(planning, &op, &dmlops_quantized_linear_convolution_shader))
         dmlops_plan_definition(planning, &op, &dmlops_quantized_linear_convolution_shader);
 }
 

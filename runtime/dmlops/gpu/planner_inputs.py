@@ -25,6 +25,7 @@ from . import movement
 from .definition_inputs import DefinitionPlanner, absent, arrays, bits, member_indices, pair, tensor_of
 from .memory import buffer_size
 from .plans.capabilities import Capability
+from .plans.convolutions import plan_convolutions
 from .plans.defined import Definition, DefinitionShader
 from .plans.definition import plan_definition
 from .plans.elementwise import Map, plan_map
@@ -55,6 +56,7 @@ KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] 
 
 PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], bool]] = {
     "products": plan_products,
+    "convolutions": plan_convolutions,
     "sliding": plan_sliding,
     "rows": plan_rows,
     "separable": plan_separable,

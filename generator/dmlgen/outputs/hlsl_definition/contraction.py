@@ -98,6 +98,13 @@ class ContractedPass(FormPasses):
         return self.number + 2 if is_plain else None
 
 
+@dataclass(frozen=True)
+class ConvolutionPass(ContractedPass):
+    """That of a contraction with a window."""
+
+    planner = "convolutions"
+
+
 def contracted_pass(printer: ShaderPrinter, operator: Operator, number: int) -> ContractedPass | None:
     """The passes of a contraction, from `number` on, if the operator is one."""
     contraction = printer.form(Contraction)
@@ -111,4 +118,5 @@ def contracted_pass(printer: ShaderPrinter, operator: Operator, number: int) -> 
     value = printer.made(contraction.output, contraction.value)
     less = (one.less for one in (contraction.left, contraction.right))
     texts = ("" if one is None else printer.as_int(one) for one in less)
-    return ContractedPass(number + (few is not None), left, right, output, value, contraction, few, *texts)
+    made = ContractedPass if contraction.window is None else ConvolutionPass
+    return made(number + (few is not None), left, right, output, value, contraction, few, *texts)

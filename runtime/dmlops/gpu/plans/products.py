@@ -1,70 +1,36 @@
-"""Products: each contraction by the form that suits it."""
+"""Products of matrices: by the form that suits them."""
 
 from __future__ import annotations
 
 from .bytes import byte_product
-from .capabilities import Capability
 from .contraction import fma_product
 from .cooperative_matrix import cooperative_product, suits_cooperative_matrix
 from .defined import Definition, DefinitionShader
-from .loops import element_count
-from .matrices import is_of_bytes, matrices_of
-from .phases import is_upright, upright
+from .matrices import Matrices, is_of_bytes, matrices_of
 from .planning import Planning
 from .product import plan_product
 from .skinny import is_skinny, plan_skinny
-from .sliding import plan_sliding, suits_sliding
-from .tuning import (
-    BYTES_DIRECT_ROWS,
-    COOPERATIVE_DIRECT_ROWS,
-    COOPERATIVE_LARGE_ROWS,
-    COOPERATIVE_LARGE_TAPS,
-    TILE_DIRECT_ROWS,
-    TILE_POINT_ROWS,
-)
 
 
 def plan_products(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
-    """Plans the products with the window's taps in the order of their positions on the right factor: a
-    backward convolution with steps of 1 becomes a forward one. False if the definition's own passes are as
+    """Skinny matrices have their own pass; others use tiles. False if the definition's own passes are as
     good."""
-    window = op.factors.window
-    if is_upright(window):
-        return plan_way(out, op, shader)
-    return plan_way(out, op._replace(factors=op.factors._replace(window=upright(window))), shader)
-
-
-def rows_for_tiles(taps: int, of_bytes: bool, is_cooperative: bool) -> int:
-    """The rows from which tiles pay with a window of so many taps; with fewer, it slides over the input."""
-    if of_bytes:
-        return BYTES_DIRECT_ROWS
-    if is_cooperative:
-        return COOPERATIVE_DIRECT_ROWS if taps <= COOPERATIVE_LARGE_TAPS else COOPERATIVE_LARGE_ROWS
-    return TILE_POINT_ROWS if taps == 1 else TILE_DIRECT_ROWS
-
-
-def plan_way(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
-    """Skinny matrices have their own pass. Windows with few rows or few products slide over the input. Others
-    use tiles: of bytes, of cooperative matrices where these suit, else of ordinary arithmetic. False if none
-    of these pays."""
     found = matrices_of(op, shader)
     if is_skinny(op, shader, found):
         plan_skinny(out, op, shader, found)
         return True
-    of_bytes = is_of_bytes(op, shader)
-    has_byte_matrices = out.has(Capability.COOPERATIVE_MATRIX_INT8) and found.rows >= BYTES_DIRECT_ROWS
-    is_cooperative = has_byte_matrices if of_bytes else suits_cooperative_matrix(out, op, shader, found)
-    taps = element_count(op.factors.window.sizes)
-    least_rows = rows_for_tiles(taps, of_bytes, is_cooperative)
-    has_small_tiles = is_cooperative and taps == 1
-    if suits_sliding(op, shader, found, least_rows) and not has_small_tiles:
-        return plan_sliding(out, op, shader)
-    if of_bytes and found.is_worth:
-        plan_product(out, op, shader, byte_product(out, op, shader, found))
-    elif is_cooperative and not of_bytes:
+    return plan_tiles(out, op, shader, found)
+
+
+def plan_tiles(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+    """Tiles of bytes, of cooperative matrices where these suit, or of ordinary arithmetic. False if there is
+    too little to compute."""
+    if not is_of_bytes(op, shader) and suits_cooperative_matrix(out, op, shader, found):
         plan_product(out, op, shader, cooperative_product(op, shader, found))
-    elif found.is_worth:
-        plan_product(out, op, shader, fma_product(op, shader, found))
-    else:
+    elif not found.is_worth:
         return False
+    elif is_of_bytes(op, shader):
+        plan_product(out, op, shader, byte_product(out, op, shader, found))
+    else:
+        plan_product(out, op, shader, fma_product(op, shader, found))
     return True

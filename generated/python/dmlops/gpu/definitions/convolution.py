@@ -153,4 +153,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("products", SHADER, inputs, "FusedActivation", "")
+PLANNER = DefinitionPlanner("convolutions", SHADER, inputs, "FusedActivation", "")

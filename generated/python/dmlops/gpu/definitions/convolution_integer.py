@@ -132,4 +132,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("products", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("convolutions", SHADER, inputs, "", "")
