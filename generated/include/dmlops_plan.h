@@ -9634,18 +9634,22 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* Vectors, of `count`, that a thread loads before it computes any of them: enough for ELEMENTWISE_BITS of the widest
-   tensor. All threads have as many, since drivers postpone loads that are not always needed. */
+/* Vectors, of `count`, that a thread loads before it computes any of them: two, if ELEMENTWISE_BITS hold those of all
+   inputs and enough threads are left. All threads have the same number, since drivers postpone loads that are not
+   always needed. */
 DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, const dmlops_plan_Map* op, int64_t vector,
     int64_t count) {
     (void)planning;
-    int64_t widest = 1;
-    for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
-        widest = dmlops_max(widest, tensor->bits);
+    int64_t loaded = 0;
+    for (int64_t place = 0; place < dmlops_clip(-1, op->tensors.count); ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        if (tensor->is_present && (((op->single >> place) & 1) == 0)) {
+            loaded = dmlops_add(loaded, dmlops_multiply(tensor->bits, vector));
+        }
     }
-    int64_t ahead = dmlops_max(dmlops_divide(128, dmlops_multiply(widest, vector)), 1);
-    return ((count >= 262144) && (dmlops_modulo(count, dmlops_multiply(ahead, 256)) == 0)) ? ahead : 1;
+    int64_t least = (dmlops_multiply(4, loaded) <= 256) ? 262144 : 1048576;
+    int has_two = (dmlops_multiply(2, loaded) <= 256) && (count >= least) && (dmlops_modulo(count, 512) == 0);
+    return has_two ? 2 : 1;
 }
 
 /* All tensors in step, since they have the sizes of the one visited. */

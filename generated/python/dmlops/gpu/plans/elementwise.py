@@ -215,13 +215,16 @@ def patches(other: Loop, inner: Loop, vector: int) -> Loops:
 
 
 def vectors_ahead(op: Map, vector: int, count: int) -> int:
-    """Vectors, of `count`, that a thread loads before it computes any of them: enough for ELEMENTWISE_BITS of
-    the widest tensor. All threads have as many, since drivers postpone loads that are not always needed."""
-    widest = 1
-    for tensor in op.tensors:
-        widest = max(widest, tensor.bits)
-    ahead = max(ELEMENTWISE_BITS // (widest * vector), 1)
-    return ahead if count >= ELEMENTWISE_BUSY and count % (ahead * ELEMENTWISE_THREADS) == 0 else 1
+    """Vectors, of `count`, that a thread loads before it computes any of them: two, if ELEMENTWISE_BITS hold
+    those of all inputs and enough threads are left. All threads have the same number, since drivers postpone
+    loads that are not always needed."""
+    loaded = 0
+    for place, tensor in enumerate(op.tensors[:-1]):
+        if tensor.is_present and op.single >> place & 1 == 0:
+            loaded += tensor.bits * vector
+    least = ELEMENTWISE_BUSY if 4 * loaded <= ELEMENTWISE_BITS else 4 * ELEMENTWISE_BUSY
+    has_two = 2 * loaded <= ELEMENTWISE_BITS and count >= least and count % (2 * ELEMENTWISE_THREADS) == 0
+    return 2 if has_two else 1
 
 
 def plan_aligned(out: Planning, op: Map) -> None:

@@ -18,8 +18,8 @@ ELEMENTWISE_THREADS = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 0.99
 "threads in a group"
 ELEMENTWISE_BUSY = 262144  # NVIDIA H200: 1 at 0.89, 16384 at 0.96, 65536 at 0.98
 "threads that saturate a GPU; with fewer, each writes single bytes, not words of them, or a single vector"
-ELEMENTWISE_BITS = 128  # NVIDIA H200: 64 at 0.89 to 0.93 for float16, 256 at 0.95 to 1.04
-"bits of the widest tensor that a thread loads before it computes"
+ELEMENTWISE_BITS = 256  # NVIDIA H200: 128 at 0.92 to 1.03, and at 1.05 to 1.12 with 2**20 elements
+"bits of inputs that a thread loads before it computes, at most, to load two vectors of each"
 ELEMENTWISE_FEW = 32768  # NVIDIA H100: 1 at 0.84 to 1.01
 "elements of 32 bits or more up to which a thread computes one, not a vector of them"
 PATCH_HEIGHT = 16  # NVIDIA H200: 4 at 0.98, 8 at 1.00, 32 at 1.00
