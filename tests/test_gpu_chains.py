@@ -238,7 +238,7 @@ def test_a_chain_binds_no_more_buffers_than_devices_have() -> None:
 def test_chains_compile_for_direct3d() -> None:
     for make in (gate, rotation, selection, conversion):
         (shader,) = program(graph_of(make, "float16"), 256).shaders
-        assert compiler.compile(shader.source, {}, "dxil")
+        assert compiler.compile(shader.source, dict(shader.defines), "dxil")
 
 
 def test_an_activation_that_goes_into_no_operator_joins_a_chain() -> None:

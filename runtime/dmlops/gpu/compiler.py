@@ -116,10 +116,8 @@ def with_loop_test(source: str, storage_buffers: int) -> str:
     and from then on runs the body of any loop once. The flag is a storage buffer with the binding after that
     many and their uniform buffer.
     """
-    start = source.index("[numthreads(")
-    threads = source[start : source.index("]", start) + 1]
     _, _, body = files(__package__).joinpath("loop_test.hlsl").read_text("utf-8").partition("\n\n")
-    return Template(body).substitute(source=source, threads=threads, binding=storage_buffers + 1)
+    return Template(body).substitute(source=source, binding=storage_buffers + 1)
 
 
 def arguments(defines: Mapping[str, int | str], target: Target = "spirv") -> list[str]:

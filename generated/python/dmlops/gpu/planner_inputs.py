@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from .plans.definition import plan_definition
 from .plans.elementwise import Map, plan_map
 from .plans.gather import Gather, plan_gather
 from .plans.nonzero import Nonzero, plan_nonzero
-from .plans.operands import MAX_RANK, NO_MEMBER, Buffer, Movement, Number, Switch, Tensor
+from .plans.operands import MAX_RANK, NO_MEMBER, NONE, Buffer, Movement, Number, Switch, Tensor
 from .plans.philox import Philox, plan_philox
 from .plans.planning import Planning, Refused
 from .plans.products import plan_products
@@ -268,6 +268,32 @@ def _plan_definitions(out: Planning, computation: Defined) -> None:
 def _planner_of(operator: str) -> DefinitionPlanner:
     found: DefinitionPlanner = import_module(f"{__package__}.definitions.{operator.lower()}").PLANNER
     return found
+
+
+class Contraction(NamedTuple):
+    """An output that is a sum of products of two tensors, by the names of members: for each dimension of a
+    factor, the dimension of the output that indexes it; that after the last of these is of the sum."""
+
+    left: str
+    right: str
+    output: str
+    left_axes: tuple[int, ...]
+    right_axes: tuple[int, ...]
+
+
+def contraction(desc: Description) -> Contraction | None:
+    """The sum of products, without a window, that an operator computes; None if it computes anything else."""
+    if not isinstance(compute.computation(desc), Defined):
+        return None
+    _, shader, inputs, _, each = _planner_of(desc.OPERATOR)
+    number, *places = shader.contracted
+    if number == NONE or each:
+        return None
+    op = inputs(desc, 0)
+    if not op.factors.applies or op.factors.window.sizes or max(places) >= len(op.tensors):
+        return None
+    left, right, output = (desc.MEMBERS[op.tensors[place].buffer.member].name for place in places)
+    return Contraction(left, right, output, tuple(op.factors.left), tuple(op.factors.right))
 
 
 def _plan_apart(out: Planning, computation: Defined, fused: str, activation: Description) -> None:

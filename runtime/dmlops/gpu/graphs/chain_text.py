@@ -44,7 +44,8 @@ class Part(NamedTuple):
 
 
 def text(parts: Sequence[Part], inputs: Sequence[Tensor], defines: Mapping[str, int | str]) -> str:
-    """A shader without macros. The planner has `defines` for inputs X0, X1 and so on and an OUTPUT."""
+    """A shader whose only macro is NUM_THREADS. The planner has `defines` for inputs X0, X1 and so on and an
+    OUTPUT."""
     count, vector, output = len(inputs), int(defines["VECTOR"]), parts[-1].tensors[-1]
     reads = [_read(number, one, int(defines[f"X{number}_VECTOR"])) for number, one in enumerate(inputs)]
     names = _names(parts)
@@ -63,7 +64,6 @@ def text(parts: Sequence[Part], inputs: Sequence[Tensor], defines: Mapping[str, 
         constants=count + 1,
         head=(count + 5) // 4,
         functions=_functions(names),
-        threads=defines["NUM_THREADS"],
         rank=defines["RANK"],
         vectors=defines["VECTORS"],
         loaded="\n".join(f"    {read.loaded}[{defines['VECTORS']}];" for read in reads if read.load),

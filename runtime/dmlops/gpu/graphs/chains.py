@@ -28,7 +28,7 @@ from ..work import Dispatch, Work
 from .chain_text import NOT_FOLLOWED, Epilogue, Part, followed, text
 from .net import Chain, Net, Source, phases, with_tensors
 from .shaders import Shader
-from .views import is_as_fast, is_element_wise, recast, with_strides
+from .views import is_as_fast, recast, with_strides
 
 MOST_INPUTS = 8  # a device may limit how many buffers a shader has
 MOST_OPERATORS = 32  # so that a shader compiles soon
@@ -82,9 +82,10 @@ def chain(net: Net, capabilities: Capability = NO_CAPABILITIES) -> None:
     phase_of = phases(net)
     groups: dict[int, _Group] = {}
     for at in reversed(net.order):
-        work = computation(net.descs[at])
-        if not is_element_wise(work):
+        if not net.is_element_wise(at):
             continue
+        work = computation(net.descs[at])
+        assert isinstance(work, Map), "it is element-wise"
         ((slot, _, written),) = net.outputs(at)
         readings = readers.get((at, slot), [])
         group = next((groups[reader] for reader, _ in readings if reader in groups), None)
@@ -191,7 +192,8 @@ def _chain(net: Net, group: _Group, capabilities: Capability) -> Chain | None:
     labels = tuple(label for label, *_ in inputs)
     names = (*labels, written)
     dispatch = Dispatch({}, names, reads, constants, (groups.columns, groups.rows))
-    one = Shader(parts[-1].operator, (), len(names), text(parts, tensors, defines))
+    threads = (("NUM_THREADS", defines["NUM_THREADS"]),)
+    one = Shader(parts[-1].operator, threads, len(names), text(parts, tensors, defines))
     return Chain(tuple(_operators(net, group)), inputs, labels, Work((dispatch,)), (one,))
 
 

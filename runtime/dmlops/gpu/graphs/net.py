@@ -11,6 +11,8 @@ from heapq import heapify, heappop, heappush
 from math import prod
 from typing import Any, NamedTuple
 
+from ...computations.map import Map
+from ...compute import computation
 from ...description import Description
 from ...graph import Graph, Node
 from ...graph.ordering import writers_of
@@ -18,6 +20,7 @@ from ...graph.slots import Slot, Slots, slots
 from ...tensor import TensorDesc
 from ..memory import buffer_size
 from ..work import Work
+from .arena import Lifetime, least
 from .shaders import Shader, shader_of
 
 FARTHEST = 12  # operators that one may be moved before, to overlap with others
@@ -164,6 +167,40 @@ class Net:
         if at in self.chains:
             return self.chains[at].shaders
         return [shader_of(self.descs[at].OPERATOR, one) for one in work.dispatches]
+
+    def least_bytes(self) -> int:
+        """The least memory that tensors take if each is there from its first use to its last; those between
+        two element-wise operators take none."""
+        readers = self.readers()
+        uses: dict[tuple[int, int], list[int]] = {}
+        sizes: dict[tuple[int, int], int] = {}
+        for step, at in enumerate(self.order):
+            used = [(tensor, source) for *_, tensor, source in self.inputs(at)]
+            used += [(tensor, Source(at, number)) for number, _, tensor in self.outputs(at)]
+            for tensor, source in used:
+                whole = self.located(source)
+                uses.setdefault(whole[:2], []).append(step)
+                sizes[whole[:2]] = max(sizes.get(whole[:2], 0), whole.offset + buffer_size(tensor))
+        kept = {source[:2] for source, _ in self.ends}
+
+        def takes_memory(key: tuple[int, int]) -> bool:
+            if key[0] not in self.descs:
+                return key[0] == INPUTS  # or else a constant
+            around = [key[0], *(reader for reader, _ in readers.get(key, []))]
+            return len(around) != 2 or not all(self.is_element_wise(at) for at in around)
+
+        return least(
+            Lifetime(sizes[key], steps[0], len(self.order) if key in kept else steps[-1])
+            for key, steps in uses.items()
+            if takes_memory(key)
+        )
+
+    def is_element_wise(self, at: int) -> bool:
+        """Whether each element that a node writes is computed from those at the same coordinate."""
+        work = computation(self.descs[at])
+        if not isinstance(work, Map) or work.target is not None or work.shader.blocked:
+            return False
+        return work.shader.aligned and work.over == work.output and "[" not in "".join(work.shader.inputs)
 
     def readers(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
         """For each tensor that nodes write, the nodes and slots that read it."""

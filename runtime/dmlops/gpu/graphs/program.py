@@ -21,6 +21,7 @@ from ..work import Work
 from .arena import Arena, Lifetime, assign
 from .chains import chain
 from .fusing import fuse
+from .merging import merge
 from .net import INPUTS, Net, Source, phases
 from .once import NOTHING, Fixed, fixed
 from .placing import place_parts
@@ -139,8 +140,9 @@ def program(
     net = Net.of(graph, packed)
     if not keep:
         fuse(net, capabilities)
+        net = merge(net, alignment, capabilities)
         alias(net, alignment, capabilities)
-        place_parts(net, alignment, capabilities)
+        net = place_parts(net, alignment, capabilities)
         chain(net, capabilities)
     works = {
         at: net.chains[at].work if at in net.chains else _planned(net, at, capabilities) for at in net.order

@@ -28,10 +28,10 @@ uint DivideBySize(uint n, Dimension dimension)
 
 $functions
 
-[numthreads($threads, 1, 1)]
+[numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-    const uint item = (group.y * head[0].y + group.x) * $threads * $vectors + thread;
+    const uint item = (group.y * head[0].y + group.x) * NUM_THREADS * $vectors + thread;
     if (item >= head[0].x)
         return;
 
@@ -40,7 +40,7 @@ $loaded
     [unroll]
     for (uint u = 0; u < $vectors; u++)
     {
-        uint rest = item + u * $threads;
+        uint rest = item + u * NUM_THREADS;
         [unroll]
         for (int d = $rank - 1; d >= 0; d--)
         {

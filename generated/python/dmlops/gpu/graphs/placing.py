@@ -19,11 +19,9 @@ from ...compute import computation
 from ...description import Description
 from ...tensor import TensorDesc
 from .. import movement, plan
-from ..memory import buffer_size
 from ..plans.capabilities import NO_CAPABILITIES, Capability
-from .arena import Lifetime, least
 from .net import INPUTS, Net, Source, with_tensors
-from .views import copied, is_as_fast, is_element_wise, recast, relocated, tensor_of, with_strides
+from .views import copied, is_as_fast, recast, relocated, tensor_of, with_strides
 
 NARROWEST = 16  # bits of elements that a store does not share with others
 
@@ -40,7 +38,7 @@ class _Part(NamedTuple):
     offset: int
 
 
-def place_parts(net: Net, alignment: int, capabilities: Capability = NO_CAPABILITIES) -> None:
+def place_parts(net: Net, alignment: int, capabilities: Capability = NO_CAPABILITIES) -> Net:
     """Places what it can without taking more memory, at multiples of `alignment` bytes.
 
     Later operators come first, since a place in their outputs decides where those of earlier ones are; and so
@@ -53,11 +51,10 @@ def place_parts(net: Net, alignment: int, capabilities: Capability = NO_CAPABILI
             placed = _placed(net, at, part, alignment, capabilities)
             if placed is None:
                 continue
-            most = most or _most_bytes(net)
-            if _most_bytes(placed) <= most:
-                net.descs, net.reads, net.places, net.placed = (
-                    placed.descs, placed.reads, placed.places, placed.placed,
-                )  # fmt: skip
+            most = most or net.least_bytes()
+            if placed.least_bytes() <= most:
+                net = placed
+    return net
 
 
 def _parts(net: Net, at: int) -> Iterator[_Part]:
@@ -156,30 +153,4 @@ def _placed(net: Net, at: int, part: _Part, alignment: int, capabilities: Capabi
         reads=net.reads | reads,
         places=net.places | {part.source: Source(at, 0, part.offset * width)},
         placed=net.placed | {at: net.placed.get(at, frozenset()).union(part.inputs)},
-    )
-
-
-def _most_bytes(net: Net) -> int:
-    """The least memory that tensors take if each is there from its first use to its last; those between two
-    element-wise operators take none."""
-    readers = net.readers()
-
-    def is_inner(key: tuple[int, int]) -> bool:
-        around = [key[0], *(reader for reader, _ in readers.get(key, []))]
-        return len(around) == 2 and all(is_element_wise(computation(net.descs[at])) for at in around)
-
-    uses: dict[tuple[int, int], list[int]] = {}
-    sizes: dict[tuple[int, int], int] = {}
-    for step, at in enumerate(net.order):
-        used = [(tensor, source) for *_, tensor, source in net.inputs(at)]
-        used += [(tensor, Source(at, number)) for number, _, tensor in net.outputs(at)]
-        for tensor, source in used:
-            whole = net.located(source)
-            uses.setdefault(whole[:2], []).append(step)
-            sizes[whole[:2]] = max(sizes.get(whole[:2], 0), whole.offset + buffer_size(tensor))
-    kept = {source[:2] for source, _ in net.ends}
-    return least(
-        Lifetime(sizes[key], steps[0], len(net.order) if key in kept else steps[-1])
-        for key, steps in uses.items()
-        if key[0] == INPUTS or (net.graph.nodes[key[0]].desc is not None and not is_inner(key))
     )

@@ -9,7 +9,7 @@ strides and the offset.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -38,17 +38,28 @@ def alias(net: Net, alignment: int, capabilities: Capability = NO_CAPABILITIES) 
     Offsets must be multiples of `alignment`, in bytes. An operator with several outputs stays unless all of
     them can be left out.
     """
+    readers = net.readers()
     for at in list(net.order):
-        found = _redirected(net, at, alignment, capabilities)
+        found = _redirected(net, at, readers, alignment, capabilities)
         if found is not None:
             descs, reads, ends = found
             net.descs |= descs
             net.reads |= reads
             net.ends = [ends.get(number, end) for number, end in enumerate(net.ends)]
             net.order.remove(at)
+            for number, _, _, source in net.inputs(at):
+                readers[source[:2]].remove((at, number))
+            for reading, source in reads.items():
+                readers[source[:2]].append(reading)
 
 
-def _redirected(net: Net, at: int, alignment: int, capabilities: Capability) -> Any:
+def _redirected(
+    net: Net,
+    at: int,
+    readers: Mapping[tuple[int, int], Sequence[tuple[int, int]]],
+    alignment: int,
+    capabilities: Capability,
+) -> Any:
     """The changes if a view is left out: descriptions of its readers, their sources, and outputs of the
     graph; None if it has to stay."""
     outputs = list(net.outputs(at))
@@ -56,7 +67,6 @@ def _redirected(net: Net, at: int, alignment: int, capabilities: Capability) -> 
     if None in seen_as:
         return None
     sources = {name: (tensor, source) for _, name, tensor, source in net.inputs(at)}
-    readers = net.readers()
     tensors: dict[int, dict[str, TensorDesc]] = {}
     reads: dict[tuple[int, int], Source] = {}
     ends: dict[int, tuple[Source, TensorDesc]] = {}
@@ -161,13 +171,6 @@ def relocated(
         else:
             return None
     return tuple(found), start
-
-
-def is_element_wise(work: Any) -> bool:
-    """Whether each element is computed from those at the same coordinate."""
-    if not isinstance(work, Map) or work.target is not None or work.shader.blocked:
-        return False
-    return work.shader.aligned and work.over == work.output and "[" not in "".join(work.shader.inputs)
 
 
 def is_packed(tensor: TensorDesc) -> bool:
