@@ -427,6 +427,7 @@ def test_help_tells_examples_and_exit_status() -> None:
     ("name", "operator", "line"),
     [
         ("conv", "CONVOLUTION", "ONNX Conv: CONVOLUTION"),
+        ("batch norm", "BATCH_NORMALIZATION", "WebNN batchNormalization: BATCH_NORMALIZATION"),
         ("softmax", "ACTIVATION_SOFTMAX", "ONNX Softmax: ACTIVATION_SOFTMAX, ACTIVATION_SOFTMAX1"),
         ("MatMul", "GEMM", "ONNX MatMul: GEMM"),
         ("sigmoid", "ACTIVATION_SIGMOID", "WebNN sigmoid: ACTIVATION_SIGMOID"),

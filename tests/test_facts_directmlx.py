@@ -71,13 +71,14 @@ def test_pooling_has_the_defaults_of_onnx(registry: Registry, name: str) -> None
         "OutputScaleTensor": (1, 1, 1, 1),
         "OutputTensor": type_,
         "WindowSize": window,
-        "IncludePadding": False,
     }
     known = registry.operator[name].member
     desc = getattr(make, name.lower())(**{one: value for one, value in members.items() if one in known})
     assert list(desc.OutputTensor.Sizes) == [one.dim_value for one in theirs.shape.dim]
-    if "P" in known:
-        assert registry.operator[name].defaults["P"] == schema.attributes["p"].default_value.i
+    for member, attribute in (("P", "p"), ("IncludePadding", "count_include_pad")):
+        if member in known:
+            default = schema.attributes[attribute].default_value.i
+            assert registry.operator[name].defaults[member] == default
 
 
 def _member(operator: Operator, parameter: str) -> str:

@@ -71,8 +71,8 @@ _INTERFACES = {("onnx", ""): "ONNX", ("onnx", "com.microsoft"): "ONNX Runtime", 
 
 
 def resolved(name: str) -> tuple[str, list[str]]:
-    """The operator of a name; if another interface has the name, the first operator that computes it, and a
-    line on each such operation. KeyError for an unknown name.
+    """The operator of a name; if another interface has the name, or longer ones, the first operator that
+    computes it, and a line on each such operation. KeyError for an unknown name.
     """
     try:
         return registry.operator_name(name), []

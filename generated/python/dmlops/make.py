@@ -1105,7 +1105,7 @@ OutputTensor: Output | None = None,
 def average_pooling(
 InputTensor: Tensor, *, Strides: Iterable[SupportsIndex] | None = None, WindowSize: Iterable[SupportsIndex],
 StartPadding: Iterable[SupportsIndex] | None = None, EndPadding: Iterable[SupportsIndex] | None = None,
-IncludePadding: bool, OutputTensor: Output | None = None,
+IncludePadding: bool = False, OutputTensor: Output | None = None,
 ) -> AveragePooling:
     """Averages the elements under a window that slides over the spatial dimensions.
 
@@ -3413,7 +3413,8 @@ Dilations: Iterable[SupportsIndex] | None = None, P: SupportsIndex = 2, OutputTe
 def average_pooling1(
 InputTensor: Tensor, *, Strides: Iterable[SupportsIndex] | None = None, WindowSize: Iterable[SupportsIndex],
 StartPadding: Iterable[SupportsIndex] | None = None, EndPadding: Iterable[SupportsIndex] | None = None,
-Dilations: Iterable[SupportsIndex] | None = None, IncludePadding: bool, OutputTensor: Output | None = None,
+Dilations: Iterable[SupportsIndex] | None = None, IncludePadding: bool = False,
+OutputTensor: Output | None = None,
 ) -> AveragePooling1:
     """Averages the elements under a window that slides over the spatial dimensions and may skip elements.
 
@@ -3472,7 +3473,8 @@ InputTensor: Tensor, InputScaleTensor: Tensor, OutputScaleTensor: Tensor,
 InputZeroPointTensor: Tensor | None = None, OutputZeroPointTensor: Tensor | None = None, *,
 Strides: Iterable[SupportsIndex] | None = None, WindowSize: Iterable[SupportsIndex],
 StartPadding: Iterable[SupportsIndex] | None = None, EndPadding: Iterable[SupportsIndex] | None = None,
-Dilations: Iterable[SupportsIndex] | None = None, IncludePadding: bool, OutputTensor: Output | None = None,
+Dilations: Iterable[SupportsIndex] | None = None, IncludePadding: bool = False,
+OutputTensor: Output | None = None,
 ) -> QuantizedLinearAveragePooling:
     """Averages quantized elements under a sliding window as if they were dequantized first and the averages
     quantized again.

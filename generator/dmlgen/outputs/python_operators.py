@@ -279,12 +279,14 @@ def _member(registry: Registry, operator: Operator, member: Member) -> MemberVie
         kind=kind,
         may_be_absent=bool(by_choice),
         counted=tuple(other.name for other in operator.members if other.count == member.name),
-        default=_literal(operator.defaults[member.name]) if member.name in operator.defaults else None,
+        default=_literal(kind, operator.defaults[member.name]) if member.name in operator.defaults else None,
     )
 
 
-def _literal(value: int | float | str) -> str:
-    return python_string(value) if isinstance(value, str) else repr(value)
+def _literal(kind: str, value: int | float | str) -> str:
+    if isinstance(value, str):
+        return python_string(value)
+    return repr(bool(value) if kind == "boolean" else value)
 
 
 def _kind(registry: Registry, member: Member) -> str:

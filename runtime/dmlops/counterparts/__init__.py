@@ -25,9 +25,15 @@ def operations(interface: str) -> tuple[Operation, ...]:
 
 
 def named(name: str) -> tuple[Operation, ...]:
-    """The operations of any interface with that name, in any spelling."""
+    """The operations of any interface with that name, in any spelling; if there are none, those whose names
+    contain it, shortest first.
+    """
     plain = "".join(char for char in name if char.isalnum()).lower()
-    return tuple(one for one in _operations().values() if one.name.lower() == plain)
+    found = tuple(one for one in _operations().values() if one.name.lower() == plain)
+    if found or len(plain) < 3:
+        return found
+    longer = (one for one in _operations().values() if plain in one.name.lower())
+    return tuple(sorted(longer, key=lambda one: len(one.name)))
 
 
 def of(operator: str) -> tuple[Operation, ...]:

@@ -48,7 +48,7 @@ class AveragePooling(Description):
         Member("WindowSize", "UINT", count="DimensionCount", pointer=True),
         Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("IncludePadding", "BOOL"),
+        Member("IncludePadding", "BOOL", default=False),
     )
     RULES = (
         Rule(

@@ -51,7 +51,7 @@ class AveragePooling1(Description):
         Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
         Member("Dilations", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("IncludePadding", "BOOL"),
+        Member("IncludePadding", "BOOL", default=False),
     )
     RULES = (
         Rule(

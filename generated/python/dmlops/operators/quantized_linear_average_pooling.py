@@ -66,7 +66,7 @@ class QuantizedLinearAveragePooling(Description):
         Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
         Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
         Member("Dilations", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("IncludePadding", "BOOL"),
+        Member("IncludePadding", "BOOL", default=False),
     )
     RULES = (
         Rule(
