@@ -97,8 +97,6 @@ import json, sys
 import numpy as np
 import dmlops, dmlops.overview
 from dmlops import TensorDesc, gpu, reference, registry
-for name in registry.OPERATORS: dmlops.registry.operator(name)
-found = []
 for path in json.loads(sys.argv[1]):
     with open(path) as file:
         cases = json.load(file).get("cases", ())  # one file is the schema
@@ -108,42 +106,46 @@ for path in json.loads(sys.argv[1]):
         assert broken == case["expect"]["rules"], (broken, case)
 data = np.arange(-3, 3, dtype=np.float32)
 tensor = TensorDesc("FLOAT32", (6,))
-celu = dmlops.registry.operator("ACTIVATION_CELU")
-desc = celu(InputTensor=tensor, OutputTensor=tensor, **{celu.MEMBERS[-1].name: 1.5})
-assert desc.validate() == [], desc.validate()
-inputs = {"InputTensor": data}
-want, got = reference.run(desc, inputs), gpu.run(desc, inputs)
-np.testing.assert_allclose(got["OutputTensor"], want["OutputTensor"], rtol=1e-5)
-gather = dmlops.registry.operator("GATHER_ELEMENTS")
-axis = gather.MEMBERS[-1].name
 x, i, o = TensorDesc("FLOAT32", (2, 3)), TensorDesc("UINT32", (1, 3)), TensorDesc("FLOAT32", (1, 3))
-desc = gather(InputTensor=x, IndicesTensor=i, OutputTensor=o, **{axis: 0})
-assert desc.validate() == [], desc.validate()
-inputs = {"InputTensor": data.reshape(2, 3), "IndicesTensor": np.uint32([[1, 0, 7]])}
-want, got = reference.run(desc, inputs), gpu.run(desc, inputs)
-np.testing.assert_array_equal(got["OutputTensor"], want["OutputTensor"])
-bad = gather(InputTensor=x, IndicesTensor=i, OutputTensor=o, **{axis: 1})
+indices = np.uint32([[1, 0, 7]])
+messages = []
+for name in json.loads(sys.argv[2]):
+    operator = registry.operator(name)
+    last = operator.MEMBERS[-1].name
+    if len(operator.MEMBERS) == 4:
+        desc = operator(InputTensor=x, IndicesTensor=i, OutputTensor=o, **{last: 0})
+        inputs = {"InputTensor": data.reshape(2, 3), "IndicesTensor": indices}
+        bad = operator(InputTensor=x, IndicesTensor=i, OutputTensor=o, **{last: 1})
+        messages.append([one.message for one in bad.validate()])
+    else:
+        desc = operator(InputTensor=tensor, OutputTensor=tensor, **{last: 1.5})
+        inputs = {"InputTensor": data}
+    assert desc.validate() == [], desc.validate()
+    want, got = reference.run(desc, inputs), gpu.run(desc, inputs)
+    np.testing.assert_allclose(got["OutputTensor"], want["OutputTensor"], rtol=1e-5)
 assert len(dmlops.overview.levels_text().splitlines()) == 1 + len(registry.LEVELS)
-print(json.dumps([one.message for one in bad.validate()]), json.dumps(gather.__doc__))
-print(json.dumps({one: registry.rule(one).text for one in ("DML-OPERATOR-since", "DML-GATHER_ELEMENTS-axis-range")}))
+print(json.dumps([*sum(messages, []), registry.rule("DML-OPERATOR-since").text]))
 """
 
 C = """
 #define DMLOPS_RULE_TEXTS
 #include "dmlops.h"
 #include <stdio.h>
-int main(void) {
-    const UINT a[2] = {2, 3}, b[2] = {1, 3};
-    const DML_BUFFER_TENSOR_DESC x = {DML_TENSOR_DATA_TYPE_FLOAT32, DML_TENSOR_FLAG_NONE, 2, a, NULL, 24, 0};
-    const DML_BUFFER_TENSOR_DESC i = {DML_TENSOR_DATA_TYPE_UINT32, DML_TENSOR_FLAG_NONE, 2, b, NULL, 12, 0};
-    const DML_BUFFER_TENSOR_DESC o = {DML_TENSOR_DATA_TYPE_FLOAT32, DML_TENSOR_FLAG_NONE, 2, b, NULL, 12, 0};
-    const DML_TENSOR_DESC tx = {DML_TENSOR_TYPE_BUFFER, &x}, ti = {DML_TENSOR_TYPE_BUFFER, &i};
-    const DML_TENSOR_DESC to = {DML_TENSOR_TYPE_BUFFER, &o};
-    const DML_GATHER_ELEMENTS_OPERATOR_DESC g = {&tx, &ti, &to, 1};
-    const DML_OPERATOR_DESC desc = {DML_OPERATOR_GATHER_ELEMENTS, &g};
+static const UINT a[2] = {2, 3}, b[2] = {1, 3};
+static const DML_BUFFER_TENSOR_DESC x = {DML_TENSOR_DATA_TYPE_FLOAT32, DML_TENSOR_FLAG_NONE, 2, a, NULL, 24, 0};
+static const DML_BUFFER_TENSOR_DESC i = {DML_TENSOR_DATA_TYPE_UINT32, DML_TENSOR_FLAG_NONE, 2, b, NULL, 12, 0};
+static const DML_BUFFER_TENSOR_DESC o = {DML_TENSOR_DATA_TYPE_FLOAT32, DML_TENSOR_FLAG_NONE, 2, b, NULL, 12, 0};
+static const DML_TENSOR_DESC tx = {DML_TENSOR_TYPE_BUFFER, &x}, ti = {DML_TENSOR_TYPE_BUFFER, &i};
+static const DML_TENSOR_DESC to = {DML_TENSOR_TYPE_BUFFER, &o};
+static void judge(DML_OPERATOR_TYPE type, const void *members) {
+    const DML_OPERATOR_DESC desc = {type, members};
     dmlops_violation found[8];
     size_t count = dmlops_validate(&desc, DML_FEATURE_LEVEL_6_4, found, 8);
     for (size_t n = 0; n < count; ++n) puts(found[n].message);
+}
+#define JUDGE(NAME) { const DML_##NAME##_OPERATOR_DESC g = {&tx, &ti, &to, 1}; judge(DML_OPERATOR_##NAME, &g); }
+int main(void) {
+    @JUDGED@
     printf("%s\\n", dmlops_rule_text("DML-OPERATOR-since"));
     return 0;
 }
@@ -156,16 +158,18 @@ def outputs_work(
     """Everything generated is imported, compiled and run; the messages and texts of Python and of C."""
     out = folder / "out"
     assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 0
+    texts = [path.read_text(encoding="utf-8") for path in sorted((specs / "operators").rglob("*.yaml"))]
+    operators = {re.findall(r"^['\"]?operator['\"]?: (\w+)", text, re.M)[0]: text for text in texts}
     environment = {**os.environ, "PYTHONPATH": str(out / "python")}
     matrices = json.dumps([str(path) for path in sorted((out / "matrix").glob("*.json"))])
-    command = [sys.executable, "-W", "error", "-c", RUN, matrices]
+    command = [sys.executable, "-W", "error", "-c", RUN, matrices, json.dumps([*operators])]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr[-4000:]
-    messages, texts = result.stdout.splitlines()
-    python = [*json.JSONDecoder().raw_decode(messages)[0], json.loads(texts)["DML-OPERATOR-since"]]
+    python: list[str] = json.loads(result.stdout)
     assert all("\n" not in message for message in python)
     schema_holds(out)
-    (folder / "main.c").write_text(C, encoding="utf-8")
+    judged = "".join(f"JUDGE({name}) " for name, text in operators.items() if "IndicesTensor" in text)
+    (folder / "main.c").write_text(C.replace("@JUDGED@", judged), encoding="utf-8")
     printed: list[str] = []
     for name, standard in kinds:
         language = ["-x", "c++"] if name.endswith("++") else []
@@ -214,81 +218,123 @@ def test_every_free_text_is_text_in_every_output(nasty: str, specs: Path, tmp_pa
     assert python[-1] == printed[-1] == " ".join(nasty.split())
 
 
-NAMES = {
+# By kind: names that work in every output, and names that lint refuses, with the kind of its finding.
+WORKING = {
     "member": [
-        "Level", "Violations", "Self", "Validation", "Path", "Hint", "Sound", "New", "Made", "Cls", "Entry",
-        "InputTensorSizes", "InputTensorDataType", "InputTensorRank", "InputTensorTypes", "MEMBERS", "OPERATOR",
-        "NULL", "NAN", "TensorDesc", "FeatureLevel", "GatherElements", "Any", "None", "Int", "Float", "Default",
-        "Class", "Template", "Operator", "Import", "Value", "Count", "TensorFlags", "Axis_", "axis", "Axis\n",
+        "Violations", "Self", "Validation", "Path", "Hint", "Sound", "New", "Made", "Cls", "Entry", "Int", "Float",
+        "Default", "Class", "Template", "Operator", "Import", "Value", "Count",
     ],
-    "operator": ["CLASS", "NONE", "INVALID", "TYPE", "TENSOR_DESC", "CON", "DESCRIPTION", "A__B", "1A", "TRUE", "INT"],
+    "operator": ["INT"],
     "let": [
-        "float", "double", "at", "index", "value", "count", "group", "min", "RANK", "lambda", "None", "self", "load",
-        "int64_t", "chosen1", "class", "Alpha", "alpha", "scaled", "x_", "main", "matrix", "rest", "if",
+        "double", "index", "value", "count", "group", "RANK", "self", "load", "int64_t", "chosen1", "scaled",
+        "x_", "main", "matrix", "rest",
     ],
-    "loop": [
-        "violations", "self", "level", "float", "lambda", "__debug__", "at", "Axis", "axis", "hint", "sum", "path",
-        "entry", "print", "d1", "None",
-    ],
-    "enumerator": ["0A", "_A_", "__A__", "A_", "NAME", "VALUE", "TRUE", "MRO", "NULL"],
+    "loop": ["violations", "self", "float", "hint", "sum", "path", "entry", "print", "d1"],
+    "enumerator": ["NAME", "VALUE", "MRO"],
 }  # fmt: skip
+REFUSED = {
+    "member": {
+        **dict.fromkeys(
+            ("Level", "TensorDesc", "FeatureLevel", "GatherElements", "Any", "TensorFlags"), "name-clash"
+        ),
+        **dict.fromkeys(
+            [f"InputTensor{one}" for one in ("Sizes", "DataType", "Rank", "Types")], "name-clash"
+        ),
+        **dict.fromkeys(("MEMBERS", "OPERATOR", "NAN", "Axis_", "axis"), "wrong-value"),
+        "NULL": "ambiguous-scalar",
+        "None": "expression-form",
+        "Axis\n": "yaml-syntax",
+    },
+    "operator": {
+        **dict.fromkeys(
+            ("CLASS", "NONE", "INVALID", "TYPE", "TENSOR_DESC", "CON", "DESCRIPTION"), "name-clash"
+        ),
+        "A__B": "wrong-value",
+        "1A": "wrong-value",
+        "TRUE": "ambiguous-scalar",
+    },
+    "let": {
+        **dict.fromkeys(("float", "at", "min", "Alpha", "alpha"), "name-clash"),
+        **dict.fromkeys(("lambda", "class", "if"), "expression-syntax"),
+        "None": "expression-form",
+    },
+    "loop": {
+        **dict.fromkeys(("level", "at", "axis"), "name-clash"),
+        "lambda": "expression-syntax",
+        "None": "expression-syntax",
+        "__debug__": "expression-form",
+        "Axis": "idle-expression",
+    },
+    "enumerator": {
+        **dict.fromkeys(("0A", "_A_", "__A__", "A_"), "wrong-value"),
+        **dict.fromkeys(("TRUE", "NULL"), "ambiguous-scalar"),
+    },
+}
 
 
 def rename(specs: Path, kind: str, name: str) -> None:
     """One name of a kind, made another."""
-    path = specs / ELEMENTS
+    if kind == "enumerator":
+        for path in specs.rglob("*.yaml"):
+            text = path.read_text(encoding="utf-8")
+            path.write_text(text.replace("OWNED_BY_DML", name), encoding="utf-8")
+        return
+    path = specs / (CELU if kind == "let" else ELEMENTS)
     text = path.read_text(encoding="utf-8")
-    if kind == "member":
-        text = re.sub(r"\bAxis\b", name if name.isidentifier() else json.dumps(name), text)
-    elif kind == "operator":
-        path.unlink()
-        path = path.with_name(f"{name.lower()}.yaml")
-        text = text.replace("operator: GATHER_ELEMENTS", f"operator: {name}")
-    elif kind == "loop":
-        text = (
-            re.sub(r"\[d\]", f"[{name}]", text)
-            .replace("for d in", f"for {name} in")
-            .replace("d !=", f"{name} !=")
-        )
-    elif kind == "let":
-        path = specs / CELU
-        text = path.read_text(encoding="utf-8").replace('x: "InputTensor', f'"{name}": "InputTensor')
-        text = re.sub(
-            r"value: x if x >= 0 else (.*)expm1\(x /",
-            rf"value: {name} if {name} >= 0 else \1expm1({name} /",
-            text,
-        )
-    else:
-        path = specs / "enums.yaml"
-        text = path.read_text(encoding="utf-8").replace("OWNED_BY_DML", name)
-        rules = specs / "rules.yaml"
-        rules.write_text(rules.read_text(encoding="utf-8").replace("OWNED_BY_DML", name), encoding="utf-8")
-    path.write_text(text, encoding="utf-8")
+    after = renamed(text, kind, name)
+    assert after != text
+    path.unlink()
+    path = path.with_name(f"{name.lower()}.yaml") if kind == "operator" else path
+    path.write_text(after, encoding="utf-8")
 
 
-@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in NAMES.items() for name in names])
-def test_a_name_works_everywhere_or_is_refused_with_its_place(
-    kind: str, name: str, specs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def renamed(text: str, kind: str, name: str) -> str:
+    """An operator's spec with another name in it."""
+    match kind:
+        case "member":
+            return re.sub(r"\bAxis\b", name if name.isidentifier() else json.dumps(name), text)
+        case "operator":
+            return text.replace("operator: GATHER_ELEMENTS", f"operator: {name}")
+        case "loop":
+            return re.sub(r"(\[|\bfor |\bif )d\b", rf"\g<1>{name}", text)
+        case _:
+            return re.sub(r"^( +)x(?=:)|\bx\b(?= if| >=| /)", rf"\g<1>{name}", text, flags=re.M)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind, names in REFUSED.items() for name in names]
+)
+def test_a_name_is_refused_with_its_place(
+    kind: str, name: str, specs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rename(specs, kind, name)
     (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
     capsys.readouterr()
-    status = main(["lint", "--specs", str(specs), "--fix"])
-    told = capsys.readouterr()
-    if status:
-        lines = (told.out + told.err).splitlines()
-        assert lines
-        assert all(re.match(r".+\.yaml:\d+:\d+: error\[[a-z-]+\]: ", line) for line in lines), lines
-    elif kind != "operator":
-        outputs_work(specs, tmp_path, (("gcc", "c11"), ("clang++", "c++17")))
-    else:
-        out = tmp_path / "out"
-        assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 0
-        program = (
-            "import dmlops\nfrom dmlops import registry\n[registry.operator(n) for n in registry.OPERATORS]"
-        )
-        environment = {**os.environ, "PYTHONPATH": str(out / "python")}
-        subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+    assert main(["lint", "--specs", str(specs), "--fix"]) == 1
+    lines = "".join(capsys.readouterr()).splitlines()
+    assert all(re.match(r".+\.yaml:\d+:\d+: error\[[a-z-]+\]: ", line) for line in lines), lines
+    assert f" error[{REFUSED[kind][name]}]: " in lines[0]
+
+
+def test_other_names_work_everywhere(specs: Path, tmp_path: Path) -> None:
+    """Each in a copy of one of the operators, or as a further enumerator."""
+    number = 1000
+    enums, first = specs / "enums.yaml", "      ARGMAX: {value: 0}\n"
+    more = "".join(f"      {name}: {{value: {90 + n}}}\n" for n, name in enumerate(WORKING["enumerator"]))
+    before = enums.read_text(encoding="utf-8")
+    assert before.count(first) == 1
+    enums.write_text(before.replace(first, first + more), encoding="utf-8")
+    for kind in ("member", "operator", "let", "loop"):
+        path = specs / (CELU if kind == "let" else ELEMENTS)
+        text = path.read_text(encoding="utf-8")
+        for name in WORKING[kind]:
+            number += 1
+            own = name if kind == "operator" else f"NAMED_{number}"
+            copy = renamed(re.sub(r"(?<=^operator: )\w+", own, text, flags=re.M), kind, name)
+            copy = re.sub(r"(?<=^value: )\d+", str(number), copy, flags=re.M)
+            path.with_name(f"{own.lower()}.yaml").write_text(copy, encoding="utf-8")
+    assert main(["lint", "--specs", str(specs), "--fix"]) == 0
+    outputs_work(specs, tmp_path, (("gcc", "c11"), ("clang++", "c++17")))
 
 
 @pytest.mark.parametrize(

@@ -627,7 +627,7 @@ class _Definition(Parser):
         )
 
     def variable(self, node: ast.Name, type_: ir.Type, varies_: bool) -> ir.Local:
-        if node.id in self.scope.names:
+        if self.scope.has(node.id):
             raise self.fail(node, "name-clash", f"loop variable {node.id!r} hides another name")
         return ir.Local(node.id, type_, varies_)
 

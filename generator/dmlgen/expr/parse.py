@@ -67,6 +67,12 @@ class Scope:
         """The scope with more names; inner names shadow outer ones."""
         return replace(self, names={**self.names, **names})
 
+    def has(self, name: str) -> bool:
+        """Whether a computation cannot give a name to something new. Shaders spell members with a lower-case
+        first letter."""
+        members = (one for one, node in self.names.items() if isinstance(node, ir.Member))
+        return name in self.names or name in {one[0].lower() + one[1:] for one in members}
+
     def element(self, tensor: ir.Tensor) -> ir.Type:
         """The type of a tensor's elements."""
         found = self.elements.get(tensor.entry) or self.elements.get(tensor.name)

@@ -145,7 +145,7 @@ def _formulas(let: written.Formulas, scope: Scope, faults: Faults) -> list[Formu
         with faults:
             name, parameters = signature(key.value)
             where = key.position
-            if name in scope.names or name in reserved or name in formulas:
+            if scope.has(name) or name in reserved or name in formulas:
                 raise fault(where, "name-clash", f"the name {name} is already taken")
             for parameter in parameters:
                 if not re.fullmatch(r"[A-Za-z]\w*", parameter) or keyword.iskeyword(parameter):
