@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -21,6 +22,18 @@ os.environ.setdefault("LP_NATIVE_VECTOR_WIDTH", "128")
 
 # No shader may draw a warning. Tests compile all of them alike, so that the cache serves whoever comes later.
 compiler.ARGUMENTS = (*compiler.ARGUMENTS, "-WX")
+
+
+# Collecting tests makes half a million objects that stay, and would spend a sixth of its time on looking for
+# garbage among them.
+GARBAGE_THRESHOLDS = gc.get_threshold()
+gc.set_threshold(0)
+
+
+def pytest_collection_finish() -> None:
+    """What has been collected is not looked at again."""
+    gc.freeze()
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
 
 
 @pytest.fixture(scope="session")

@@ -413,7 +413,8 @@ def test_capacity_limits_what_is_written_and_not_what_is_counted(library: Librar
 
 @pytest.mark.parametrize("name", COMPILERS)
 def test_compiles_without_a_warning(name: str, tmp_path: Path) -> None:
-    options = ("-O1", "-c") if name in ("gcc", "g++") else ("-fsyntax-only",)
+    # Some warnings follow what is computed, which g++ does in the same way as gcc.
+    options = ("-O1", "-c") if name == "gcc" else ("-fsyntax-only",)
     language = ("-x", "c++", "-std=c++17") if name.endswith("++") else ("-std=c11",)
     command = [compiler(name), *language, *WARNINGS, *options, f"-I{HEADER.parent}"]
     result = subprocess.run(

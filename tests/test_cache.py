@@ -178,6 +178,10 @@ def test_what_is_remembered_is_what_would_be_made(
     specs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After each edit, and after it is taken back, outputs are those of a run that remembers nothing."""
+    for path in (specs / "operators/gather").iterdir():
+        if path.name != "gather_elements.yaml":  # one is enough that nothing is fused with
+            path.unlink()
+    (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
     for name in FUSING:
         (specs / "operators" / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / "specs/operators" / name, specs / "operators" / name)
