@@ -407,7 +407,7 @@ def main() -> None:
     print("arithmetic:", *(f"{peak / 1e12:.1f} T/s of {kind}" for kind, peak in peaks.items()))
     results: dict[str, dict[str, Any]] = {}
     for case, arrays in with_arrays(wanted):
-        # Without cooperative matrices, halves are accumulated in single precision.
+        # Without cooperative matrices, float16 is accumulated in single precision.
         is_half = case.name.endswith("float16")
         peak = peaks.get("float16 by cooperative matrices" if is_half else "float32", peaks["float32"])
         results[case.name] = measured(case, arrays, arguments, device, timer, peak)

@@ -9,9 +9,10 @@ Without `--write`, exits with 1 if a page is out of date. A table stands between
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
@@ -22,6 +23,7 @@ PAGES = (
     ROOT / "README.md",
     *(ROOT / "docs" / f"{name}.md" for name in ("PERFORMANCE", "SHADERS", "VERIFICATION")),
 )
+PLOT = ROOT / "docs" / "results" / "speed.svg"
 LOW = 0.9  # cases slower than this are counted
 
 FAMILIES: Mapping[str, tuple[str, ...]] = {
@@ -220,6 +222,35 @@ def mutations() -> str:
     return table((*head, "date, commit", "by"), rows)
 
 
+def plot() -> str:
+    """Every case as a dot in the row of its family: an SVG, with speed on a logarithmic axis."""
+    speeds = ratios(results("nvidia-h200"))
+    rows = grouped(speeds, family)
+    bottom = 24 + 40 * len(rows)
+
+    def x(speed: float) -> float:
+        return 170 + 80 * (math.log2(min(max(speed, 0.25), 32)) + 2)
+
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 {bottom + 24}" font-family="sans-serif"'
+        ' font-size="12">',
+        '<rect width="100%" height="100%" fill="#fff"/>',
+        '<text x="170" y="14">speed relative to torch: <tspan fill="#06c">float16</tspan>,'
+        ' <tspan fill="#c50">float32 and 8-bit</tspan></text>',
+    ]
+    for tick in (0.25, 0.5, 1, 2, 4, 8, 16, 32):
+        color = "#000" if tick == 1 else "#ccc"
+        lines.append(f'<path d="M{x(tick):.0f} 20V{bottom}" stroke="{color}"/>')
+        lines.append(f'<text x="{x(tick):.0f}" y="{bottom + 16}" text-anchor="middle">{tick}</text>')
+    for number, (name, cases) in enumerate(rows.items()):
+        top = 24 + 40 * number
+        lines.append(f'<text x="160" y="{top + 24}" text-anchor="end">{name}</text>')
+        for each, case in enumerate(cases):
+            y, color = top + 6 + each * 5 % 29, "#06c" if is_float16(case) else "#c50"
+            lines.append(f'<circle cx="{x(speeds[case]):.0f}" cy="{y}" r="2.5" fill="{color}" opacity=".5"/>')
+    return "\n".join([*lines, "</svg>", ""])
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     one.__name__: one
     for one in (
@@ -239,11 +270,17 @@ def filled(page: str) -> str:
     )
 
 
-def main() -> int:
-    code = 0
+def files() -> Iterator[tuple[Path, str, str]]:
+    """Each page and the plot: its path, its text, and what that should be."""
     for path in PAGES:
         text = path.read_text(encoding="utf-8")
-        new = filled(text)
+        yield path, text, filled(text)
+    yield PLOT, PLOT.read_text(encoding="utf-8") if PLOT.exists() else "", plot()
+
+
+def main() -> int:
+    code = 0
+    for path, text, new in files():
         if text != new and "--write" in sys.argv:
             path.write_text(new, encoding="utf-8")
         elif text != new:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Derives the coefficients in templates/hlsl/halves, and those in templates/hlsl/functions that say so.
+"""Derives the coefficients in templates/hlsl/float16, and those in templates/hlsl/functions that say so.
 
 Each function is approximated by the polynomial, or the quotient of two, with the smallest maximum error
 relative to the function. Prints that error as a power of two, then the coefficients, constant term first.

@@ -134,4 +134,4 @@ def moves() -> Iterator[Case]:
         yield joined(32, 64, 56, data_type)
         yield mirrored(32, 64, 56, data_type)
         yield from framed(32, 64, 56, data_type)
-    yield downwards(LARGE, "float32")  # torch computes halves in halves, and is too far off to compare
+    yield downwards(LARGE, "float32")  # torch computes float16 in float16, and is too far off to compare

@@ -9,8 +9,8 @@
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
-// Generic passes compute one element per thread; faster ones replace them where a plan says so. A plan sets all macros:
-// see docs/SHADERS.md. Sizes and strides are in elements.
+// Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
+// in elements.
 //
 //   PASS       what the pass writes:
 //              0 Low, High
@@ -23,6 +23,9 @@
 //              start of
 //                `scratch`
 //              7 Low, High from `count` parts, in a single group
+//
+// Macros, which a plan sets (docs/SHADERS.md):
+//
 // In passes 6 and 7, NUM_THREADS is a power of 2.
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only

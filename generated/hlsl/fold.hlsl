@@ -8,11 +8,14 @@
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
-// Generic passes compute one element per thread; faster ones replace them where a plan says so. A plan sets all macros:
-// see docs/SHADERS.md. Sizes and strides are in elements.
+// Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
+// in elements.
 //
 //   PASS       what the pass writes:
 //              0 OutputTensor
+//
+// Macros, which a plan sets (docs/SHADERS.md):
+//
 // For each tensor, X being INPUT or OUTPUT:
 //   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
 //              uint16_t; also uint where 32-bit words pack several elements

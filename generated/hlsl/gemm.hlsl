@@ -9,8 +9,8 @@
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
-// Generic passes compute one element per thread; faster ones replace them where a plan says so. A plan sets all macros:
-// see docs/SHADERS.md. Sizes and strides are in elements.
+// Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
+// in elements.
 //
 //   PASS       what the pass writes:
 //              0 Product
@@ -18,6 +18,9 @@
 //              2 OutputTensor, or its split-K partial sums, from ATensor and BTensor, tile by tile
 //              3 OutputTensor from these partial sums
 //              4 like 2, for matrices of at most 4 rows or columns, a few columns at a time
+//
+// Macros, which a plan sets (docs/SHADERS.md):
+//
 // In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, ATensor, and
 // RIGHT, BTensor; X stands for either.
 //   ROW_AXIS   the output dimension that the matrices' rows run along

@@ -8,8 +8,8 @@
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
-// Generic passes compute one element per thread; faster ones replace them where a plan says so. A plan sets all macros:
-// see docs/SHADERS.md. Sizes and strides are in elements.
+// Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
+// in elements.
 //
 //   PASS       what the pass writes:
 //              0 InputProjection
@@ -19,6 +19,9 @@
 //              4 OutputCellSingleTensor
 //              5 InputProjection, with several threads to a sum
 //              6 Cell, Hidden, one step along dimension 0, with several threads to a sum
+//
+// Macros, which a plan sets (docs/SHADERS.md):
+//
 // In passes from 5 on only. Rows run along the dimensions of the result that only weights depend on, columns along
 // those that only the other factors depend on:
 //   SUM_ROWS   rows of a group, for each of its sums

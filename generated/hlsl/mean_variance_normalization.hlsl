@@ -9,13 +9,16 @@
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
-// Generic passes compute one element per thread; faster ones replace them where a plan says so. A plan sets all macros:
-// see docs/SHADERS.md. Sizes and strides are in elements.
+// Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
+// in elements.
 //
 //   PASS       what the pass writes:
 //              0 Mean, Center, Variance
 //              1 OutputTensor
 //              2 OutputTensor, by rows, each shared by REDUCTION_THREADS threads that combine their sums
+//
+// Macros, which a plan sets (docs/SHADERS.md):
+//
 // In pass 2 only; adjacent dimensions are merged where a single stride covers both in every tensor:
 //   VECTOR     elements of a row that are computed together: 1, 2 or 4
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1

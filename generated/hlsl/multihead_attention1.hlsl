@@ -9,8 +9,8 @@
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
-// Generic passes compute one element per thread; faster ones replace them where a plan says so. A plan sets all macros:
-// see docs/SHADERS.md. Sizes and strides are in elements.
+// Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
+// in elements.
 //
 //   PASS       what the pass writes:
 //              0 Query
@@ -20,6 +20,9 @@
 //              4 OutputTensor
 //              5 OutputPresentKeyTensor
 //              6 OutputPresentValueTensor
+//
+// Macros, which a plan sets (docs/SHADERS.md):
+//
 // In pass 3 only:
 //   ROWS       queries per group, 32 or 64
 //   DEPTH      depth of the tiles in shared memory: elements of queries and keys, then keys of values; 16

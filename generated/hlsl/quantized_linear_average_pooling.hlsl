@@ -9,12 +9,15 @@
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
-// Generic passes compute one element per thread; faster ones replace them where a plan says so. A plan sets all macros:
-// see docs/SHADERS.md. Sizes and strides are in elements.
+// Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
+// in elements.
 //
 //   PASS       what the pass writes:
 //              0 OutputTensor
 //              1 OutputTensor, by a window that slides over InputTensor
+//
+// Macros, which a plan sets (docs/SHADERS.md):
+//
 // In pass 1 only:
 //   OUTPUT_RANK  dimensions of the output
 //   WINDOW_RANK  spatial dimensions of the window: the last ones of InputTensor

@@ -9,8 +9,8 @@
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
-// Generic passes compute one element per thread; faster ones replace them where a plan says so. A plan sets all macros:
-// see docs/SHADERS.md. Sizes and strides are in elements.
+// Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
+// in elements.
 //
 //   PASS       what the pass writes:
 //              0 Coordinate
@@ -18,6 +18,9 @@
 //              2 OutputGradientTensor, weighted sums over boxes of taps in InputGradientTensor, with a table of taps
 //              per axis 3 OutputGradientTensor, weighted sums over boxes of taps in InputGradientTensor, with a table
 //              of taps per axis
+//
+// Macros, which a plan sets (docs/SHADERS.md):
+//
 // In passes from 2 on only, where a group computes a tile of two dimensions in some planes of the others:
 //   COLUMN_AXIS  the dimension that columns run along: the last, or one whose elements are adjacent, as channels are in
 //              tensors that lie channels last. Rows run along the last of the others.

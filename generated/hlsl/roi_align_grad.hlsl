@@ -8,8 +8,8 @@
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
-// Generic passes compute one element per thread; faster ones replace them where a plan says so. A plan sets all macros:
-// see docs/SHADERS.md. Sizes and strides are in elements.
+// Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
+// in elements.
 //
 //   PASS       what the pass writes:
 //              0 Starts, Lengths, Samples, Paces
@@ -21,6 +21,9 @@
 //              6 for each coordinate along each dimension tested, one bit per term of OutputGradientTensor: whether it
 //              passes 7 one bit per word of these: whether any is set
 //              8 OutputGradientTensor, from the terms whose bits are set for all its coordinates
+//
+// Macros, which a plan sets (docs/SHADERS.md):
+//
 // In pass 8 only:
 //   ELEMENTS_PER_THREAD  elements of a thread along dimension 1, which share the terms
 // For each tensor, X being INPUT or INPUT_GRADIENT or ROI or BATCH_INDICES or OUTPUT_GRADIENT or OUTPUT_ROIGRADIENT:

@@ -1100,7 +1100,7 @@ DMLOPS_LAYOUT(offsetof(DML_BINDING_TABLE_DESC, GPUDescriptorHandle), 16, 8);
 DMLOPS_LAYOUT(offsetof(DML_BINDING_TABLE_DESC, SizeInDescriptors), 24, 16);
 DMLOPS_LAYOUT(sizeof(DML_BINDING_TABLE_DESC), 32, 24);
 
-/* What a dispatchable needs: descriptors, and bytes of temporary and persistent storage. */
+/* Requirements of a dispatchable: descriptors, and bytes of temporary and persistent storage. */
 #if DMLOPS_DECLARED < 0x1000
 typedef struct DML_BINDING_PROPERTIES {
     UINT RequiredDescriptorCount;
@@ -1994,8 +1994,8 @@ typedef struct DML_GEMM_OPERATOR_DESC {
     const DML_TENSOR_DESC* BTensor; /* The right matrices, K x N, or N x K where TransB transposes them. */
     const DML_TENSOR_DESC* CTensor; /* The matrices to add, M x N; zeros if absent. */
     const DML_TENSOR_DESC* OutputTensor; /* The results, M x N. */
-    DML_MATRIX_TRANSFORM TransA; /* What is done to A's matrices first. */
-    DML_MATRIX_TRANSFORM TransB; /* What is done to B's matrices first. */
+    DML_MATRIX_TRANSFORM TransA; /* Transform of A's matrices. */
+    DML_MATRIX_TRANSFORM TransB; /* Transform of B's matrices. */
     FLOAT Alpha; /* Factor of the product. */
     FLOAT Beta; /* Factor of C; of no effect without CTensor. */
     const DML_OPERATOR_DESC* FusedActivation; /* An activation to apply to the result. */
@@ -2102,7 +2102,7 @@ typedef struct DML_ROI_POOLING_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* Batches, channels, height and width. */
     const DML_TENSOR_DESC* ROITensor; /* For each region its batch and its corners, x1, y1, x2 and y2, which belong to it. */
     const DML_TENSOR_DESC* OutputTensor; /* For each region, all channels of its grid. */
-    FLOAT SpatialScale; /* What a region's coordinates are multiplied by, to become those of the input. */
+    FLOAT SpatialScale; /* Factor from a region's coordinates to those of the input. */
     DML_SIZE_2D PooledSize; /* Height and width of the grid. */
 } DML_ROI_POOLING_OPERATOR_DESC;
 #endif
@@ -2178,7 +2178,7 @@ DMLOPS_LAYOUT(sizeof(DML_JOIN_OPERATOR_DESC), 32, 16);
 typedef struct DML_PADDING_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The tensor to enlarge. */
     const DML_TENSOR_DESC* OutputTensor; /* The input with its padding. */
-    DML_PADDING_MODE PaddingMode; /* What the padding contains: a constant, or elements of the input. */
+    DML_PADDING_MODE PaddingMode; /* Contents of the padding: a constant, or elements of the input. */
     FLOAT PaddingValue; /* The constant; other modes ignore it, and integer tensors take it without its fraction. */
     UINT DimensionCount; /* Number of dimensions of the tensors. */
     const UINT* StartPadding; /* Number of elements to add before the input, per dimension. */
@@ -2308,7 +2308,7 @@ typedef struct DML_BATCH_NORMALIZATION_OPERATOR_DESC {
     const DML_TENSOR_DESC* MeanTensor; /* The means to subtract from the elements. */
     const DML_TENSOR_DESC* VarianceTensor; /* The variances; the elements are then divided by their roots. */
     const DML_TENSOR_DESC* ScaleTensor; /* Factors of the normalized elements. */
-    const DML_TENSOR_DESC* BiasTensor; /* What is added to the scaled elements. */
+    const DML_TENSOR_DESC* BiasTensor; /* Bias of the scaled elements. */
     const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
     int32_t Spatial; /* Whether means and variances may be broadcast along height and width; of no effect from feature level 4.0 on. */
     FLOAT Epsilon; /* Small number added to the variance to keep it from being 0. */
@@ -2331,7 +2331,7 @@ DMLOPS_LAYOUT(sizeof(DML_BATCH_NORMALIZATION_OPERATOR_DESC), 64, 36);
 typedef struct DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* Batches, channels, height and width. */
     const DML_TENSOR_DESC* ScaleTensor; /* Factors of the normalized elements; 1 if absent. */
-    const DML_TENSOR_DESC* BiasTensor; /* What is added to the scaled elements; 0 if absent. */
+    const DML_TENSOR_DESC* BiasTensor; /* Bias of the scaled elements; 0 if absent. */
     const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
     int32_t CrossChannel; /* Whether mean and variance are taken over channels too, or only over height and width. */
     int32_t NormalizeVariance; /* Whether the elements are divided by the root of the variance, or only the mean is subtracted. */
@@ -3032,7 +3032,7 @@ DMLOPS_LAYOUT(sizeof(DML_SPACE_TO_DEPTH1_OPERATOR_DESC), 24, 16);
 typedef struct DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The elements to normalize. */
     const DML_TENSOR_DESC* ScaleTensor; /* Factors of the normalized elements; 1 if absent. */
-    const DML_TENSOR_DESC* BiasTensor; /* What is added to the scaled elements; 0 if absent. */
+    const DML_TENSOR_DESC* BiasTensor; /* Bias of the scaled elements; 0 if absent. */
     const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
     UINT AxisCount; /* Number of axes. */
     const UINT* Axes; /* The dimensions along which mean and variance are taken. */
@@ -3077,9 +3077,9 @@ DMLOPS_LAYOUT(sizeof(DML_RESAMPLE1_OPERATOR_DESC), 48, 28);
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor; /* The left matrices, M x K. */
-    const DML_TENSOR_DESC* AZeroPointTensor; /* What to subtract from A, one value or one for each row; 0 if absent. */
+    const DML_TENSOR_DESC* AZeroPointTensor; /* Zero point of A, one value or one for each row; 0 if absent. */
     const DML_TENSOR_DESC* BTensor; /* The right matrices, K x N. */
-    const DML_TENSOR_DESC* BZeroPointTensor; /* What to subtract from B, one value or one for each column; 0 if absent. */
+    const DML_TENSOR_DESC* BZeroPointTensor; /* Zero point of B, one value or one for each column; 0 if absent. */
     const DML_TENSOR_DESC* OutputTensor; /* The products, M x N. */
 } DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC;
 #endif
@@ -3119,9 +3119,9 @@ DMLOPS_LAYOUT(sizeof(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC), 72, 36
 #if DMLOPS_DECLARED < 0x2100
 typedef struct DML_CONVOLUTION_INTEGER_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* Batches, channels, then one or two spatial dimensions. */
-    const DML_TENSOR_DESC* InputZeroPointTensor; /* What to subtract from the input, one value; 0 if absent. */
+    const DML_TENSOR_DESC* InputZeroPointTensor; /* Zero point of the input, one value; 0 if absent. */
     const DML_TENSOR_DESC* FilterTensor; /* The filters: output channels, input channels of one group, spatial dimensions. */
-    const DML_TENSOR_DESC* FilterZeroPointTensor; /* What to subtract from the filter, one value or one for each output channel; 0 if absent. */
+    const DML_TENSOR_DESC* FilterZeroPointTensor; /* Zero point of the filter, one value or one for each output channel; 0 if absent. */
     const DML_TENSOR_DESC* OutputTensor; /* The sums of products; its spatial sizes follow from all the members below. */
     UINT DimensionCount; /* Number of spatial dimensions, all but batch and channel. */
     const UINT* Strides; /* Steps of the filter, in elements. */
@@ -3153,7 +3153,7 @@ typedef struct DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC {
     const DML_TENSOR_DESC* FilterTensor; /* The filters: output channels, input channels of one group, spatial dimensions. */
     const DML_TENSOR_DESC* FilterScaleTensor; /* The scale of the filter, one value or one for each output channel. */
     const DML_TENSOR_DESC* FilterZeroPointTensor; /* The zero point of the filter, one value or one for each output channel; 0 if absent. */
-    const DML_TENSOR_DESC* BiasTensor; /* What to add, one value for each output channel, scaled as input times filter; 0 if absent. */
+    const DML_TENSOR_DESC* BiasTensor; /* One bias for each output channel, scaled as input times filter; 0 if absent. */
     const DML_TENSOR_DESC* OutputScaleTensor; /* The scale to give to the output, one value. */
     const DML_TENSOR_DESC* OutputZeroPointTensor; /* The zero point to give to the output, one value; 0 if absent. */
     const DML_TENSOR_DESC* OutputTensor; /* The quantized result; its spatial sizes follow from all the members below. */
@@ -3484,11 +3484,11 @@ typedef struct DML_ROI_ALIGN_OPERATOR_DESC {
     const DML_TENSOR_DESC* ROITensor; /* For each region two opposite corners: x1, y1, x2 and y2. */
     const DML_TENSOR_DESC* BatchIndicesTensor; /* The batch index of each region. */
     const DML_TENSOR_DESC* OutputTensor; /* For each region, all channels at the common size. */
-    DML_REDUCE_FUNCTION ReductionFunction; /* What becomes of the samples of one output element, AVERAGE or MAX. */
+    DML_REDUCE_FUNCTION ReductionFunction; /* The reduction of the samples of one output element, AVERAGE or MAX. */
     DML_INTERPOLATION_MODE InterpolationMode; /* How a sample between input elements is read. */
-    FLOAT SpatialScaleX; /* What x coordinates are multiplied by, to become those of the input. */
-    FLOAT SpatialScaleY; /* What y coordinates are multiplied by, to become those of the input. */
-    FLOAT OutOfBoundsInputValue; /* What a sample outside of the input reads. */
+    FLOAT SpatialScaleX; /* Factor from x coordinates of regions to those of the input. */
+    FLOAT SpatialScaleY; /* Factor from y coordinates of regions to those of the input. */
+    FLOAT OutOfBoundsInputValue; /* Value of a sample outside of the input. */
     UINT MinimumSamplesPerOutput; /* The fewest samples of an output element, along x and along y. */
     UINT MaximumSamplesPerOutput; /* The most samples of an output element, along x and along y. */
 } DML_ROI_ALIGN_OPERATOR_DESC;
@@ -3680,13 +3680,13 @@ typedef struct DML_ROI_ALIGN1_OPERATOR_DESC {
     const DML_TENSOR_DESC* ROITensor; /* For each region two opposite corners: x1, y1, x2 and y2. */
     const DML_TENSOR_DESC* BatchIndicesTensor; /* The batch index of each region. */
     const DML_TENSOR_DESC* OutputTensor; /* For each region, all channels at the common size. */
-    DML_REDUCE_FUNCTION ReductionFunction; /* What becomes of the samples of one output element, AVERAGE or MAX. */
+    DML_REDUCE_FUNCTION ReductionFunction; /* The reduction of the samples of one output element, AVERAGE or MAX. */
     DML_INTERPOLATION_MODE InterpolationMode; /* How a sample between input elements is read. */
-    FLOAT SpatialScaleX; /* What x coordinates are multiplied by, to become those of the input. */
-    FLOAT SpatialScaleY; /* What y coordinates are multiplied by, to become those of the input. */
+    FLOAT SpatialScaleX; /* Factor from x coordinates of regions to those of the input. */
+    FLOAT SpatialScaleY; /* Factor from y coordinates of regions to those of the input. */
     FLOAT InputPixelOffset; /* Position of the sample within an input pixel, most often 0 or 0.5 (the center). */
     FLOAT OutputPixelOffset; /* Position of the sample within an output pixel, negated; most often 0 or -0.5 (the center). */
-    FLOAT OutOfBoundsInputValue; /* What a sample outside of the input reads. */
+    FLOAT OutOfBoundsInputValue; /* Value of a sample outside of the input. */
     UINT MinimumSamplesPerOutput; /* The fewest samples of an output element, along x and along y. */
     UINT MaximumSamplesPerOutput; /* The most samples of an output element, along x and along y. */
     int32_t AlignRegionsToCorners; /* Whether the outermost samples are on the corners of the region, instead of evenly within. */
@@ -3750,8 +3750,8 @@ DMLOPS_LAYOUT(sizeof(DML_ROI_ALIGN_GRAD_OPERATOR_DESC), 88, 60);
 typedef struct DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The elements to normalize. */
     const DML_TENSOR_DESC* ScaleTensor; /* Factors of the normalized elements; mean and variance are taken along the dimensions where it has size 1. */
-    const DML_TENSOR_DESC* BiasTensor; /* What is added to the scaled elements. */
-    const DML_TENSOR_DESC* FusedAddTensor; /* What is added to the result before the activation; nothing if absent. */
+    const DML_TENSOR_DESC* BiasTensor; /* Bias of the scaled elements. */
+    const DML_TENSOR_DESC* FusedAddTensor; /* Values added to the result before the activation; none if absent. */
     const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
     const DML_TENSOR_DESC* OutputMeanTensor; /* The means of the input. */
     const DML_TENSOR_DESC* OutputVarianceTensor; /* The variances of the input. */
@@ -3838,7 +3838,7 @@ DMLOPS_LAYOUT(sizeof(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC), 48, 32);
 typedef struct DML_PADDING1_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The tensor to enlarge. */
     const DML_TENSOR_DESC* OutputTensor; /* The input with its padding. */
-    DML_PADDING_MODE PaddingMode; /* What the padding contains: a constant, or elements of the input. */
+    DML_PADDING_MODE PaddingMode; /* Contents of the padding: a constant, or elements of the input. */
     DML_TENSOR_DATA_TYPE PaddingValueDataType; /* The data type of PaddingValue. */
     DML_SCALAR_UNION PaddingValue; /* The constant; other modes ignore it. */
     UINT DimensionCount; /* Number of dimensions of the tensors. */
@@ -3972,7 +3972,7 @@ DMLOPS_LAYOUT(sizeof(DML_RESAMPLE_GRAD1_OPERATOR_DESC), 56, 32);
 /* Writes one value into a band of diagonals, or outside of it, and the input or 0 elsewhere. */
 #if DMLOPS_DECLARED < 0x5100
 typedef struct DML_DIAGONAL_MATRIX1_OPERATOR_DESC {
-    const DML_TENSOR_DESC* InputTensor; /* What is written where Value is not; 0 when absent. */
+    const DML_TENSOR_DESC* InputTensor; /* The elements where Value is not written; 0 when absent. */
     const DML_TENSOR_DESC* OutputTensor; /* The matrices, in the last two dimensions; they need not be square. */
     DML_TENSOR_DATA_TYPE ValueDataType; /* Data type of Value. */
     DML_SCALAR_UNION Value; /* The value to fill with. */
@@ -3997,18 +3997,18 @@ typedef struct DML_MULTIHEAD_ATTENTION_OPERATOR_DESC {
     const DML_TENSOR_DESC* StackedQueryKeyTensor; /* Queries and keys in one: batch, sequence, head, 2, head size. */
     const DML_TENSOR_DESC* StackedKeyValueTensor; /* Keys and values in one: batch, key sequence, head, 2, head size. */
     const DML_TENSOR_DESC* StackedQueryKeyValueTensor; /* Queries, keys and values in one: batch, sequence, head, 3, head size. */
-    const DML_TENSOR_DESC* BiasTensor; /* What is added to queries, keys and values first, in this order in one row. */
+    const DML_TENSOR_DESC* BiasTensor; /* Bias of queries, keys and values, in this order in one row; added first. */
     const DML_TENSOR_DESC* MaskTensor; /* Which keys are used; MaskType says in what form. */
-    const DML_TENSOR_DESC* RelativePositionBiasTensor; /* What is added to the scores: batch, head, sequence, keys of all calls. */
+    const DML_TENSOR_DESC* RelativePositionBiasTensor; /* Values added to the scores: batch, head, sequence, keys of all calls. */
     const DML_TENSOR_DESC* PastKeyTensor; /* The keys of earlier calls: batch, head, past sequence, head size. */
     const DML_TENSOR_DESC* PastValueTensor; /* The values of earlier calls: batch, head, past sequence, value head size. */
     const DML_TENSOR_DESC* OutputTensor; /* The weighed values: batch, sequence, heads times value head size. */
     const DML_TENSOR_DESC* OutputPresentKeyTensor; /* The keys of all calls, for the next one. */
     const DML_TENSOR_DESC* OutputPresentValueTensor; /* The values of all calls, for the next one. */
     FLOAT Scale; /* Factor of the scores; usually one over the root of the head size. */
-    FLOAT MaskFilterValue; /* What is added to the scores of masked keys; usually -10000. */
+    FLOAT MaskFilterValue; /* Value added to the scores of masked keys; usually -10000. */
     UINT HeadCount; /* Number of heads. */
-    DML_MULTIHEAD_ATTENTION_MASK_TYPE MaskType; /* What MaskTensor contains. */
+    DML_MULTIHEAD_ATTENTION_MASK_TYPE MaskType; /* Kind of mask that MaskTensor contains. */
 } DML_MULTIHEAD_ATTENTION_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, QueryTensor), 0, 0);
@@ -4147,11 +4147,11 @@ DMLOPS_LAYOUT(sizeof(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC), 104, 5
 typedef struct DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC {
     const DML_TENSOR_DESC* ATensor; /* The left matrices, M x K. */
     const DML_TENSOR_DESC* AScaleTensor; /* The factor of A, one value or one for each row. */
-    const DML_TENSOR_DESC* AZeroPointTensor; /* What to subtract from A, one value or one for each row; 0 if absent. */
+    const DML_TENSOR_DESC* AZeroPointTensor; /* Zero point of A, one value or one for each row; 0 if absent. */
     const DML_TENSOR_DESC* BTensor; /* The right matrices, K x N. */
     const DML_TENSOR_DESC* BScaleTensor; /* The factor of B, one value or one for each column. */
-    const DML_TENSOR_DESC* BZeroPointTensor; /* What to subtract from B, one value or one for each column; 0 if absent. */
-    const DML_TENSOR_DESC* BiasTensor; /* What to add to the products, M x N; 0 if absent. */
+    const DML_TENSOR_DESC* BZeroPointTensor; /* Zero point of B, one value or one for each column; 0 if absent. */
+    const DML_TENSOR_DESC* BiasTensor; /* Bias of the products, M x N; 0 if absent. */
     const DML_TENSOR_DESC* OutputTensor; /* The results, M x N. */
 } DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC;
 #endif
@@ -4170,7 +4170,7 @@ DMLOPS_LAYOUT(sizeof(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC), 64, 32
 typedef struct DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC {
     const DML_TENSOR_DESC* InputTensor; /* The elements to normalize. */
     const DML_TENSOR_DESC* ScaleTensor; /* Factors of the normalized elements; 1 if absent. */
-    const DML_TENSOR_DESC* BiasTensor; /* What is added to the scaled elements; 0 if absent. */
+    const DML_TENSOR_DESC* BiasTensor; /* Bias of the scaled elements; 0 if absent. */
     const DML_TENSOR_DESC* OutputTensor; /* The results, one for each element of the input. */
     UINT AxisCount; /* Number of axes. */
     const UINT* Axes; /* The dimensions along which mean and variance are taken. */
@@ -4201,9 +4201,9 @@ typedef struct DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC {
     const DML_TENSOR_DESC* StackedQueryKeyTensor; /* Queries and keys in one: batch, sequence, head, 2, head size. */
     const DML_TENSOR_DESC* StackedKeyValueTensor; /* Keys and values in one: batch, key sequence, head, 2, head size. */
     const DML_TENSOR_DESC* StackedQueryKeyValueTensor; /* Queries, keys and values in one: batch, sequence, head, 3, head size. */
-    const DML_TENSOR_DESC* BiasTensor; /* What is added to queries, keys and values first, in this order in one row. */
+    const DML_TENSOR_DESC* BiasTensor; /* Bias of queries, keys and values, in this order in one row; added first. */
     const DML_TENSOR_DESC* MaskTensor; /* Which keys are used; MaskType says in what form. */
-    const DML_TENSOR_DESC* RelativePositionBiasTensor; /* What is added to the scores: batch, head, sequence, keys of all calls. */
+    const DML_TENSOR_DESC* RelativePositionBiasTensor; /* Values added to the scores: batch, head, sequence, keys of all calls. */
     const DML_TENSOR_DESC* PastKeyTensor; /* The keys of earlier calls: batch, head, past sequence, head size. */
     const DML_TENSOR_DESC* PastValueTensor; /* The values of earlier calls: batch, head, past sequence, value head size. */
     const DML_TENSOR_DESC* PastSequenceLengthsTensor; /* Number of keys of earlier calls in each batch. */
@@ -4211,10 +4211,10 @@ typedef struct DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC {
     const DML_TENSOR_DESC* OutputPresentKeyTensor; /* The keys of all calls, for the next one. */
     const DML_TENSOR_DESC* OutputPresentValueTensor; /* The values of all calls, for the next one. */
     FLOAT Scale; /* Factor of the scores; usually one over the root of the head size. */
-    FLOAT MaskFilterValue; /* What is added to the scores of masked keys; usually -10000. */
+    FLOAT MaskFilterValue; /* Value added to the scores of masked keys; usually -10000. */
     UINT QueryHeadCount; /* Number of heads of the queries. */
     UINT KeyValueHeadCount; /* Number of heads of keys and values; each serves the same number of query heads. */
-    DML_MULTIHEAD_ATTENTION_MASK_TYPE MaskType; /* What MaskTensor contains. */
+    DML_MULTIHEAD_ATTENTION_MASK_TYPE MaskType; /* Kind of mask that MaskTensor contains. */
 } DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC;
 #endif
 DMLOPS_LAYOUT(offsetof(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, QueryTensor), 0, 0);
@@ -9259,7 +9259,7 @@ static const dmlops_phrase dmlops_average_pooling_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the window fits in the padded input at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
     {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)"},
@@ -9441,7 +9441,7 @@ static const dmlops_phrase dmlops_lp_pooling_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the window fits in the padded input at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
     {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)"},
@@ -9619,7 +9619,7 @@ static const dmlops_phrase dmlops_max_pooling_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the window fits in the padded input at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
     {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)"},
@@ -12147,7 +12147,7 @@ static const dmlops_phrase dmlops_max_pooling1_phrases[] = {
     {"DimensionCount", "DimensionCount is %v; it must equal InputTensor.DimensionCount (%v) - 2, %v (batch and channel are not spatial dimensions)"},
     {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
-    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the window at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
+    {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the window fits in the padded input at least once)%\?; axes count from 0, and %v is %v as an unsigned number"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
     {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than WindowSize[%v], %v (a first window in the padding has no elements)"},
@@ -12300,7 +12300,7 @@ static const uint8_t dmlops_one_hot_code[] = {
 #undef DMLOPS_AT
 static const dmlops_phrase dmlops_one_hot_phrases[] = {
     {"Axis", "Axis is %v; it must be less than IndicesTensor.DimensionCount, %v%\?; axes count from 0, and %v is %v as an unsigned number"},
-    {"ValuesTensor.Sizes", "the product of ValuesTensor.Sizes is %v; it must be at least 2 (it holds the off value and the on value)"},
+    {"ValuesTensor.Sizes", "the product of ValuesTensor.Sizes is %v; it must be at least 2 (it contains the off value and the on value)"},
     {"IndicesTensor.Sizes", "IndicesTensor.Sizes is %v; it must be %v (each sequence along Axis has one index)%\?; DirectML broadcasts by strides: Sizes %v, with a stride of 0 in each dimension that repeats"},
 };
 static const dmlops_rule dmlops_one_hot_rules[] = {
@@ -13153,7 +13153,7 @@ static const dmlops_phrase dmlops_max_pooling2_phrases[] = {
     {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
+    {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the dilated window fits in the padded input at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
     {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window in the padding has no elements)"},
@@ -17907,7 +17907,7 @@ static const dmlops_phrase dmlops_lp_pooling1_phrases[] = {
     {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
+    {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the dilated window fits in the padded input at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
     {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window in the padding has no elements)"},
@@ -18110,7 +18110,7 @@ static const dmlops_phrase dmlops_average_pooling1_phrases[] = {
     {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
+    {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the dilated window fits in the padded input at least once)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; it must equal InputTensor.Sizes[%v], %v (each channel of each batch is pooled by itself)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[%v]%|OutputTensor.Sizes[%v] is %v; the last window should begin before %v, the end of the input, and begins at %v"},
     {"StartPadding", "StartPadding[%v]%|StartPadding[%v] is %v; it should be less than (WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1, %v (a first window in the padding has no elements)"},
@@ -18457,7 +18457,7 @@ static const dmlops_phrase dmlops_quantized_linear_average_pooling_phrases[] = {
     {"Strides", "Strides[%v]%|Strides[%v] is %v; it must be at least 1 (the window has to move)"},
     {"WindowSize", "WindowSize[%v]%|WindowSize[%v] is %v; it must be at least 1 (an empty window has no result)"},
     {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (1 takes every element under the window)"},
-    {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the padded input holds the dilated window at least once)"},
+    {"WindowSize", "WindowSize[%v]%|(WindowSize[%v] (%v) - 1) x Dilations[%v] (%v) + 1 is %v; it should be at most InputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (the dilated window fits in the padded input at least once)"},
     {"InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v]%|InputScaleTensor.Sizes[%v] is %v; it must be 1 or InputTensor.Sizes[1], %v (one for the whole tensor, or one for each channel)"},
     {"InputScaleTensor.Sizes", "InputScaleTensor.Sizes[%v]%|InputScaleTensor.Sizes[%v] is %v; it must equal 1 (one for the whole tensor, or one for each channel)"},
     {"InputZeroPointTensor.Sizes", "InputZeroPointTensor.Sizes[%v]%|InputZeroPointTensor.Sizes[%v] is %v; it must be 1 or InputTensor.Sizes[1], %v (one for the whole tensor, or one for each channel)"},
@@ -19985,7 +19985,7 @@ static const dmlops_phrase dmlops_fold_phrases[] = {
     {"Dilations", "Dilations[%v]%|Dilations[%v] is %v; it must be at least 1 (the distance from one element of the window to the next)"},
     {"Dilations", "Dilations[%v]%|Dilations[%v] (%v) x (WindowSizes[%v] (%v) - 1) + 1 is %v; it must be at most OutputTensor.Sizes[%v] (%v) + StartPadding[%v] (%v) + EndPadding[%v] (%v), %v (at least one window must fit in the padded image)"},
     {"OutputTensor.Sizes", "OutputTensor.Sizes[0]%|OutputTensor.Sizes[0] is %v; it must equal InputTensor.Sizes[0], %v"},
-    {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must equal OutputTensor.Sizes[1] (%v) x the product of WindowSizes (%v), %v (a column holds one window in all channels)"},
+    {"InputTensor.Sizes", "InputTensor.Sizes[1]%|InputTensor.Sizes[1] is %v; it must equal OutputTensor.Sizes[1] (%v) x the product of WindowSizes (%v), %v (a column contains one window in all channels)"},
     {"InputTensor.Sizes", "InputTensor.Sizes[2]%|InputTensor.Sizes[2] is %v; it must be %v (one column for each position of the window: %v in all dimensions)"},
 };
 static const dmlops_rule dmlops_fold_rules[] = {
@@ -20851,7 +20851,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-GRAPH-edge-size", "The two tensors of an intermediate edge have the same TotalTensorSizeInBytes. Their types and sizes can differ.",
     "DML-GRAPH-owned-from-input", "A tensor with the flag OWNED_BY_DML is fed by an input of the graph.",
     "DML-GRAPH-constant-size", "The DataSize of a constant is the TotalTensorSizeInBytes of the tensor that reads it.",
-    "DML-GRAPH-reads-written", "What reads an intermediate edge reads nothing beyond the last element that is written there.",
+    "DML-GRAPH-reads-written", "An intermediate edge is not read beyond the last element that is written to it.",
     "DML-GRAPH-owned-alike", "Of the tensors that read one input of the graph, all have the flag OWNED_BY_DML, or none.",
     "DML-BINDING-count", "There are as many bindings as inputs and as outputs. All tensors count, also absent ones, and every entry of an array.",
     "DML-BINDING-required", "Every tensor is bound, unless it is OWNED_BY_DML.",
@@ -20867,7 +20867,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-BINDING-persistent-required", "A persistent resource is bound if PersistentResourceSize is not 0.",
     "DML-BINDING-persistent-unneeded", "For an operator whose PersistentResourceSize is 0, an initializer has an output of type NONE.",
     "DML-BINDING-persistent-same", "The persistent resource is the one that was initialized; its contents cannot be moved or copied.",
-    "DML-BINDING-buffer-dimension", "What is bound is a buffer.",
+    "DML-BINDING-buffer-dimension", "The bound resource is a buffer.",
     "DML-BINDING-heap", "What is bound is in a heap of type DEFAULT or CUSTOM; a tensor that is OWNED_BY_DML can also be initialized from one of type UPLOAD.",
     "DML-BINDING-bounds", "A range is within its buffer.",
     "DML-BINDING-hazard-init", "No input of an initializer is in the same buffer as an output.",
@@ -21091,7 +21091,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-AVERAGE_POOLING-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
     "DML-AVERAGE_POOLING-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-AVERAGE_POOLING-same-type", "OutputTensor has the data type of InputTensor.",
-    "DML-AVERAGE_POOLING-window-fits", "The padded input holds the window at least once.",
+    "DML-AVERAGE_POOLING-window-fits", "The window fits in the padded input at least once.",
     "DML-AVERAGE_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-AVERAGE_POOLING-windows-within", "Every window begins before the end of the input.",
     "DML-AVERAGE_POOLING-first-window", "StartPadding[i] is less than WindowSize[i], for each i (a first window in the padding has no elements).",
@@ -21101,7 +21101,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LP_POOLING-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
     "DML-LP_POOLING-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-LP_POOLING-same-type", "OutputTensor has the data type of InputTensor.",
-    "DML-LP_POOLING-window-fits", "The padded input holds the window at least once.",
+    "DML-LP_POOLING-window-fits", "The window fits in the padded input at least once.",
     "DML-LP_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-LP_POOLING-windows-within", "Every window begins before the end of the input.",
     "DML-LP_POOLING-first-window", "StartPadding[i] is less than WindowSize[i], for each i (a first window in the padding has no elements).",
@@ -21113,7 +21113,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
     "DML-MAX_POOLING-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-MAX_POOLING-same-type", "OutputTensor has the data type of InputTensor.",
-    "DML-MAX_POOLING-window-fits", "The padded input holds the window at least once.",
+    "DML-MAX_POOLING-window-fits", "The window fits in the padded input at least once.",
     "DML-MAX_POOLING-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-MAX_POOLING-windows-within", "Every window begins before the end of the input.",
     "DML-MAX_POOLING-first-window", "StartPadding[i] is less than WindowSize[i], for each i (a first window in the padding has no elements).",
@@ -21292,7 +21292,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING1-strides-range", "Strides[i] is at least 1, for each i (the window has to move).",
     "DML-MAX_POOLING1-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-MAX_POOLING1-same-type", "OutputTensor has the data type of InputTensor.",
-    "DML-MAX_POOLING1-window-fits", "The padded input holds the window at least once.",
+    "DML-MAX_POOLING1-window-fits", "The window fits in the padded input at least once.",
     "DML-MAX_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-MAX_POOLING1-windows-within", "Every window begins before the end of the input.",
     "DML-MAX_POOLING1-first-window", "StartPadding[i] is less than WindowSize[i], for each i (a first window in the padding has no elements).",
@@ -21311,7 +21311,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-ONE_HOT-same-rank", "ValuesTensor and OutputTensor have as many dimensions as IndicesTensor.",
     "DML-ONE_HOT-axis-range", "Axis is less than IndicesTensor.DimensionCount.",
     "DML-ONE_HOT-same-type", "OutputTensor has the data type of ValuesTensor.",
-    "DML-ONE_HOT-values-element-count", "It holds the off value and the on value.",
+    "DML-ONE_HOT-values-element-count", "It contains the off value and the on value.",
     "DML-ONE_HOT-indices-sizes", "IndicesTensor.Sizes follows from other members: each sequence along Axis has one index.",
     "DML-RESAMPLE-same-rank", "OutputTensor has as many dimensions as InputTensor.",
     "DML-RESAMPLE-scale-count", "ScaleCount equals InputTensor.DimensionCount.",
@@ -21378,7 +21378,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-MAX_POOLING2-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-MAX_POOLING2-dilations-range", "Dilations[i] is at least 1, for each i (1 takes every element under the window).",
     "DML-MAX_POOLING2-same-type", "OutputTensor has the data type of InputTensor.",
-    "DML-MAX_POOLING2-window-fits", "The padded input holds the dilated window at least once.",
+    "DML-MAX_POOLING2-window-fits", "The dilated window fits in the padded input at least once.",
     "DML-MAX_POOLING2-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-MAX_POOLING2-windows-within", "Every window begins before the end of the input.",
     "DML-MAX_POOLING2-first-window", "A first window in the padding has no elements.",
@@ -21731,7 +21731,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-LP_POOLING1-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-LP_POOLING1-dilations-range", "Dilations[i] is at least 1, for each i (1 takes every element under the window).",
     "DML-LP_POOLING1-same-type", "OutputTensor has the data type of InputTensor.",
-    "DML-LP_POOLING1-window-fits", "The padded input holds the dilated window at least once.",
+    "DML-LP_POOLING1-window-fits", "The dilated window fits in the padded input at least once.",
     "DML-LP_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-LP_POOLING1-windows-within", "Every window begins before the end of the input.",
     "DML-LP_POOLING1-first-window", "A first window in the padding has no elements.",
@@ -21744,7 +21744,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-AVERAGE_POOLING1-window-size-range", "WindowSize[i] is at least 1, for each i (an empty window has no result).",
     "DML-AVERAGE_POOLING1-dilations-range", "Dilations[i] is at least 1, for each i (1 takes every element under the window).",
     "DML-AVERAGE_POOLING1-same-type", "OutputTensor has the data type of InputTensor.",
-    "DML-AVERAGE_POOLING1-window-fits", "The padded input holds the dilated window at least once.",
+    "DML-AVERAGE_POOLING1-window-fits", "The dilated window fits in the padded input at least once.",
     "DML-AVERAGE_POOLING1-output-batches-channels", "OutputTensor.Sizes[d] equals InputTensor.Sizes[d], for each d (each channel of each batch is pooled by itself).",
     "DML-AVERAGE_POOLING1-windows-within", "Every window begins before the end of the input.",
     "DML-AVERAGE_POOLING1-first-window", "A first window in the padding has no elements.",
@@ -21762,7 +21762,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", "Dilations[i] is at least 1, for each i (1 takes every element under the window).",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point", "InputZeroPointTensor has the data type of InputTensor.",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point", "OutputZeroPointTensor has the data type of OutputTensor.",
-    "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", "The padded input holds the dilated window at least once.",
+    "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", "The dilated window fits in the padded input at least once.",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", "One for the whole tensor, or one for each channel.",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", "One for the whole tensor, or one for each channel.",
     "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", "One for the whole tensor, or one for each channel.",
@@ -21852,7 +21852,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-FOLD-dilations-range", "Dilations[d] is at least 1, for each d (the distance from one element of the window to the next).",
     "DML-FOLD-window-fits", "At least one window must fit in the padded image.",
     "DML-FOLD-batch-size", "OutputTensor.Sizes[0] equals InputTensor.Sizes[0].",
-    "DML-FOLD-window-elements", "A column holds one window in all channels.",
+    "DML-FOLD-window-elements", "A column contains one window in all channels.",
     "DML-FOLD-block-count", "One column for each position of the window: in all dimensions.",
     "DML-UNFOLD-spatial-dimensions", "InputTensor.DimensionCount equals DimensionCount + 2 (batch and channel come before the spatial dimensions).",
     "DML-UNFOLD-same-type", "OutputTensor has the data type of InputTensor.",

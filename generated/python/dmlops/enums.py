@@ -72,7 +72,7 @@ class TensorFlags(IntFlag):
 
 
 class ReduceFunction(IntEnum):
-    """What REDUCE makes of the elements along its axes."""
+    """The reduction that REDUCE applies along its axes."""
 
     ARGMAX = 0
     ARGMIN = 1
@@ -89,7 +89,7 @@ class ReduceFunction(IntEnum):
 
 
 class MatrixTransform(IntEnum):
-    """What is done to a matrix before it is multiplied."""
+    """The transform of a matrix before it is multiplied."""
 
     NONE = 0
     TRANSPOSE = 1
@@ -189,7 +189,7 @@ class QuantizationType(IntEnum):
 
 
 class Feature(IntEnum):
-    """What a device can be asked."""
+    """The features that a device can be queried for."""
 
     TENSOR_DATA_TYPE_SUPPORT = 0
     FEATURE_LEVELS = 1

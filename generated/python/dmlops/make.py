@@ -1072,8 +1072,8 @@ OutputTensor: Output | None = None,
     BTensor (input tensor): The right matrices, K x N, or N x K where TransB transposes them.
     CTensor (input tensor, optional): The matrices to add, M x N; zeros if absent.
     OutputTensor (output tensor): The results, M x N.
-    TransA (MATRIX_TRANSFORM): What is done to A's matrices first.
-    TransB (MATRIX_TRANSFORM): What is done to B's matrices first.
+    TransA (MATRIX_TRANSFORM): Transform of A's matrices.
+    TransB (MATRIX_TRANSFORM): Transform of B's matrices.
     Alpha (FLOAT): Factor of the product.
     Beta (FLOAT): Factor of C; of no effect without CTensor.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
@@ -1178,7 +1178,7 @@ OutputTensor: Output | None = None,
     ROITensor (input tensor): For each region its batch and its corners, x1, y1, x2 and y2, which belong to
         it.
     OutputTensor (output tensor): For each region, all channels of its grid.
-    SpatialScale (FLOAT): What a region's coordinates are multiplied by, to become those of the input.
+    SpatialScale (FLOAT): Factor from a region's coordinates to those of the input.
     PooledSize (SIZE_2D): Height and width of the grid.
     """
     description: RoiPooling = _made(
@@ -1260,7 +1260,7 @@ OutputTensor: Output | None = None,
 
     InputTensor (input tensor): The tensor to enlarge.
     OutputTensor (output tensor): The input with its padding.
-    PaddingMode (PADDING_MODE): What the padding contains: a constant, or elements of the input.
+    PaddingMode (PADDING_MODE): Contents of the padding: a constant, or elements of the input.
     PaddingValue (FLOAT): The constant; other modes ignore it, and integer tensors take it without its
         fraction.
     StartPadding (UINT array): Number of elements to add before the input, per dimension.
@@ -1403,7 +1403,7 @@ OutputTensor: Output | None = None,
     MeanTensor (input tensor): The means to subtract from the elements.
     VarianceTensor (input tensor): The variances; the elements are then divided by their roots.
     ScaleTensor (input tensor): Factors of the normalized elements.
-    BiasTensor (input tensor): What is added to the scaled elements.
+    BiasTensor (input tensor): Bias of the scaled elements.
     OutputTensor (output tensor): The results, one for each element of the input.
     Spatial (BOOL): Whether means and variances may be broadcast along height and width; of no effect from
         feature level 4.0 on.
@@ -1428,7 +1428,7 @@ FusedActivation: Description | None = None, OutputTensor: Output | None = None,
 
     InputTensor (input tensor): Batches, channels, height and width.
     ScaleTensor (input tensor, optional): Factors of the normalized elements; 1 if absent.
-    BiasTensor (input tensor, optional): What is added to the scaled elements; 0 if absent.
+    BiasTensor (input tensor, optional): Bias of the scaled elements; 0 if absent.
     OutputTensor (output tensor): The results, one for each element of the input.
     CrossChannel (BOOL): Whether mean and variance are taken over channels too, or only over height and width.
     NormalizeVariance (BOOL): Whether the elements are divided by the root of the variance, or only the mean
@@ -2238,7 +2238,7 @@ FusedActivation: Description | None = None, OutputTensor: Output | None = None,
 
     InputTensor (input tensor): The elements to normalize.
     ScaleTensor (input tensor, optional): Factors of the normalized elements; 1 if absent.
-    BiasTensor (input tensor, optional): What is added to the scaled elements; 0 if absent.
+    BiasTensor (input tensor, optional): Bias of the scaled elements; 0 if absent.
     OutputTensor (output tensor): The results, one for each element of the input.
     Axes (UINT array): The dimensions along which mean and variance are taken.
     NormalizeVariance (BOOL): Whether the elements are divided by the root of the variance, or only the mean
@@ -2285,11 +2285,9 @@ BZeroPointTensor: Tensor | None = None, *, OutputTensor: Output | None = None,
     """Multiplies integer matrices after subtracting their zero points, one batch and channel after the other.
 
     ATensor (input tensor): The left matrices, M x K.
-    AZeroPointTensor (input tensor, optional): What to subtract from A, one value or one for each row; 0 if
-        absent.
+    AZeroPointTensor (input tensor, optional): Zero point of A, one value or one for each row; 0 if absent.
     BTensor (input tensor): The right matrices, K x N.
-    BZeroPointTensor (input tensor, optional): What to subtract from B, one value or one for each column; 0 if
-        absent.
+    BZeroPointTensor (input tensor, optional): Zero point of B, one value or one for each column; 0 if absent.
     OutputTensor (output tensor): The products, M x N.
     """
     description: MatrixMultiplyInteger = _made(
@@ -2338,11 +2336,11 @@ OutputTensor: Output | None = None,
     """Convolves an integer input with an integer filter, after subtracting the zero points of both.
 
     InputTensor (input tensor): Batches, channels, then one or two spatial dimensions.
-    InputZeroPointTensor (input tensor, optional): What to subtract from the input, one value; 0 if absent.
+    InputZeroPointTensor (input tensor, optional): Zero point of the input, one value; 0 if absent.
     FilterTensor (input tensor): The filters: output channels, input channels of one group, spatial
         dimensions.
-    FilterZeroPointTensor (input tensor, optional): What to subtract from the filter, one value or one for
-        each output channel; 0 if absent.
+    FilterZeroPointTensor (input tensor, optional): Zero point of the filter, one value or one for each output
+        channel; 0 if absent.
     OutputTensor (output tensor): The sums of products; its spatial sizes follow from all the members below.
     Strides (UINT array): Steps of the filter, in elements. 1 unless given.
     Dilations (UINT array): Distances between neighboring filter elements; 1 for a filter without gaps. 1
@@ -2380,8 +2378,8 @@ OutputTensor: Output | None = None,
     FilterScaleTensor (input tensor): The scale of the filter, one value or one for each output channel.
     FilterZeroPointTensor (input tensor, optional): The zero point of the filter, one value or one for each
         output channel; 0 if absent.
-    BiasTensor (input tensor, optional): What to add, one value for each output channel, scaled as input times
-        filter; 0 if absent.
+    BiasTensor (input tensor, optional): One bias for each output channel, scaled as input times filter; 0 if
+        absent.
     OutputScaleTensor (input tensor): The scale to give to the output, one value.
     OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value; 0 if
         absent.
@@ -2768,11 +2766,11 @@ OutputTensor: Output | None = None,
     ROITensor (input tensor): For each region two opposite corners: x1, y1, x2 and y2.
     BatchIndicesTensor (input tensor): The batch index of each region.
     OutputTensor (output tensor): For each region, all channels at the common size.
-    ReductionFunction (REDUCE_FUNCTION): What becomes of the samples of one output element, AVERAGE or MAX.
+    ReductionFunction (REDUCE_FUNCTION): The reduction of the samples of one output element, AVERAGE or MAX.
     InterpolationMode (INTERPOLATION_MODE): How a sample between input elements is read.
-    SpatialScaleX (FLOAT): What x coordinates are multiplied by, to become those of the input.
-    SpatialScaleY (FLOAT): What y coordinates are multiplied by, to become those of the input.
-    OutOfBoundsInputValue (FLOAT): What a sample outside of the input reads.
+    SpatialScaleX (FLOAT): Factor from x coordinates of regions to those of the input.
+    SpatialScaleY (FLOAT): Factor from y coordinates of regions to those of the input.
+    OutOfBoundsInputValue (FLOAT): Value of a sample outside of the input.
     MinimumSamplesPerOutput (UINT): The fewest samples of an output element, along x and along y.
     MaximumSamplesPerOutput (UINT): The most samples of an output element, along x and along y.
     """
@@ -2993,14 +2991,14 @@ OutputTensor: Output | None = None,
     ROITensor (input tensor): For each region two opposite corners: x1, y1, x2 and y2.
     BatchIndicesTensor (input tensor): The batch index of each region.
     OutputTensor (output tensor): For each region, all channels at the common size.
-    ReductionFunction (REDUCE_FUNCTION): What becomes of the samples of one output element, AVERAGE or MAX.
+    ReductionFunction (REDUCE_FUNCTION): The reduction of the samples of one output element, AVERAGE or MAX.
     InterpolationMode (INTERPOLATION_MODE): How a sample between input elements is read.
-    SpatialScaleX (FLOAT): What x coordinates are multiplied by, to become those of the input.
-    SpatialScaleY (FLOAT): What y coordinates are multiplied by, to become those of the input.
+    SpatialScaleX (FLOAT): Factor from x coordinates of regions to those of the input.
+    SpatialScaleY (FLOAT): Factor from y coordinates of regions to those of the input.
     InputPixelOffset (FLOAT): Position of the sample within an input pixel, most often 0 or 0.5 (the center).
     OutputPixelOffset (FLOAT): Position of the sample within an output pixel, negated; most often 0 or -0.5
         (the center).
-    OutOfBoundsInputValue (FLOAT): What a sample outside of the input reads.
+    OutOfBoundsInputValue (FLOAT): Value of a sample outside of the input.
     MinimumSamplesPerOutput (UINT): The fewest samples of an output element, along x and along y.
     MaximumSamplesPerOutput (UINT): The most samples of an output element, along x and along y.
     AlignRegionsToCorners (BOOL): Whether the outermost samples are on the corners of the region, instead of
@@ -3069,9 +3067,8 @@ OutputMeanTensor: Output | None = None, OutputVarianceTensor: Output | None = No
     InputTensor (input tensor): The elements to normalize.
     ScaleTensor (input tensor): Factors of the normalized elements; mean and variance are taken along the
         dimensions where it has size 1.
-    BiasTensor (input tensor): What is added to the scaled elements.
-    FusedAddTensor (input tensor, optional): What is added to the result before the activation; nothing if
-        absent.
+    BiasTensor (input tensor): Bias of the scaled elements.
+    FusedAddTensor (input tensor, optional): Values added to the result before the activation; none if absent.
     OutputTensor (output tensor): The results, one for each element of the input.
     OutputMeanTensor (output tensor): The means of the input.
     OutputVarianceTensor (output tensor): The variances of the input.
@@ -3170,7 +3167,7 @@ OutputTensor: Output | None = None,
 
     InputTensor (input tensor): The tensor to enlarge.
     OutputTensor (output tensor): The input with its padding.
-    PaddingMode (PADDING_MODE): What the padding contains: a constant, or elements of the input.
+    PaddingMode (PADDING_MODE): Contents of the padding: a constant, or elements of the input.
     PaddingValueDataType (TENSOR_DATA_TYPE): The data type of PaddingValue.
     PaddingValue (SCALAR_UNION): The constant; other modes ignore it.
     StartPadding (UINT array): Number of elements to add before the input, per dimension.
@@ -3319,7 +3316,7 @@ DiagonalFillBegin: SupportsIndex, DiagonalFillEnd: SupportsIndex, OutputTensor: 
 ) -> DiagonalMatrix1:
     """Writes one value into a band of diagonals, or outside of it, and the input or 0 elsewhere.
 
-    InputTensor (input tensor, optional): What is written where Value is not; 0 when absent.
+    InputTensor (input tensor, optional): The elements where Value is not written; 0 when absent.
     OutputTensor (output tensor): The matrices, in the last two dimensions; they need not be square.
     ValueDataType (TENSOR_DATA_TYPE): Data type of Value.
     Value (SCALAR_UNION): The value to fill with.
@@ -3357,10 +3354,10 @@ OutputPresentValueTensor: Output | None = None,
         size.
     StackedQueryKeyValueTensor (input tensor, optional): Queries, keys and values in one: batch, sequence,
         head, 3, head size.
-    BiasTensor (input tensor, optional): What is added to queries, keys and values first, in this order in one
-        row.
+    BiasTensor (input tensor, optional): Bias of queries, keys and values, in this order in one row; added
+        first.
     MaskTensor (input tensor, optional): Which keys are used; MaskType says in what form.
-    RelativePositionBiasTensor (input tensor, optional): What is added to the scores: batch, head, sequence,
+    RelativePositionBiasTensor (input tensor, optional): Values added to the scores: batch, head, sequence,
         keys of all calls.
     PastKeyTensor (input tensor, optional): The keys of earlier calls: batch, head, past sequence, head size.
     PastValueTensor (input tensor, optional): The values of earlier calls: batch, head, past sequence, value
@@ -3369,9 +3366,9 @@ OutputPresentValueTensor: Output | None = None,
     OutputPresentKeyTensor (output tensor, optional): The keys of all calls, for the next one.
     OutputPresentValueTensor (output tensor, optional): The values of all calls, for the next one.
     Scale (FLOAT): Factor of the scores; usually one over the root of the head size.
-    MaskFilterValue (FLOAT): What is added to the scores of masked keys; usually -10000.
+    MaskFilterValue (FLOAT): Value added to the scores of masked keys; usually -10000.
     HeadCount (UINT): Number of heads.
-    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor contains.
+    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): Kind of mask that MaskTensor contains.
     """
     description: MultiheadAttention = _made(
         "MULTIHEAD_ATTENTION", QueryTensor=QueryTensor, KeyTensor=KeyTensor, ValueTensor=ValueTensor,
@@ -3515,13 +3512,11 @@ BiasTensor: Tensor | None = None, *, OutputTensor: Output | None = None,
 
     ATensor (input tensor): The left matrices, M x K.
     AScaleTensor (input tensor): The factor of A, one value or one for each row.
-    AZeroPointTensor (input tensor, optional): What to subtract from A, one value or one for each row; 0 if
-        absent.
+    AZeroPointTensor (input tensor, optional): Zero point of A, one value or one for each row; 0 if absent.
     BTensor (input tensor): The right matrices, K x N.
     BScaleTensor (input tensor): The factor of B, one value or one for each column.
-    BZeroPointTensor (input tensor, optional): What to subtract from B, one value or one for each column; 0 if
-        absent.
-    BiasTensor (input tensor, optional): What to add to the products, M x N; 0 if absent.
+    BZeroPointTensor (input tensor, optional): Zero point of B, one value or one for each column; 0 if absent.
+    BiasTensor (input tensor, optional): Bias of the products, M x N; 0 if absent.
     OutputTensor (output tensor): The results, M x N.
     """
     description: MatrixMultiplyIntegerToFloat = _made(
@@ -3542,7 +3537,7 @@ FusedActivation: Description | None = None, OutputTensor: Output | None = None,
 
     InputTensor (input tensor): The elements to normalize.
     ScaleTensor (input tensor, optional): Factors of the normalized elements; 1 if absent.
-    BiasTensor (input tensor, optional): What is added to the scaled elements; 0 if absent.
+    BiasTensor (input tensor, optional): Bias of the scaled elements; 0 if absent.
     OutputTensor (output tensor): The results, one for each element of the input.
     Axes (UINT array): The dimensions along which mean and variance are taken.
     UseMean (BOOL): Whether the mean is subtracted; otherwise it is 0, in the variance too.
@@ -3581,10 +3576,10 @@ OutputPresentKeyTensor: Output | None = None, OutputPresentValueTensor: Output |
         size.
     StackedQueryKeyValueTensor (input tensor, optional): Queries, keys and values in one: batch, sequence,
         head, 3, head size.
-    BiasTensor (input tensor, optional): What is added to queries, keys and values first, in this order in one
-        row.
+    BiasTensor (input tensor, optional): Bias of queries, keys and values, in this order in one row; added
+        first.
     MaskTensor (input tensor, optional): Which keys are used; MaskType says in what form.
-    RelativePositionBiasTensor (input tensor, optional): What is added to the scores: batch, head, sequence,
+    RelativePositionBiasTensor (input tensor, optional): Values added to the scores: batch, head, sequence,
         keys of all calls.
     PastKeyTensor (input tensor, optional): The keys of earlier calls: batch, head, past sequence, head size.
     PastValueTensor (input tensor, optional): The values of earlier calls: batch, head, past sequence, value
@@ -3594,10 +3589,10 @@ OutputPresentKeyTensor: Output | None = None, OutputPresentValueTensor: Output |
     OutputPresentKeyTensor (output tensor, optional): The keys of all calls, for the next one.
     OutputPresentValueTensor (output tensor, optional): The values of all calls, for the next one.
     Scale (FLOAT): Factor of the scores; usually one over the root of the head size.
-    MaskFilterValue (FLOAT): What is added to the scores of masked keys; usually -10000.
+    MaskFilterValue (FLOAT): Value added to the scores of masked keys; usually -10000.
     QueryHeadCount (UINT): Number of heads of the queries.
     KeyValueHeadCount (UINT): Number of heads of keys and values; each serves the same number of query heads.
-    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor contains.
+    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): Kind of mask that MaskTensor contains.
     """
     description: MultiheadAttention1 = _made(
         "MULTIHEAD_ATTENTION1", QueryTensor=QueryTensor, KeyTensor=KeyTensor, ValueTensor=ValueTensor,

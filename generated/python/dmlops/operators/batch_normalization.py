@@ -34,7 +34,7 @@ class BatchNormalization(Description):
     MeanTensor (input tensor): The means to subtract from the elements.
     VarianceTensor (input tensor): The variances; the elements are then divided by their roots.
     ScaleTensor (input tensor): Factors of the normalized elements.
-    BiasTensor (input tensor): What is added to the scaled elements.
+    BiasTensor (input tensor): Bias of the scaled elements.
     OutputTensor (output tensor): The results, one for each element of the input.
     Spatial (BOOL): Whether means and variances may be broadcast along height and width; of no effect from
         feature level 4.0 on.

@@ -34,9 +34,8 @@ class BatchNormalizationTraining(Description):
     InputTensor (input tensor): The elements to normalize.
     ScaleTensor (input tensor): Factors of the normalized elements; mean and variance are taken along the
         dimensions where it has size 1.
-    BiasTensor (input tensor): What is added to the scaled elements.
-    FusedAddTensor (input tensor, optional): What is added to the result before the activation; nothing if
-        absent.
+    BiasTensor (input tensor): Bias of the scaled elements.
+    FusedAddTensor (input tensor, optional): Values added to the result before the activation; none if absent.
     OutputTensor (output tensor): The results, one for each element of the input.
     OutputMeanTensor (output tensor): The means of the input.
     OutputVarianceTensor (output tensor): The variances of the input.

@@ -31,11 +31,11 @@ class ConvolutionInteger(Description):
     """Convolves an integer input with an integer filter, after subtracting the zero points of both.
 
     InputTensor (input tensor): Batches, channels, then one or two spatial dimensions.
-    InputZeroPointTensor (input tensor, optional): What to subtract from the input, one value; 0 if absent.
+    InputZeroPointTensor (input tensor, optional): Zero point of the input, one value; 0 if absent.
     FilterTensor (input tensor): The filters: output channels, input channels of one group, spatial
         dimensions.
-    FilterZeroPointTensor (input tensor, optional): What to subtract from the filter, one value or one for
-        each output channel; 0 if absent.
+    FilterZeroPointTensor (input tensor, optional): Zero point of the filter, one value or one for each output
+        channel; 0 if absent.
     OutputTensor (output tensor): The sums of products; its spatial sizes follow from all the members below.
     DimensionCount (UINT): Number of spatial dimensions, all but batch and channel.
     Strides (UINT array): Steps of the filter, in elements.

@@ -26,7 +26,7 @@ from ..violation import Violation, report
 class DiagonalMatrix1(Description):
     """Writes one value into a band of diagonals, or outside of it, and the input or 0 elsewhere.
 
-    InputTensor (input tensor, optional): What is written where Value is not; 0 when absent.
+    InputTensor (input tensor, optional): The elements where Value is not written; 0 when absent.
     OutputTensor (output tensor): The matrices, in the last two dimensions; they need not be square.
     ValueDataType (TENSOR_DATA_TYPE): Data type of Value.
     Value (SCALAR_UNION): The value to fill with.

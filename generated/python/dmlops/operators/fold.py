@@ -212,7 +212,7 @@ class Fold(Description):
             report(
                 violations, "DML-FOLD-window-elements", "InputTensor.Sizes[1]",
                 "InputTensor.Sizes[1] is {found}; it must equal OutputTensor.Sizes[1] ({}) x the product of "
-                "WindowSizes ({}), {expected} (a column holds one window in all channels)",
+                "WindowSizes ({}), {expected} (a column contains one window in all channels)",
                 entry(output_tensor.Sizes, 1), saturate(prod(window_sizes)),
                 found=entry(input_tensor.Sizes, 1), expected=number1,
             )

@@ -35,8 +35,8 @@ class Gemm(Description):
     BTensor (input tensor): The right matrices, K x N, or N x K where TransB transposes them.
     CTensor (input tensor, optional): The matrices to add, M x N; zeros if absent.
     OutputTensor (output tensor): The results, M x N.
-    TransA (MATRIX_TRANSFORM): What is done to A's matrices first.
-    TransB (MATRIX_TRANSFORM): What is done to B's matrices first.
+    TransA (MATRIX_TRANSFORM): Transform of A's matrices.
+    TransB (MATRIX_TRANSFORM): Transform of B's matrices.
     Alpha (FLOAT): Factor of the product.
     Beta (FLOAT): Factor of C; of no effect without CTensor.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.

@@ -237,7 +237,7 @@ class LpPooling1(Description):
                     violations, "DML-LP_POOLING1-window-fits", f"WindowSize[{i}]",
                     "(WindowSize[{}] ({}) - 1) x Dilations[{}] ({}) + 1 is {found}; it should be at most "
                     "InputTensor.Sizes[{}] ({}) + StartPadding[{}] ({}) + EndPadding[{}] ({}), {expected} "
-                    "(the padded input holds the dilated window at least once)",
+                    "(the dilated window fits in the padded input at least once)",
                     i, window_size[i], i, entry(dilations, i), i + 2, entry(input_tensor.Sizes, i + 2), i,
                     entry(start_padding, i), i, entry(end_padding, i), found=entry(window_extents, i),
                     expected=entry(padded_sizes, i),

@@ -30,11 +30,9 @@ class MatrixMultiplyInteger(Description):
     """Multiplies integer matrices after subtracting their zero points, one batch and channel after the other.
 
     ATensor (input tensor): The left matrices, M x K.
-    AZeroPointTensor (input tensor, optional): What to subtract from A, one value or one for each row; 0 if
-        absent.
+    AZeroPointTensor (input tensor, optional): Zero point of A, one value or one for each row; 0 if absent.
     BTensor (input tensor): The right matrices, K x N.
-    BZeroPointTensor (input tensor, optional): What to subtract from B, one value or one for each column; 0 if
-        absent.
+    BZeroPointTensor (input tensor, optional): Zero point of B, one value or one for each column; 0 if absent.
     OutputTensor (output tensor): The products, M x N.
     """
 

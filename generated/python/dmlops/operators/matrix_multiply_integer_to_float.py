@@ -30,13 +30,11 @@ class MatrixMultiplyIntegerToFloat(Description):
 
     ATensor (input tensor): The left matrices, M x K.
     AScaleTensor (input tensor): The factor of A, one value or one for each row.
-    AZeroPointTensor (input tensor, optional): What to subtract from A, one value or one for each row; 0 if
-        absent.
+    AZeroPointTensor (input tensor, optional): Zero point of A, one value or one for each row; 0 if absent.
     BTensor (input tensor): The right matrices, K x N.
     BScaleTensor (input tensor): The factor of B, one value or one for each column.
-    BZeroPointTensor (input tensor, optional): What to subtract from B, one value or one for each column; 0 if
-        absent.
-    BiasTensor (input tensor, optional): What to add to the products, M x N; 0 if absent.
+    BZeroPointTensor (input tensor, optional): Zero point of B, one value or one for each column; 0 if absent.
+    BiasTensor (input tensor, optional): Bias of the products, M x N; 0 if absent.
     OutputTensor (output tensor): The results, M x N.
     """
 

@@ -253,8 +253,8 @@ class MaxPooling1(Description):
                 report(
                     violations, "DML-MAX_POOLING1-window-fits", f"WindowSize[{i}]",
                     "WindowSize[{}] is {found}; it should be at most InputTensor.Sizes[{}] ({}) + "
-                    "StartPadding[{}] ({}) + EndPadding[{}] ({}), {expected} (the padded input holds the "
-                    "window at least once){}",
+                    "StartPadding[{}] ({}) + EndPadding[{}] ({}), {expected} (the window fits in the padded "
+                    "input at least once){}",
                     i, i + 2, entry(input_tensor.Sizes, i + 2), i, entry(start_padding, i), i,
                     entry(end_padding, i), hint, found=window_size[i], expected=entry(padded_sizes, i),
                 )

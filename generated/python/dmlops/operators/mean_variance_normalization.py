@@ -33,7 +33,7 @@ class MeanVarianceNormalization(Description):
 
     InputTensor (input tensor): Batches, channels, height and width.
     ScaleTensor (input tensor, optional): Factors of the normalized elements; 1 if absent.
-    BiasTensor (input tensor, optional): What is added to the scaled elements; 0 if absent.
+    BiasTensor (input tensor, optional): Bias of the scaled elements; 0 if absent.
     OutputTensor (output tensor): The results, one for each element of the input.
     CrossChannel (BOOL): Whether mean and variance are taken over channels too, or only over height and width.
     NormalizeVariance (BOOL): Whether the elements are divided by the root of the variance, or only the mean

@@ -31,7 +31,7 @@ class MeanVarianceNormalization2(Description):
 
     InputTensor (input tensor): The elements to normalize.
     ScaleTensor (input tensor, optional): Factors of the normalized elements; 1 if absent.
-    BiasTensor (input tensor, optional): What is added to the scaled elements; 0 if absent.
+    BiasTensor (input tensor, optional): Bias of the scaled elements; 0 if absent.
     OutputTensor (output tensor): The results, one for each element of the input.
     AxisCount (UINT): Number of axes.
     Axes (UINT array): The dimensions along which mean and variance are taken.

@@ -45,10 +45,10 @@ class MultiheadAttention1(Description):
         size.
     StackedQueryKeyValueTensor (input tensor, optional): Queries, keys and values in one: batch, sequence,
         head, 3, head size.
-    BiasTensor (input tensor, optional): What is added to queries, keys and values first, in this order in one
-        row.
+    BiasTensor (input tensor, optional): Bias of queries, keys and values, in this order in one row; added
+        first.
     MaskTensor (input tensor, optional): Which keys are used; MaskType says in what form.
-    RelativePositionBiasTensor (input tensor, optional): What is added to the scores: batch, head, sequence,
+    RelativePositionBiasTensor (input tensor, optional): Values added to the scores: batch, head, sequence,
         keys of all calls.
     PastKeyTensor (input tensor, optional): The keys of earlier calls: batch, head, past sequence, head size.
     PastValueTensor (input tensor, optional): The values of earlier calls: batch, head, past sequence, value
@@ -58,10 +58,10 @@ class MultiheadAttention1(Description):
     OutputPresentKeyTensor (output tensor, optional): The keys of all calls, for the next one.
     OutputPresentValueTensor (output tensor, optional): The values of all calls, for the next one.
     Scale (FLOAT): Factor of the scores; usually one over the root of the head size.
-    MaskFilterValue (FLOAT): What is added to the scores of masked keys; usually -10000.
+    MaskFilterValue (FLOAT): Value added to the scores of masked keys; usually -10000.
     QueryHeadCount (UINT): Number of heads of the queries.
     KeyValueHeadCount (UINT): Number of heads of keys and values; each serves the same number of query heads.
-    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): What MaskTensor contains.
+    MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): Kind of mask that MaskTensor contains.
 
     A BOOLEAN mask is 0 where a key is masked and 1 elsewhere. In the other masks, lengths, starts and
     ends are not negative and at most the sequence length that they refer to; an end is the first

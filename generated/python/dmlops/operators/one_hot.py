@@ -145,7 +145,7 @@ class OneHot(Description):
         if prod(values_tensor.Sizes) < 2:
             report(
                 violations, "DML-ONE_HOT-values-element-count", "ValuesTensor.Sizes",
-                "the product of ValuesTensor.Sizes is {found}; it must be at least 2 (it holds the off "
+                "the product of ValuesTensor.Sizes is {found}; it must be at least 2 (it contains the off "
                 "value and the on value)",
                 found=saturate(prod(values_tensor.Sizes)), expected=2,
             )

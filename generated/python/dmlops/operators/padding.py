@@ -35,7 +35,7 @@ class Padding(Description):
 
     InputTensor (input tensor): The tensor to enlarge.
     OutputTensor (output tensor): The input with its padding.
-    PaddingMode (PADDING_MODE): What the padding contains: a constant, or elements of the input.
+    PaddingMode (PADDING_MODE): Contents of the padding: a constant, or elements of the input.
     PaddingValue (FLOAT): The constant; other modes ignore it, and integer tensors take it without its
         fraction.
     DimensionCount (UINT): Number of dimensions of the tensors.

@@ -32,7 +32,7 @@ class Padding1(Description):
 
     InputTensor (input tensor): The tensor to enlarge.
     OutputTensor (output tensor): The input with its padding.
-    PaddingMode (PADDING_MODE): What the padding contains: a constant, or elements of the input.
+    PaddingMode (PADDING_MODE): Contents of the padding: a constant, or elements of the input.
     PaddingValueDataType (TENSOR_DATA_TYPE): The data type of PaddingValue.
     PaddingValue (SCALAR_UNION): The constant; other modes ignore it.
     DimensionCount (UINT): Number of dimensions of the tensors.

@@ -37,8 +37,8 @@ class QuantizedLinearConvolution(Description):
     FilterScaleTensor (input tensor): The scale of the filter, one value or one for each output channel.
     FilterZeroPointTensor (input tensor, optional): The zero point of the filter, one value or one for each
         output channel; 0 if absent.
-    BiasTensor (input tensor, optional): What to add, one value for each output channel, scaled as input times
-        filter; 0 if absent.
+    BiasTensor (input tensor, optional): One bias for each output channel, scaled as input times filter; 0 if
+        absent.
     OutputScaleTensor (input tensor): The scale to give to the output, one value.
     OutputZeroPointTensor (input tensor, optional): The zero point to give to the output, one value; 0 if
         absent.

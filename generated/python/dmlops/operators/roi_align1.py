@@ -34,14 +34,14 @@ class RoiAlign1(Description):
     ROITensor (input tensor): For each region two opposite corners: x1, y1, x2 and y2.
     BatchIndicesTensor (input tensor): The batch index of each region.
     OutputTensor (output tensor): For each region, all channels at the common size.
-    ReductionFunction (REDUCE_FUNCTION): What becomes of the samples of one output element, AVERAGE or MAX.
+    ReductionFunction (REDUCE_FUNCTION): The reduction of the samples of one output element, AVERAGE or MAX.
     InterpolationMode (INTERPOLATION_MODE): How a sample between input elements is read.
-    SpatialScaleX (FLOAT): What x coordinates are multiplied by, to become those of the input.
-    SpatialScaleY (FLOAT): What y coordinates are multiplied by, to become those of the input.
+    SpatialScaleX (FLOAT): Factor from x coordinates of regions to those of the input.
+    SpatialScaleY (FLOAT): Factor from y coordinates of regions to those of the input.
     InputPixelOffset (FLOAT): Position of the sample within an input pixel, most often 0 or 0.5 (the center).
     OutputPixelOffset (FLOAT): Position of the sample within an output pixel, negated; most often 0 or -0.5
         (the center).
-    OutOfBoundsInputValue (FLOAT): What a sample outside of the input reads.
+    OutOfBoundsInputValue (FLOAT): Value of a sample outside of the input.
     MinimumSamplesPerOutput (UINT): The fewest samples of an output element, along x and along y.
     MaximumSamplesPerOutput (UINT): The most samples of an output element, along x and along y.
     AlignRegionsToCorners (BOOL): Whether the outermost samples are on the corners of the region, instead of

@@ -30,7 +30,7 @@ class RoiPooling(Description):
     ROITensor (input tensor): For each region its batch and its corners, x1, y1, x2 and y2, which belong to
         it.
     OutputTensor (output tensor): For each region, all channels of its grid.
-    SpatialScale (FLOAT): What a region's coordinates are multiplied by, to become those of the input.
+    SpatialScale (FLOAT): Factor from a region's coordinates to those of the input.
     PooledSize (SIZE_2D): Height and width of the grid.
 
     In every region x2 is at least x1, and y2 at least y1.

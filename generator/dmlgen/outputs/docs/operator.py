@@ -131,10 +131,10 @@ class Operators:
         }
 
     def _shader(self, registry: Registry, operator: Operator) -> Shader:
-        """The shader's own description: the comment above its first line of code."""
+        """The shader's own description: the comment above its first line of code, without the macros."""
         path = f"hlsl/{operator.slug}.hlsl"
-        lines = self._shaders[path].decode().partition("\n\n")[0].splitlines()
-        comment = [line.removeprefix("//").removeprefix(" ") for line in lines]
+        head = self._shaders[path].decode().partition("\n\n")[0].partition("\n//\n// Macros, ")[0]
+        comment = [line.removeprefix("//").removeprefix(" ") for line in head.splitlines()]
         start = comment.index("") + 1
         return Shader(path, "\n".join(comment[start:]), requirements(registry, operator))
 
