@@ -54,6 +54,14 @@ RuleId: TypeAlias = Annotated[
     Scalar[str], Slug, Size(most=60), "Part of a stable identifier: lower case, words joined by '-'."
 ]
 
+Address: TypeAlias = Annotated[str, Pattern(r"https://[a-z0-9./-]+/"), Size(most=200)]
+
+# Texts.
+
+Callers: TypeAlias = Annotated[
+    Text, "Shipping callers that break what the page says, and where; such a rule is advice."
+]
+
 # Texts in which expressions in braces are replaced by values.
 
 Template: TypeAlias = Annotated[Scalar[str], Size(1, 400)]
@@ -134,18 +142,8 @@ class Constants(Record):
     types: Annotated[
         Mapping[Annotated[str, Pattern(r"[A-Z][A-Z0-9_]*")], NumberType], Size(1), "Number types by name."
     ]
-    pages: Annotated[
-        str,
-        Pattern(r"https://[a-z0-9./-]+/"),
-        Size(most=200),
-        "The prefix of the addresses of documentation pages.",
-    ]
-    guides: Annotated[
-        str,
-        Pattern(r"https://[a-z0-9./-]+/"),
-        Size(most=200),
-        "The prefix of guides.",
-    ]
+    pages: Annotated[Address, "The prefix of the addresses of documentation pages."]
+    guides: Annotated[Address, "The prefix of guides."]
     foreign: Annotated[
         Mapping[
             Annotated[str, Pattern(r"D3D12_[A-Z0-9_]+")],
@@ -283,9 +281,7 @@ class AnyRule(Record):
     ) = None
     summary: Annotated[Text, "The text of the rule, if not the generated one."] = NO_TEXT
     advice: Annotated[bool, "Whether a description that breaks the rule is nevertheless valid."] = False
-    broken_by: Annotated[
-        Text, "Shipping callers that break what the page says, and where; such a rule is advice."
-    ] = NO_TEXT
+    broken_by: Callers = NO_TEXT
     require: Expression | None = None
 
 
@@ -351,9 +347,7 @@ class GraphCheck(GraphRule):
     applies_to: (
         Annotated[Literal["abi"], "The form of descriptions that it applies to, if not all."] | None
     ) = None
-    broken_by: Annotated[
-        Text, "Shipping callers that break what the page says, and where; such a rule is advice."
-    ] = NO_TEXT
+    broken_by: Callers = NO_TEXT
     at: Annotated[Level, "The feature level at which the example breaks the rule."] | None = None
 
 

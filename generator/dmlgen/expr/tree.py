@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from dmlgen.expr import ir
@@ -37,6 +38,10 @@ OPERATIONS = {
     "call": "a function of the language of rules: `[call, align, ...]`",
 }
 
+_NAMES: Mapping[type, str] = {
+    ir.Index: "at", ir.ListOf: "list", ir.Negate: "-", ir.Not: "not", ir.OneOf: "in", ir.Conditional: "if",
+}  # fmt: skip
+
 
 def tree(node: ir.Expr) -> Tree:
     """The expression as a JSON value. Raises TypeError for what only definitions contain."""
@@ -63,30 +68,16 @@ def tree(node: ir.Expr) -> Tree:
             return ["field", tree(tensor), name]
         case ir.Present(item=item):
             return ["present", tree(item)]
-        case ir.Index(sequence=sequence, index=index):
-            return ["at", tree(sequence), tree(index)]
         case ir.Slice(sequence=sequence, lower=lower, upper=upper):
             return ["slice", tree(sequence), *(None if end is None else tree(end) for end in (lower, upper))]
-        case ir.ListOf(items=items):
-            return ["list", *map(tree, items)]
-        case ir.Negate(operand=operand):
-            return ["-", tree(operand)]
-        case ir.Not(operand=operand):
-            return ["not", tree(operand)]
-        case ir.Binary(op=op, left=left, right=right):
-            return ["concat" if node.type == ir.INTS else op, tree(left), tree(right)]
-        case ir.Compare(op=op_, left=left, right=right):
-            return [op_, tree(left), tree(right)]
-        case ir.OneOf(item=item_, choices=choices):
-            return ["in", *map(tree, (item_, *choices))]
-        case ir.Logic(op=op__, operands=operands):
-            return [op__, *map(tree, operands)]
-        case ir.Conditional(test=test, then=then, otherwise=otherwise):
-            return ["if", tree(test), tree(then), tree(otherwise)]
+        case ir.Binary(op=op) | ir.Compare(op=op) | ir.Logic(op=op):
+            return ["concat" if node.type == ir.INTS else op, *map(tree, ir.children(node))]
         case ir.Reduce(kind=kind, loop=loop, body=body):
             return ["each" if kind == "list" else kind, loop_tree(loop), tree(body)]
         case ir.Call(function=function, arguments=arguments):
             return ["call", function, *map(tree, arguments)]
+        case _ if type(node) in _NAMES:
+            return [_NAMES[type(node)], *map(tree, ir.children(node))]
     raise TypeError(f"{type(node).__name__} is not part of rules")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from itertools import groupby
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ from dmlgen.outputs.counterparts import takes_leading_ones
 from dmlgen.outputs.python_rules import used_definitions
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.requirements import requirements
+from dmlgen.outputs.spec_page import Row, Section
 from dmlgen.registry import (
     AlgorithmUse,
     Check,
@@ -53,7 +54,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         "registry/registry.md.j2",
         contents=list(_rows(schema)),
         sections=[
-            Section(name, one["description"], list(_rows(one))) for name, one in schema["$defs"].items()
+            Section(name, one["description"], "", list(_rows(one))) for name, one in schema["$defs"].items()
         ],
         leaves=LEAVES,
         operations=OPERATIONS,
@@ -65,30 +66,10 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     }
 
 
-@dataclass(frozen=True)
-class Row:
-    """A key of the file, as a page shows it."""
-
-    key: str
-    optional: bool
-    type: str
-    meaning: str
-
-
-@dataclass(frozen=True)
-class Section:
-    """A kind of object of the file, as a page shows it."""
-
-    name: str
-    meaning: str
-    rows: list[Row]
-
-
 def _rows(schema: Json, prefix: str = "") -> Iterator[Row]:
     """The keys of an object, and those of unnamed objects in it."""
     for key, one in schema.get("properties", {}).items():
-        optional = key not in schema["required"]
-        yield Row(prefix + key, optional, _type(one), one.get("description", ""))
+        yield Row(prefix + key, key in schema["required"], _type(one), one.get("description", ""))
         yield from _rows(one, f"{prefix}{key}.")
         yield from _rows(one.get("items", {}), f"{prefix}{key}[].")
 

@@ -21,7 +21,7 @@ PLACES = {
 
 @dataclass(frozen=True)
 class Row:
-    """A key of a mapping."""
+    """A key of a mapping, as a page shows it."""
 
     key: str
     required: bool
