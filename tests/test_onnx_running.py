@@ -84,6 +84,13 @@ def test_constants_are_nodes_and_dimensions_have_no_names() -> None:
     agrees(paddle(), x=real(1, 3, 7, 5))
 
 
+def test_an_output_without_a_shape() -> None:
+    """The checker requires one; ONNX Runtime infers it, and so can others."""
+    made = model("(float[N, 3] x) => (float[N, 3] y) { y = Relu(x) }")
+    made.graph.output[0].type.tensor_type.ClearField("shape")
+    agrees(made, x=real(2, 3))
+
+
 def test_tensorflow_transposes_around_everything() -> None:
     made = model(
         """(float[unk__1, 6, 7, 3] x) => (float[unk__1, 5] y)

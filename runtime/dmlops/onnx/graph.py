@@ -94,6 +94,8 @@ def prepared(
     model = _cleaned(model)
     dims = _sized(model, dims, shapes or {})
     try:
+        if not all(output.type.tensor_type.HasField("shape") for output in model.graph.output):
+            model = onnx.shape_inference.infer_shapes(model)  # as runtimes do; the checker requires shapes
         onnx.checker.check_model(model, full_check=False)
         if model.functions:
             model = onnx.inliner.inline_local_functions(model)
