@@ -76,7 +76,15 @@ def powers(b: Any, x: Any, y: Any) -> Any:
     )
 
 
-CHAINS = {one.__name__: one for one in (gate, rotation, selection, conversion, reshape, diamond, powers)}
+def channels(b: Any, x: Any, y: Any) -> Any:
+    """Factors of channels, which are repeated within an image."""
+    factors = b.constant(RANDOM.standard_normal(SIZES[1]).astype(x.tensor.DataType.numpy))
+    return b.element_wise_max(b.element_wise_multiply(x, seen(factors, SIZES, (0, 1, 0, 0))), y)
+
+
+CHAINS = {
+    one.__name__: one for one in (channels, gate, rotation, selection, conversion, reshape, diamond, powers)
+}
 
 
 def graph_of(make: Any, dtype: str) -> Any:

@@ -121,6 +121,16 @@ def group_normalized(d: Draw) -> Any:
     return d.builder.activation_swish(seen(y, (2, 12, 20, 50)), SigmoidInputScale=1)
 
 
+def groups_of_channels(d: Draw) -> Any:
+    """Scales and biases of channels, several of which are normalized together."""
+    x, b = d(2, 2, 1, 1024), d.builder
+    y = b.mean_variance_normalization2(x, Axes=[2, 3], UseMean=True, UseVariance=True, Epsilon=1e-5)
+    y = seen(y, (2, 8, 16, 16))
+    y = b.element_wise_multiply(y, seen(d(8), (2, 8, 16, 16), (0, 1, 0, 0)))
+    y = b.element_wise_add(y, seen(d(8), (2, 8, 16, 16), (0, 1, 0, 0)))
+    return b.element_wise_add(b.element_wise_multiply(b.element_wise_tanh(y), y), d(2, 8, 16, 16))
+
+
 def instances(d: Draw) -> Any:
     """Statistics that are given, a residual and an activation."""
     x, b = d(2, 8, 6, 7), d.builder
@@ -160,7 +170,8 @@ CASES = {
     one.__name__: one
     for one in (
         residual, perceptron, turned, twice, thin, deep, block, channels_last, depthwise, transposed,
-        normalized, group_normalized, instances, softmax, softmax_of_channels, means, deep_sums,
+        normalized, group_normalized, groups_of_channels, instances, softmax,
+        softmax_of_channels, means, deep_sums,
     )
 }  # fmt: skip
 

@@ -9592,8 +9592,11 @@ DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dm
         for (int64_t along = 0; along < dmlops_subtract(loops->count, 1); ++along) {
             if (dmlops_modulo(loops->items[dmlops_item(planning, along, loops->count)].size, vector) == 0) {
                 for (int64_t place = 0; place < dmlops_subtract(op->tensors.count, 1); ++place) {
-                    int is_blocked = ((op->blocked >> place) & 1) == 1;
-                    if (!is_blocked && dmlops_plan_has_vectors(planning, op, loops, place, along, vector)) {
+                    int is_repeated = loops->items[dmlops_item(planning, dmlops_subtract(loops->count, 1),
+                        loops->count)].strides.items[dmlops_item(planning, place, loops->items[dmlops_item(planning,
+                        dmlops_subtract(loops->count, 1), loops->count)].strides.count)] == 0;
+                    int is_small = is_repeated || (((op->blocked >> place) & 1) == 1);
+                    if (!is_small && dmlops_plan_has_vectors(planning, op, loops, place, along, vector)) {
                         return along;
                     }
                 }
@@ -9686,11 +9689,12 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     }
     for (int64_t place = 0; place < dmlops_clip(-1, op->tensors.count); ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        int transposed = (other != -1) && dmlops_plan_has_vectors(planning, op, &loops, place, other, vector);
+        int repeated = inner->strides.items[dmlops_item(planning, place, inner->strides.count)] == 0;
+        int transposed = (other != -1) && !repeated && dmlops_plan_has_vectors(planning, op, &loops, place, other,
+            vector);
         int straight = transposed || dmlops_plan_has_vectors(planning, op, &loops, place, dmlops_subtract(loops.count,
             1), vector);
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"),
-            (int64_t)(inner->strides.items[dmlops_item(planning, place, inner->strides.count)] == 0));
+        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"), (int64_t)repeated);
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_TRANSPOSED"), (int64_t)transposed);
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), straight ? vector : 1);
     }

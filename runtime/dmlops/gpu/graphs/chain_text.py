@@ -78,12 +78,14 @@ def text(parts: Sequence[Part], inputs: Sequence[Tensor], defines: Mapping[str, 
 
 
 class Epilogue(NamedTuple):
-    """A chain that takes the results of an operator, in the layout of `result`, and tensors with strides for
-    the coordinates of that."""
+    """A chain that takes the results of an operator, which are stored in the layout of `result`, and tensors
+    with strides for the same coordinates; `steps` are those for the coordinates that the operator itself has,
+    None where there are none."""
 
     parts: Sequence[Part]
     inputs: Sequence[Tensor]
     result: Tensor
+    steps: Sequence[tuple[int, ...] | None]
 
 
 class Followed(NamedTuple):
@@ -106,14 +108,14 @@ def followed(
     come before that. None if the shader stores results in other ways than by the function Finished, or if
     offsets in the output do not lead to the inputs.
     """
-    parts, inputs, result = epilogue
+    parts, inputs, result, steps = epilogue
     own = _resolved(source, tuple(macros.items()))
     found, resource = _FINISHED.search(own), re.search(_RESOURCE.format(output), own)
     if found is None:
         is_elsewhere = resource is None or len(re.findall(rf"\b{resource[1]}\b", own)) == 1
         return NOT_FOLLOWED if is_elsewhere else None
     head, parameters, kind = found.groups()
-    places = _by_coordinate(inputs) if kind == "List" else _by_offset(inputs, result)
+    places = _by_coordinate(steps) if kind == "List" else _by_offset(inputs, result)
     if places is None:
         return None
     names, count = _names(parts), len(inputs)
@@ -150,14 +152,16 @@ class _Places(NamedTuple):
     meaning: str
 
 
-def _by_coordinate(inputs: Sequence[Tensor]) -> _Places:
-    """From the coordinate of a result."""
+def _by_coordinate(steps: Sequence[tuple[int, ...] | None]) -> _Places | None:
+    """From the coordinate of a result; None if an input has no strides for that."""
     places = _Places([], [], "strides of the chain's inputs")
-    for one in inputs:
+    for strides in steps:
+        if strides is None:
+            return None
         first = len(places.words)
-        terms = [f"(uint)at.entries[{d}] * {_word(first + d)}" for d in range(len(one.strides))]
+        terms = [f"(uint)at.entries[{d}] * {_word(first + d)}" for d in range(len(strides))]
         places.of.append(" + ".join(terms))
-        places.words.extend([*one.strides, *[0] * (-len(one.strides) % 4)])
+        places.words.extend([*strides, *[0] * (-len(strides) % 4)])
     return places
 
 

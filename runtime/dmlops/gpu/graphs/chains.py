@@ -234,10 +234,11 @@ def _behind(net: Net, group: _Group, first: int, capabilities: Capability) -> Ch
     ((_, written, output),) = net.outputs(next(iter(group.members)))
     others = [one for one in group.sources() if one.source.node != first]
     own = [one for one in group.sources() if one.source.node == first]
-    found = _seen_from(result, group.sizes, own, [*(one.strides for one in others), output.element_strides])
-    if found is None or output.DataType != result.DataType:
+    *steps, stored = _seen_from(
+        result, group.sizes, own, [*(one.strides for one in others), output.element_strides]
+    )
+    if stored is None or output.DataType != result.DataType:
         return None
-    *steps, stored = found
     desc = with_tensors(net.descs[first], {name: with_strides(result, stored)})
     if desc != net.descs[first] and not is_as_fast(net.descs[first], desc, capabilities):
         return None
@@ -246,10 +247,9 @@ def _behind(net: Net, group: _Group, first: int, capabilities: Capability) -> Ch
         work, parts = plan(desc, capabilities), list(_parts(net, group, numbers, capabilities))
     except Unsupported:
         return None
-    inputs = [one.tensor._replace(strides=step) for one, step in zip(others, steps, strict=True)]
-    epilogue = Epilogue(
-        parts, inputs, own[0].tensor._replace(as_bits=False, sizes=result.Sizes, strides=stored)
-    )
+    inputs = [one.tensor._replace(strides=one.strides) for one in others]
+    stored_as = own[0].tensor._replace(as_bits=False, sizes=group.sizes, strides=output.element_strides)
+    epilogue = Epilogue(parts, inputs, stored_as, steps)
     labels = [f"X{number}" for number in range(len(others))]
     dispatches, shaders = [], []
     for dispatch in work.dispatches:
@@ -275,19 +275,20 @@ def _behind(net: Net, group: _Group, first: int, capabilities: Capability) -> Ch
 
 def _seen_from(
     result: TensorDesc, sizes: tuple[int, ...], own: Sequence[_Input], strides: Sequence[tuple[int, ...]]
-) -> list[tuple[int, ...]] | None:
-    """Strides for the coordinates of a group, such that those of `result`, which the group reads as `own`,
-    find the same elements; None if there are none, or if the group does not read each element once."""
+) -> list[tuple[int, ...] | None]:
+    """For `strides` for the coordinates of a group, those with which the coordinates of `result`, which the
+    group reads as `own`, find the same elements; None if there are none, or if the group does not read each
+    element once."""
+    nothing: list[tuple[int, ...] | None] = [None] * len(strides)
     ways = {(one.source, one.data_type, one.strides) for one in own}
     if len(ways) > 1 or own[0].source.offset or own[0].data_type != result.DataType:
-        return None
+        return nothing
     if prod(sizes) != prod(result.Sizes) or not all(
         step or size == 1 for size, step in zip(sizes, own[0].strides, strict=True)
     ):
-        return None
+        return nothing
     read = TensorDesc(result.DataType, sizes, Strides=own[0].strides)
-    found = [recast(read, one, result) for one in strides]
-    return None if None in found else [one for one in found if one is not None]
+    return [recast(read, one, result) for one in strides]
 
 
 def _parts(

@@ -190,8 +190,9 @@ def other_loop(op: Map, loops: Loops, vector: int) -> int:
         for along in range(len(loops) - 1):
             if loops[along].size % vector == 0:
                 for place in range(len(op.tensors) - 1):
-                    is_blocked = op.blocked >> place & 1 == 1  # few elements, which stay in caches
-                    if not is_blocked and has_vectors(op, loops, place, along, vector):
+                    is_repeated = loops[len(loops) - 1].strides[place] == 0
+                    is_small = is_repeated or op.blocked >> place & 1 == 1  # and so it stays in caches
+                    if not is_small and has_vectors(op, loops, place, along, vector):
                         return along
     return NONE
 
@@ -243,9 +244,10 @@ def plan_aligned(out: Planning, op: Map) -> None:
     if other == NONE and output.bits >= 32 and repeats(loops) <= ELEMENTWISE_FEW:
         vector = 1
     for place, tensor in enumerate(op.tensors[:-1]):
-        transposed = other != NONE and has_vectors(op, loops, place, other, vector)
+        repeated = inner.strides[place] == 0
+        transposed = other != NONE and not repeated and has_vectors(op, loops, place, other, vector)
         straight = transposed or has_vectors(op, loops, place, len(loops) - 1, vector)
-        out.define(f"{tensor.macro}_SINGLE", int(inner.strides[place] == 0))
+        out.define(f"{tensor.macro}_SINGLE", int(repeated))
         out.define(f"{tensor.macro}_TRANSPOSED", int(transposed))
         out.define(f"{tensor.macro}_VECTOR", vector if straight else 1)
     vectors: Loops = [loop for place, loop in enumerate(loops[:-1]) if place != other]
