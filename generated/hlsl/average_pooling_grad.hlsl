@@ -44,9 +44,6 @@
 #define REAL_BITS 32
 
 // What only some passes define
-#ifndef KEPT_SHARE_SIZES_LENGTH
-#define KEPT_SHARE_SIZES_LENGTH 0
-#endif
 #ifndef PAIRS
 #define PAIRS 0
 #endif

@@ -67,14 +67,6 @@
 #define REAL_VALUE float
 #define REAL_BITS 32
 
-// What only some passes define
-#ifndef KEPT_SLOPE_SIZES_LENGTH
-#define KEPT_SLOPE_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_TILT_SIZES_LENGTH
-#define KEPT_TILT_SIZES_LENGTH 0
-#endif
-
 #if PASS == 4
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
 #else

@@ -56,21 +56,6 @@
 #define REAL_BITS 32
 
 // What only some passes define
-#ifndef KEPT_LOW_SIZES_LENGTH
-#define KEPT_LOW_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_HIGH_SIZES_LENGTH
-#define KEPT_HIGH_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_SCALE_SIZES_LENGTH
-#define KEPT_SCALE_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_FACTOR_SIZES_LENGTH
-#define KEPT_FACTOR_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_POINT_SIZES_LENGTH
-#define KEPT_POINT_SIZES_LENGTH 0
-#endif
 #ifndef BYTES
 #define BYTES 0
 #endif

@@ -116,9 +116,6 @@
 #ifndef RIGHT_VECTOR
 #define RIGHT_VECTOR 0
 #endif
-#ifndef KEPT_PRODUCT_SIZES_LENGTH
-#define KEPT_PRODUCT_SIZES_LENGTH 0
-#endif
 
 #if PASS == 4
 #if TRANSPOSED

@@ -42,12 +42,6 @@
 #define REAL_BITS 32
 
 // What only some passes define
-#ifndef KEPT_BASE_SIZES_LENGTH
-#define KEPT_BASE_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_SHARES_SIZES_LENGTH
-#define KEPT_SHARES_SIZES_LENGTH 0
-#endif
 #ifndef PAIRS
 #define PAIRS 0
 #endif

@@ -56,11 +56,6 @@
 #define REAL_VALUE float
 #define REAL_BITS 32
 
-// What only some passes define
-#ifndef KEPT_NORM_SIZES_LENGTH
-#define KEPT_NORM_SIZES_LENGTH 0
-#endif
-
 #if PASS == 2
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
 #else

@@ -45,9 +45,6 @@
 #define REAL_BITS 32
 
 // What only some passes define
-#ifndef KEPT_WINNER_SIZES_LENGTH
-#define KEPT_WINNER_SIZES_LENGTH 0
-#endif
 #ifndef PAIRS
 #define PAIRS 0
 #endif

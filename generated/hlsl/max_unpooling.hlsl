@@ -42,9 +42,6 @@
 #define REAL_BITS 32
 
 // What only some passes define
-#ifndef KEPT_LAST_SIZES_LENGTH
-#define KEPT_LAST_SIZES_LENGTH 0
-#endif
 #ifndef BYTES
 #define BYTES 0
 #endif

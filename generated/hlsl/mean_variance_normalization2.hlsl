@@ -100,17 +100,6 @@
 #define ACTIVATION_COUNT 1
 #endif
 
-// What only some passes define
-#ifndef KEPT_MEAN_SIZES_LENGTH
-#define KEPT_MEAN_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_CENTER_SIZES_LENGTH
-#define KEPT_CENTER_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_VARIANCE_SIZES_LENGTH
-#define KEPT_VARIANCE_SIZES_LENGTH 0
-#endif
-
 #if PASS == 2
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
 #else

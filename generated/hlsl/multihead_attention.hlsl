@@ -267,18 +267,6 @@
 #ifndef OUTPUT_IN
 #define OUTPUT_IN 0
 #endif
-#ifndef KEPT_QUERY_SIZES_LENGTH
-#define KEPT_QUERY_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_PRESENT_KEY_SIZES_LENGTH
-#define KEPT_PRESENT_KEY_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_PRESENT_VALUE_SIZES_LENGTH
-#define KEPT_PRESENT_VALUE_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_CONTEXT_SIZES_LENGTH
-#define KEPT_CONTEXT_SIZES_LENGTH 0
-#endif
 
 #define PAST_ROWS queryLayout[1][0]  // rows of keys and values that precede the current ones
 #define PARTS_FIRST outputLayout[1][0]  // where partial results start in scratch, in vectors

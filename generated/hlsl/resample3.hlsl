@@ -62,9 +62,6 @@
 #define REAL_BITS 32
 
 // What only some passes define
-#ifndef KEPT_COORDINATE_SIZES_LENGTH
-#define KEPT_COORDINATE_SIZES_LENGTH 0
-#endif
 #ifndef BYTES
 #define BYTES 0
 #endif

@@ -60,11 +60,6 @@
 #define REAL_VALUE float
 #define REAL_BITS 32
 
-// What only some passes define
-#ifndef KEPT_COORDINATE_SIZES_LENGTH
-#define KEPT_COORDINATE_SIZES_LENGTH 0
-#endif
-
 #if PASS < 2
 #define OUTPUT_VECTOR 1
 #define SOURCE_VECTOR 1

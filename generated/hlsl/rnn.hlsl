@@ -141,12 +141,6 @@
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
 #endif
-#ifndef KEPT_INPUT_PROJECTION_SIZES_LENGTH
-#define KEPT_INPUT_PROJECTION_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_HIDDEN_SIZES_LENGTH
-#define KEPT_HIDDEN_SIZES_LENGTH 0
-#endif
 
 #if (PASS == 4) && COOPERATIVE_MATRIX
 typedef uint4 WeightBuffer;  // eight float16 values

@@ -82,29 +82,6 @@
 #define REAL_VALUE float
 #define REAL_BITS 32
 
-// What only some passes define
-#ifndef KEPT_STARTS_SIZES_LENGTH
-#define KEPT_STARTS_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_LENGTHS_SIZES_LENGTH
-#define KEPT_LENGTHS_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_SAMPLES_SIZES_LENGTH
-#define KEPT_SAMPLES_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_PACES_SIZES_LENGTH
-#define KEPT_PACES_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_ROWS_SIZES_LENGTH
-#define KEPT_ROWS_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_COLUMNS_SIZES_LENGTH
-#define KEPT_COLUMNS_SIZES_LENGTH 0
-#endif
-#ifndef KEPT_BEST_SIZES_LENGTH
-#define KEPT_BEST_SIZES_LENGTH 0
-#endif
-
 [[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<INPUT_GRADIENT_STORED> inputGradientTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<ROI_STORED> rOITensor : register(t2);

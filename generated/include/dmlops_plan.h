@@ -4960,8 +4960,8 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
             dmlops_plan_int_8_extend(planning, &sizes, op->kept_sizes.items[dmlops_item(planning, place,
                 op->kept_sizes.count)].count, op->kept_sizes.items[dmlops_item(planning, place,
                 op->kept_sizes.count)].items);
-            dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), sizes.count);
         }
+        dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), sizes.count);
         dmlops_plan_int_8 made_1;
         dmlops_plan_eight(planning, &sizes, &made_1);
         dmlops_plan_int_512_extend(planning, &result->lists, made_1.count, made_1.items);

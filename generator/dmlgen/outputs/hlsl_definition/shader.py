@@ -120,13 +120,8 @@ class DefinitionShader:
     def zeros(self) -> tuple[str, ...]:
         """The macros that are 0 in passes whose planner does not define them."""
         forms = [form for form in (self.fast, self.within) if form is not None]
-        unwanted = (f"{one.macro}_SIZES_LENGTH" for one in self.kept)
         own = {"BYTES": self.writes_bytes, "PAIRS": self.writes_pairs}
-        return (
-            *(name for form in forms for name in form.zeros),
-            *unwanted,
-            *(name for name, has in own.items() if has),
-        )
+        return (*(name for form in forms for name in form.zeros), *(name for name, has in own.items() if has))
 
     @property
     def may_be_double(self) -> bool:

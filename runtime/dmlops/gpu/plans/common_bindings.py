@@ -155,7 +155,7 @@ def bind_common(
         sizes: Eight = []
         if wanted >> place & 1 == 1:
             sizes.extend(op.kept_sizes[place])
-            out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
+        out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
         lists.extend(eight(out, sizes))
     for place, bound in enumerate(op.bounds):
         out.define(f"{shader.bounds[place]}_BOUND", bound)
