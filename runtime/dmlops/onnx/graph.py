@@ -445,8 +445,11 @@ class Graph:
             if len(given) != len(set(names)):
                 return
         try:
-            if [one.name for one in node.attribute] == ["value"] and node.op_type == "Constant":
-                results = [onnx.numpy_helper.to_array(node.attribute[0].t)]  # evaluators take long to make
+            attributes = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
+            if list(attributes) == ["value"] and node.op_type == "Constant":
+                results = [onnx.numpy_helper.to_array(attributes["value"])]  # evaluators take long to make
+            elif "axes" in attributes and node.op_type == "Unsqueeze":  # up to 12, which the evaluator lacks
+                results = [np.expand_dims(given[names[0]], tuple(attributes["axes"]))]
             else:
                 results = onnx.reference.ReferenceEvaluator(node, opsets=dict(self.versions)).run(None, given)
         except Exception:  # the node is malformed
