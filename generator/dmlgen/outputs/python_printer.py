@@ -280,9 +280,6 @@ class PythonPrinter(TuplePrinter):
             return f"replaced({', '.join(map(self.print, node.arguments))})"
         return super().call(node)
 
-    def load(self, node: ir.Load) -> str:
-        return f'load("{node.tensor.name}", {self.print(node.coordinate)})'
-
     def _node(self, node: ir.Expr) -> tuple[str, int]:
         match node:
             case ir.Compare():
