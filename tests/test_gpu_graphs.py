@@ -472,6 +472,17 @@ def test_what_has_no_plan_says_why(files: Path, capsys: Any) -> None:
     assert "depends on what is in its inputs" in capsys.readouterr().err
 
 
+def test_a_plan_of_files_that_cannot_be_read_or_written(files: Path, capsys: Any) -> None:
+    path, plan = str(files / "model.onnx"), ["--dim", "n=2", "--out", str(files / "x.npy" / "plan")]
+    assert main(["plan", path, *plan]) == 2
+    assert "x.npy" in capsys.readouterr().err
+    (files / "broken.onnx").write_bytes(b"?")
+    (files / "broken.json").write_text("{")
+    for name in ("broken.onnx", "broken.json", "absent.onnx", "absent.json"):
+        assert main(["plan", str(files / name), "--out", str(files / "plan")]) == 2
+        assert name in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("call", ["vkAllocateMemory", "record", "memory_size"])
 def test_a_device_without_room_names_the_bytes_and_the_node(device: Any, monkeypatch: Any, call: str) -> None:
     """Whichever call has no memory left; the device stays usable."""

@@ -619,10 +619,11 @@ def test_a_dimension_that_is_none(files: Path, dim: str) -> None:
     assert stopped.value.code == 2
 
 
-def test_without_the_package_onnx(files: Path) -> None:
+@pytest.mark.parametrize("command", [["onnx"], ["plan", "--out", "plan"]])
+def test_without_the_package_onnx(files: Path, command: list[str]) -> None:
     code = "import sys; sys.modules['onnx'] = None; from dmlops.__main__ import main; sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, "onnx", str(files / "cnn.onnx")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    call = [sys.executable, "-c", code, *command, str(files / "cnn.onnx")]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "pip install onnx" in done.stderr
 

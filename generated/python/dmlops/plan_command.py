@@ -33,13 +33,15 @@ def add(added: Callable[..., argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Exit status: 0 if the plan is written, 1 if there is none, 2 if a file cannot be read."""
+    """Exit status: 0 if the plan is written, 1 if there is none, 2 if a file cannot be read or written."""
     from .errors import JsonError
     from .gpu.graphs import exporting
     from .gpu.graphs.traced import HostNeedsData
     from .graph.files import ONNX, graphs
     from .onnx.model import Unreadable
+    from .onnx.package import OnnxMissing
 
+    status = 1
     try:
         if options.file.endswith(ONNX):
             program = _of_model(options)
@@ -51,7 +53,11 @@ def run(options: argparse.Namespace) -> int:
         exporting.write(program, options.out, options.target, progress_for(sys.stderr, "shaders"))
     except HostNeedsData:
         reason = "what it computes depends on what is in its inputs, so it has no plan"
-    except (JsonError, Unreadable, ValueError, RuntimeError) as error:
+    except OSError as error:
+        status, reason = 2, f"{error.filename or options.out}: {error.strerror}"
+    except (JsonError, OnnxMissing, Unreadable) as error:
+        status, reason = 2, str(error)
+    except (ValueError, RuntimeError) as error:
         reason = str(error)
     else:
         arena = program.arena
@@ -61,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         )
         return 0
     print(f"dmlops: {printable(options.file)}: {printable(reason)}", file=sys.stderr)
-    return 1
+    return status
 
 
 def _of_model(options: argparse.Namespace) -> Program:
