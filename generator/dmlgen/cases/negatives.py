@@ -58,8 +58,10 @@ def attempt(search: Search, rule: Rule, bases: Sequence[State]) -> Attempt:
         if subject.check is not None and not subject.owner.member:
             efforts.append((fitting, _MOST))
         for some, effort in efforts[: 1 if result.found else None]:
-            found = _alone(search, subject, some, result) or _with_mending(
-                search, subject, some, result, effort
+            found = (
+                _alone(search, subject, some, result)
+                or _with_all(search, subject, some)
+                or _with_mending(search, subject, some, result, effort)
             )
             if found:
                 result.found += found
@@ -129,6 +131,15 @@ def _alone(search: Search, subject: Subject, bases: Sequence[State], result: Att
         if found:
             break
     return [*found.values()]
+
+
+def _with_all(search: Search, subject: Subject, bases: Sequence[State]) -> list[Negative]:
+    """For a rule `not all(...)`, with as many moves as make everything true in it."""
+    for base in bases:
+        state = search.with_all(subject, base)
+        if state is not None and {one.rule for one in search.broken(state)} == {subject.rule.id}:
+            return [Negative(subject, state, base)]
+    return []
 
 
 def _lists_sizes(subject: Subject) -> bool:

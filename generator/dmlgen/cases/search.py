@@ -332,6 +332,31 @@ class Search:
             yield from _moves(check.violate, inner, subject.owner)
         yield from _moves(check.nearby, self._environment(subject.owner, state), subject.owner)
 
+    def with_all(self, subject: Subject, state: State) -> State | None:
+        """The state with everything true of which a rule demands `not all(...)`; None for any other rule.
+
+        It ends after a fixed number of changes, each of which makes one more part true.
+        """
+        match subject.check and subject.check.check.condition:
+            case ir.Not(operand=ir.Reduce(kind="all", loop=loop, body=body)):
+                parts = body.operands if isinstance(body, ir.Logic) and body.op == "and" else (body,)
+            case _:
+                return None
+        turns = self.proposer.evaluator.iterations((loop,), None)
+        for _ in range(_STEPS_BROKEN):
+            environments = turns(self._environment(subject.owner, state))
+            left = (
+                (one, env) for env in environments for one in parts if not self.proposer.compile(one)(env)
+            )
+            part, inner = next(left, (None, None))
+            if part is None or inner is None:
+                return state
+            move = next(_moves(self.proposer.directed(part, wanted=True), inner, subject.owner), None)
+            if move is None:
+                return None
+            state = self.apply(move, state)
+        return None
+
     def ways_to_the_bound(self, subject: Subject, state: State) -> Iterator[Move]:
         """Single moves after which the subject's comparison should only just hold."""
         check = subject.check
