@@ -2064,7 +2064,7 @@ Step After(Step step)
     return step;
 }
 
-// The right factor's offset for a product; `isInside` is false where the tap lies outside
+// The right factor's offset for a product; `isInside` is false where the tap is outside
 uint Reached(Pixel pixel, Step step, out bool isInside)
 {
     uint offset = pixel.base + step.channel * rightDepthStep;

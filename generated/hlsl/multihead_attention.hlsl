@@ -1347,7 +1347,7 @@ float ShiftOf(float greatest)
 }
 
 #if COOPERATIVE_MATRIX || FEW_QUERIES
-// Where one part of a query lies in scratch, in vectors: its weighted sum of values, then what scores were relative to
+// Where one part of a query is in scratch, in vectors: its weighted sum of values, then what scores were relative to
 // and its sum of weights
 uint PositionOfPart(uint number, uint part)
 {

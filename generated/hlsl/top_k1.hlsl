@@ -529,7 +529,7 @@ groupshared uint splits[2];
 
 // BLOCK elements of a merged run. Half of the group's threads search for the number of elements of the pair's first run
 // that come before this block, the others for the number that come before its end: each round probes PROBES numbers at
-// once, and keeps the range between two of them. Then the group merges what lies in between.
+// once, and keeps the range between two of them. Then the group merges what is in between.
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {

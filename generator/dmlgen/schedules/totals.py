@@ -17,7 +17,7 @@ from dmlgen.schedules.pattern import match
 from dmlgen.schedules.schedule import FastForm
 
 TAKEN = ir.Local("taken", ir.INTS, varies=True)
-"""The coordinate of an element that counts."""
+"""The coordinate of a reduced element."""
 
 
 @dataclass(frozen=True)
