@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
+import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -184,7 +184,9 @@ def test_what_is_remembered_is_what_would_be_made(
     (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
     for name in FUSING:
         (specs / "operators" / name).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / "specs/operators" / name, specs / "operators" / name)
+        text = (ROOT / "specs/operators" / name).read_text("utf-8")
+        text = re.sub(r"^integer_operators: .*\n", "", text, flags=re.MULTILINE)  # none of them is copied
+        (specs / "operators" / name).write_text(text, encoding="utf-8")
     assert main(["lint", "--specs", str(specs), "--fix"]) == 0
     monkeypatch.setattr(generate, "cache_folder", lambda: tmp_path / "cache")
     before = run(specs, tmp_path / "out")

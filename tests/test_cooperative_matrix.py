@@ -270,7 +270,9 @@ def test_large_products_take_large_tiles() -> None:
     made = multiplying(product(half(4096, 4096), half(4096, 4096), None)).defines
     assert (made["TILE_ROWS"], made["TILE_COLUMNS"], made["SPLIT_K"]) == (128, 128, 0)
     made = multiplying(product(half(4096, 4096), half(4096, 16), None)).defines
-    assert made["TILE_COLUMNS"] == 16
+    assert (made["TILE_ROWS"], made["TILE_COLUMNS"], made["SPLIT_K"]) == (256, 32, 1)
+    made = multiplying(product(half(16, 4096), half(4096, 4096), None)).defines
+    assert (made["TILE_ROWS"], made["TILE_COLUMNS"], made["SPLIT_K"]) == (32, 256, 1)
 
 
 @pytest.mark.parametrize(
