@@ -207,7 +207,8 @@ def test_both_forms_of_dmlgen_hold_the_same(dist: Path) -> None:
     data = tree(ROOT / "templates", "templates") | tree(ROOT / "runtime", "runtime")
     code = tree(ROOT / "generator/dmlgen", "dmlgen")
     expected = code | {f"dmlgen/{name}": content for name, content in data.items()}
-    expected["dmlgen/LICENSE"] = (ROOT / "LICENSE").read_bytes()
+    for name in ("LICENSE", "docs/CONCEPTS.md"):
+        expected[f"dmlgen/{name}"] = data[name] = (ROOT / name).read_bytes()
     assert {name: content for name, content in wheel.items() if name.startswith("dmlgen/")} == expected
     assert sdist.items() >= data.items()
     assert "\nLicense-Expression: MIT\n" in wheel[f"dmlgen-{VERSION}.dist-info/METADATA"].decode()
