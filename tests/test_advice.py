@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -49,6 +50,9 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
             file.unlink()
         elif file.stem == "activation_elu":
             file.write_text(file.read_text(encoding="utf-8") + ADVICE, encoding="utf-8")
+        elif file.stem == "gemm":  # names operators that are not kept
+            text = file.read_text(encoding="utf-8")
+            file.write_text(re.sub(r"(?m)^integer_operators: .*\n", "", text), encoding="utf-8")
     (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
     assert main(["lint", "--specs", str(specs), "--fix"]) == 0
     assert main(["generate", "--specs", str(specs), "--out", str(out)]) == 0

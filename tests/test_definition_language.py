@@ -64,7 +64,7 @@ SPOILS = [
     Spoil("shared key", WINDOW, "let:\n", "lets: 1\nlet:\n", "unknown-key", "lets", "", AVERAGE),
     Spoil("missing output", MAXIMUM, '  OutputTensor: "max', '  # OutputTensor: "max', "output-undefined", "OutputIndicesTensor: >-"),
     Spoil("fields of a tensor between", LP, "Norm[here]", "Norm.Sizes[0]", "expression-type", "Norm.Sizes"),
-    Spoil("part of a tensor", AVERAGE, "InputTensor[at[:2] + place(at[2:], w)]", "InputTensor[1:]", "expression-type", "InputTensor[1:]"),
+    Spoil("part of a tensor", AVERAGE, "InputTensor[at[:2] + position(at[2:], w)]", "InputTensor[1:]", "expression-type", "InputTensor[1:]"),
     Spoil("missing index", GEMM, "[at[r - 2], k]", "[k]", "coordinate-length", "[k] if TransA", "one choice has 1 entries"),
     Spoil("one index too many", LP, "InputTensor[at] /", "InputTensor[at + [0]] /", "coordinate-length", "InputTensor[at + [0]]"),
     Spoil("index of a tensor between", DYNAMIC, "Low[[0]] / Scale[[0]]", "Low[[0, 0]] / Scale[[0]]", "coordinate-length", "Low[[0, 0]]"),

@@ -64,7 +64,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
 #define REAL_BITS 32

@@ -37,7 +37,6 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-
 // The type that floats are computed in, and its bits
 #ifdef DOUBLE
 #define REAL_VALUE double
