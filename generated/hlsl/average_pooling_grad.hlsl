@@ -506,10 +506,10 @@ List Numbered(uint number)
     return at;
 }
 
-void WriteElement(uint number, List at)
+void WriteElement(uint item, List at)
 {
 #if PASS == 0  // Share
-    WriteKeptShare(number, (REAL_VALUE)ReadInputGradient(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0));
+    WriteKeptShare(item, (REAL_VALUE)ReadInputGradient(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0));
 #elif PASS == 1  // OutputGradientTensor
     WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf2(at), OUTPUT_GRADIENT_BITS));
 #endif

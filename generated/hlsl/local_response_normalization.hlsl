@@ -469,7 +469,7 @@ List Numbered(uint number)
     return at;
 }
 
-void WriteElement(uint number, List at)
+void WriteElement(uint item, List at)
 {
 #if PASS == 0  // OutputTensor
     WriteOutput(at, (OUTPUT_VALUE)RoundingOnce((REAL_VALUE)ReadInput(at) / Pow(Base(at), (REAL_VALUE)beta),

@@ -590,11 +590,11 @@ List Numbered(uint number)
     return at;
 }
 
-void WriteElement(uint number, List at)
+void WriteElement(uint item, List at)
 {
 #if PASS == 0  // Base, Shares
-    WriteKeptBase(number, Base(at));
-    WriteKeptShares(number, (REAL_VALUE)ReadInputGradient(at) * (REAL_VALUE)ReadInput(at)
+    WriteKeptBase(item, Base(at));
+    WriteKeptShares(item, (REAL_VALUE)ReadInputGradient(at) * (REAL_VALUE)ReadInput(at)
         * Pow(ReadKeptBase(at), -(REAL_VALUE)beta - (REAL_VALUE)1.0f));
 #elif PASS == 1  // OutputGradientTensor
     WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce((REAL_VALUE)ReadInputGradient(at)

@@ -490,10 +490,10 @@ List Numbered(uint number)
     return at;
 }
 
-void WriteElement(uint number, List at)
+void WriteElement(uint item, List at)
 {
 #if PASS == 0  // Winner
-    WriteKeptWinner(number, Chosen(at));
+    WriteKeptWinner(item, Chosen(at));
 #elif PASS == 1  // OutputGradientTensor
     WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf(at), OUTPUT_GRADIENT_BITS));
 #endif

@@ -284,7 +284,7 @@ List Numbered(uint number)
     return at;
 }
 
-void WriteElement(uint number, List at)
+void WriteElement(uint item, List at)
 {
 #if PASS == 0  // Last
     const List p = at;
