@@ -6964,24 +6964,19 @@ static const uint8_t dmlops_tensor_code[] = {
         DMLOPS_SLOT(2) /* e */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_SHOW_INTS, DMLOPS_STRIDES, DMLOPS_ITSELF,
     DMLOPS_SHOW_INTS, DMLOPS_SIZES, DMLOPS_ITSELF,
-    /* DML-TENSOR-strides-in-elements: Span != (product(Sizes) - 1) * ElementSize + 1 or any(Sizes[d] > 1 and (Strides[d] == 0 or Strides[d] % ElementSize != 0) for d in range(DimensionCount)) */
+    /* DML-TENSOR-strides-in-elements: not present(Strides) or Strides != [product(Sizes[d + 1:]) * ElementSize for d in range(DimensionCount)] */
     DMLOPS_NEED, 3, DMLOPS_PLACE(161) /* ElementSize */,
-    DMLOPS_WHEN, DMLOPS_ALL, 3, DMLOPS_GIVEN, DMLOPS_AT(Strides), DMLOPS_GREATER, DMLOPS_SLOT(19) /* ElementSize */,
-        DMLOPS_SMALL(1), DMLOPS_GREATER, DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_ITSELF, DMLOPS_REDUCE,
-        DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(3),
-        DMLOPS_SIZE, DMLOPS_ITSELF, DMLOPS_SLOT(1) /* d */,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(51) /* Span */,
-    DMLOPS_ANY, 2, DMLOPS_NOT_EQUAL, DMLOPS_SLOT(17) /* Span */, DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_SUBTRACT,
-        DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_ITSELF, DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* ElementSize */,
-        DMLOPS_SMALL(1), DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
-        DMLOPS_AT(DimensionCount), DMLOPS_TURN(23), DMLOPS_ALL, 2, DMLOPS_GREATER, DMLOPS_SIZE, DMLOPS_ITSELF,
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_ENTRY, DMLOPS_STRIDES,
-        DMLOPS_ITSELF, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0), DMLOPS_NOT_EQUAL, DMLOPS_MODULO, DMLOPS_ENTRY,
-        DMLOPS_STRIDES, DMLOPS_ITSELF, DMLOPS_SLOT(1) /* d */, DMLOPS_SLOT(19) /* ElementSize */, DMLOPS_SMALL(0),
+    DMLOPS_WHEN, DMLOPS_ALL, 2, DMLOPS_GREATER, DMLOPS_SLOT(19) /* ElementSize */, DMLOPS_SMALL(1), DMLOPS_GREATER,
+        DMLOPS_PRODUCT, DMLOPS_SIZES, DMLOPS_ITSELF, DMLOPS_SIZE, DMLOPS_ITSELF, DMLOPS_SUBTRACT, DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_SMALL(1),
+    DMLOPS_ANY, 2, DMLOPS_NOT, DMLOPS_GIVEN, DMLOPS_AT(Strides), DMLOPS_NOT, DMLOPS_SAME, DMLOPS_STRIDES,
+        DMLOPS_ITSELF, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+        DMLOPS_TURN(9), DMLOPS_MULTIPLY, DMLOPS_PRODUCT, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_ITSELF, DMLOPS_ADD,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SLOT(19) /* ElementSize */,
     DMLOPS_SHOW_INTS, DMLOPS_STRIDES, DMLOPS_ITSELF,
     DMLOPS_SHOW_INTS, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
-        DMLOPS_TURN(6), DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_STRIDES, DMLOPS_ITSELF, DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SLOT(19) /* ElementSize */,
+        DMLOPS_TURN(7), DMLOPS_PRODUCT, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_ITSELF, DMLOPS_ADD,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
     /* DML-TENSOR-total-size-slack: TotalTensorSizeInBytes <= max(2 * ImpliedSize, 65536) */
     DMLOPS_NEED, 0, DMLOPS_PLACE(80) /* ImpliedSize */,
     DMLOPS_LESS_OR_EQUAL, DMLOPS_UINT64, DMLOPS_AT(TotalTensorSizeInBytes), DMLOPS_MAX, DMLOPS_MULTIPLY,
@@ -6996,7 +6991,7 @@ static const uint8_t dmlops_tensor_code[] = {
 };
 #undef DMLOPS_AT
 
-#define DMLOPS_TENSOR_SIZE_START 440 /* where the program for a tensor's size in bytes starts */
+#define DMLOPS_TENSOR_SIZE_START 411 /* where the program for a tensor's size in bytes starts */
 #define DMLOPS_STRUCTURE_RULES 3 /* the number of these, which come first */
 #define DMLOPS_DEMANDED_RULES 10  /* the number of all but advice, which comes last */
 static const dmlops_tensor_rule dmlops_tensor_rules[] = {
@@ -7024,7 +7019,7 @@ static const dmlops_tensor_rule dmlops_tensor_rules[] = {
      DMLOPS_BIT_DimensionCount | DMLOPS_BIT_MEMBER | DMLOPS_BIT_Sizes | DMLOPS_BIT_Strides},
     {"DML-TENSOR-strides-in-elements", "Strides", "%p.Strides is %v; strides should count elements, not bytes: %v", 309,
      DMLOPS_BIT_DataType | DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes | DMLOPS_BIT_Strides},
-    {"DML-TENSOR-total-size-slack", "TotalTensorSizeInBytes", "%p.TotalTensorSizeInBytes is %v; it should be at most %v (the end of the last element is at %v, and a binding has to be as large)", 401,
+    {"DML-TENSOR-total-size-slack", "TotalTensorSizeInBytes", "%p.TotalTensorSizeInBytes is %v; it should be at most %v (the end of the last element is at %v, and a binding has to be as large)", 372,
      DMLOPS_BIT_DataType | DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes | DMLOPS_BIT_Strides | DMLOPS_BIT_TotalTensorSizeInBytes},
 };
 
@@ -20833,7 +20828,7 @@ static const char* const dmlops_rule_texts[] = {
     "DML-TENSOR-flags", "Flags is NONE or OWNED_BY_DML.",
     "DML-TENSOR-flags-owned", "Where is_input is false, Flags is not OWNED_BY_DML (only an input can be owned by DirectML).",
     "DML-TENSOR-strides-overlap", "Strides of an output give each element its own offset.",
-    "DML-TENSOR-strides-in-elements", "Strides are not those of a packed tensor in any layout, counted in bytes.",
+    "DML-TENSOR-strides-in-elements", "Strides are not those of a packed tensor, counted in bytes.",
     "DML-TENSOR-total-size-slack", "TotalTensorSizeInBytes is at most twice what the elements need, or 64 KiB.",
     "DML-GRAPH-required", "An array with entries, and the description of a node or of an edge, is present.",
     "DML-GRAPH-since", "The feature level includes graphs, and each type of node in the graph.",

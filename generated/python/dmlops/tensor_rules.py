@@ -206,17 +206,13 @@ def advise(tensor: TensorDesc, path: str, is_input: bool, violations: list[Viola
         )
     # DML-TENSOR-strides-in-elements
     if (
-        (
-            strides is not None
-            and element_size > 1
-            and prod(sizes) > max((sizes[d] for d in range(rank)), default=0)
-        )
+        (element_size > 1 and prod(sizes) > sizes[rank - 1])
         and not (
-            span != saturate((saturate(prod(sizes)) - 1) * element_size + 1)
-            or any(sizes[d] > 1 and (strides[d] == 0 or strides[d] % element_size != 0) for d in range(rank))
+            strides is None
+            or strides != tuple(saturate(prod(sizes[d + 1 :]) * element_size) for d in range(rank))
         )
     ):
-        numbers1 = tuple(strides[d] // element_size for d in range(rank))
+        numbers1 = tuple(saturate(prod(sizes[d + 1 :])) for d in range(rank))
         report(
             violations, "DML-TENSOR-strides-in-elements", f"{path}.Strides",
             "{}.Strides is {}; strides should count elements, not bytes: {}", path, strides, numbers1,
