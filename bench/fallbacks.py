@@ -22,7 +22,7 @@ from gpu_cases import Case
 from dmlops import gpu
 from dmlops.compute import computation
 from dmlops.gpu import planner_inputs
-from dmlops.gpu.plans import convolutions, definition, pass_selection, products, selected, tile_cost
+from dmlops.gpu.plans import convolutions, definition, pass_selection, products, sparse_sum, tile_cost
 from dmlops.gpu.plans.attention_parts import no_parts
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.operands import NONE
@@ -61,7 +61,7 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
     "attention_parts": (Choice(pass_selection, "parts_of", lambda *_: no_parts()),),
     "sums": (Choice(pass_selection, "in_place_of", lambda *_: NONE),),
     "totals": (Choice(pass_selection, "with_totals", lambda _, one: one),),
-    "selected": (Choice(definition, "selection_of", lambda *_: selected.Selection(0, 0, 0)),),
+    "selected": (Choice(definition, "selection_of", lambda *_: sparse_sum.Selection(0, 0, 0)),),
 }
 
 OWN_PLANNERS = ("sliding", "rows", "separable")

@@ -17,7 +17,7 @@ from dmlgen.expr.bounds import BOUNDS
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, Definer
 from dmlgen.expr.evaluate import Evaluator
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS, FUNCTIONS
-from dmlgen.expr.inlined import inlined
+from dmlgen.expr.host_expressions import inlined
 from dmlgen.expr.ir import LIMIT
 from dmlgen.expr.parse import Scope, parse
 from dmlgen.expr.printer import SOURCE

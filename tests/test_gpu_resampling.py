@@ -12,7 +12,7 @@ import dmlops
 from c_plans import Library, expected
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import planner_inputs
-from dmlops.gpu.plans import selected, separable
+from dmlops.gpu.plans import separable, sparse_sum
 from gpu_device import device, run_in_guard_zones
 
 __all__ = ["device"]
@@ -288,7 +288,7 @@ def test_gradients_of_regions_have_the_bytes_of_the_definition(
     desc, inputs = regions(function, channels, count)
     assert "ELEMENTS_PER_THREAD" in gpu.plan(desc).dispatches[-1].defines
     (selecting,) = run_in_guard_zones(device, desc, inputs).values()
-    monkeypatch.setattr(selected, "SELECTED_ROOM", 0)
+    monkeypatch.setattr(sparse_sum, "SELECTED_ROOM", 0)
     assert "ELEMENTS_PER_THREAD" not in gpu.plan(desc).dispatches[-1].defines
     (testing,) = run_in_guard_zones(device, desc, inputs).values()
     assert selecting.tobytes() == testing.tobytes()

@@ -18,8 +18,8 @@ from c_plans import Library, expected
 from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import compiler, shader
-from dmlops.gpu.plans import bytes as of_bytes
-from dmlops.gpu.plans import matrices, sliding
+from dmlops.gpu.plans import gemm_view, sliding
+from dmlops.gpu.plans import int8_product as of_bytes
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.product import Tile
 from dmlops.gpu.work import Work
@@ -288,7 +288,7 @@ def test_tiles_give_what_the_definition_gives(
         np.testing.assert_allclose(found, wanted, 2e-3 if wanted.dtype == np.float16 else 1e-6)
     else:
         np.testing.assert_array_equal(found, wanted)
-    monkeypatch.setattr(matrices, "TILE_PRODUCTS", 2**40)
+    monkeypatch.setattr(gemm_view, "TILE_PRODUCTS", 2**40)
     assert passes(desc) == [0]
     assert run_in_guard_zones(device, desc, inputs)["OutputTensor"].tobytes() == found.tobytes()
 
@@ -324,7 +324,7 @@ def test_small_convolutions_slide(device: Any, monkeypatch: pytest.MonkeyPatch) 
 
 def test_sums_as_large_as_they_may_be(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each product is 255 * 255: no float holds their sum, and integers of 32 bits only just."""
-    most = matrices.MOST_BYTES
+    most = gemm_view.MOST_BYTES
     desc = product("MatrixMultiplyInteger", of("UINT8", 4, most), of(S, most, 4), "INT32", "AB")
     a, b = np.full((4, most), 255, np.uint8), np.full((most, 4), -128, np.int8)
     points = {

@@ -16,7 +16,7 @@ from c_plans import Library, expected
 from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import compiler
-from dmlops.gpu.plans import contraction, convolutions, matrices, sliding
+from dmlops.gpu.plans import contraction, convolutions, gemm_view, sliding
 from dmlops.gpu.plans.capabilities import Capability
 from dmlops.gpu.plans.product import Tile
 from dmlops.gpu.plans.tuning import MULTIPROCESSORS
@@ -493,7 +493,7 @@ def test_what_is_worth_a_tile(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(gpu.plan(CASES[name]).dispatches) == 2
     large = product(of("FLOAT32", 4096, 64), of("FLOAT32", 64, 4096), None)
     assert gpu.plan(large).dispatches[0].defines["TILE_ROWS"] == 128
-    monkeypatch.setattr(matrices, "TILE_PRODUCTS", 0)
+    monkeypatch.setattr(gemm_view, "TILE_PRODUCTS", 0)
     assert gpu.plan(small).dispatches[0].defines["PASS"] == 2
 
 

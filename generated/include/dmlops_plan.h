@@ -1473,14 +1473,6 @@ typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_int_64 scalars;
 } dmlops_plan_ContractionParams;
 
-typedef struct dmlops_plan_BytePacking {
-    int64_t vector;
-    int64_t padded;
-    int64_t pitch;
-    int64_t left_items;
-    int64_t right_items;
-} dmlops_plan_BytePacking;
-
 typedef struct dmlops_plan_Shape {
     int64_t rows;
     int64_t columns;
@@ -1506,6 +1498,14 @@ typedef struct dmlops_plan_CooperativeChoice {
     dmlops_plan_SplitK split;
     dmlops_plan_Row row;
 } dmlops_plan_CooperativeChoice;
+
+typedef struct dmlops_plan_BytePacking {
+    int64_t vector;
+    int64_t padded;
+    int64_t pitch;
+    int64_t left_items;
+    int64_t right_items;
+} dmlops_plan_BytePacking;
 
 typedef struct dmlops_plan_Skinny {
     int is_transposed;
@@ -3319,29 +3319,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Matrices* found, int64_t channels, int64_t first, const dmlops_plan_int_96* window, const
     dmlops_plan_Common* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
-DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
-    int64_t lines, int64_t depth, dmlops_plan_Side* result);
-DMLOPS_CALLED int64_t dmlops_plan_cooperative_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile);
-DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile);
-DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile);
-DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_cooperative, dmlops_plan_Tile* result);
-DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_cooperative, dmlops_plan_Tile* result);
-DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile, int is_cooperative, dmlops_plan_Split* result);
-DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result);
-DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_BytePacking* layout,
-    dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result);
 DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
     row, dmlops_plan_Shape* result);
 DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
@@ -3383,6 +3360,29 @@ DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_Product* result);
+DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth, dmlops_plan_Side* result);
+DMLOPS_CALLED int64_t dmlops_plan_cooperative_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile);
+DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile);
+DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile);
+DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_cooperative, dmlops_plan_Tile* result);
+DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_cooperative, dmlops_plan_Tile* result);
+DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile, int is_cooperative, dmlops_plan_Split* result);
+DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result);
+DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_BytePacking* layout,
+    dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result);
 DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
@@ -6005,395 +6005,6 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     return;
 }
 
-/* A plain matrix, with the adjacent elements that are loaded at once; `axis` has that many lines. */
-DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
-    int64_t lines, int64_t depth, dmlops_plan_Side* result) {
-    int64_t vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 16);
-    int64_t whole = ((vector == 16) && side->is_along) ? 16 : 4;
-    *result = *side;
-    result->vector = (vector >= 4) ? whole : 1;
-    return;
-}
-
-/* The parts of k: as many as fill the multiprocessors, if it is deep enough for four. */
-DMLOPS_CALLED int64_t dmlops_plan_cooperative_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile) {
-    int is_windowed = found->column_axis == -1;
-    int64_t least = is_windowed ? 256 : 512;
-    if (found->depth < dmlops_multiply(4, least)) {
-        return 1;
-    }
-    int64_t wanted = dmlops_divide(dmlops_multiply(tile->resident, 132), dmlops_plan_tiles_of(planning, found,
-        tile->rows, tile->columns));
-    int64_t most = is_windowed ? 8 : dmlops_divide(found->depth, least);
-    return dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, least)), most), 1);
-}
-
-/* Whether groups with this tile, each with a part of k, occupy at least three fifths of the multiprocessors. */
-DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile) {
-    return dmlops_multiply(5, dmlops_plan_times(planning, dmlops_plan_tiles_of(planning, found, tile->rows,
-        tile->columns), dmlops_plan_cooperative_parts(planning, found, tile))) >= 396;
-}
-
-/* Whether large tiles are best taken by groups of which two are resident. A round of pairs takes five thirds of the
-   time of a round of single groups, and is worth three parts of k, but not two. */
-DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile) {
-    int64_t tiles = dmlops_plan_tiles_of(planning, found, tile->rows, tile->columns);
-    if (tiles > 132) {
-        return dmlops_multiply(5, dmlops_plan_ceil_div(planning, tiles, 264)) < dmlops_multiply(3,
-            dmlops_plan_ceil_div(planning, tiles, 132));
-    }
-    return (dmlops_multiply(2, tiles) > 132) && (dmlops_plan_cooperative_parts(planning, found, tile) == 3);
-}
-
-/* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. Deep tiles need
-   fewer barriers, but where lines are transposed, large ones run out of registers. With few rows, groups mostly wait
-   for loads, so more of them are resident. */
-DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_cooperative, dmlops_plan_Tile* result) {
-    if ((found->column_axis == -1) || !is_cooperative) {
-        dmlops_plan_byte_window_tile_for(planning, found, is_cooperative, result);
-        return;
-    }
-    int64_t ahead = (found->depth <= 64) ? 1 : 2;
-    if (found->rows <= 16) {
-        result->rows = 16;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 16;
-        result->wave_columns = 16;
-        result->ahead = ahead;
-        result->resident = 8;
-        result->efficiency = 100;
-        return;
-    }
-    int64_t depth = (found->depth <= 64) ? 64 : 128;
-    int64_t resident = (found->rows <= 32) ? 4 : ((found->rows <= 64) ? 2 : 1);
-    int is_along = found->left.is_along && found->right.is_along;
-    int64_t large_depth = is_along ? depth : 64;
-    int64_t large_ahead = is_along ? 1 : ahead;
-    int64_t share = is_along ? 32 : 64;
-    dmlops_plan_Tile large;
-    large.rows = 128;
-    large.columns = 128;
-    large.depth = large_depth;
-    large.wave_rows = 64;
-    large.wave_columns = share;
-    large.ahead = large_ahead;
-    large.resident = 1;
-    large.efficiency = 100;
-    if ((dmlops_min(found->rows, found->columns) > 64) && dmlops_plan_occupies_most(planning, found, &large)) {
-        dmlops_plan_Tile pair;
-        pair.rows = 128;
-        pair.columns = 128;
-        pair.depth = depth;
-        pair.wave_rows = 64;
-        pair.wave_columns = 64;
-        pair.ahead = 1;
-        pair.resident = 2;
-        pair.efficiency = 100;
-        if (is_along && dmlops_plan_is_for_pairs(planning, found, &pair)) {
-            *result = pair;
-            return;
-        }
-        *result = large;
-        return;
-    }
-    dmlops_plan_Tile half;
-    half.rows = 64;
-    half.columns = 128;
-    half.depth = large_depth;
-    half.wave_rows = 32;
-    half.wave_columns = share;
-    half.ahead = large_ahead;
-    half.resident = resident;
-    half.efficiency = 100;
-    if ((found->rows > 32) && (found->columns > 64) && dmlops_plan_occupies_most(planning, found, &half)) {
-        *result = half;
-        return;
-    }
-    dmlops_plan_Tile square;
-    square.rows = 64;
-    square.columns = 64;
-    square.depth = depth;
-    square.wave_rows = 32;
-    square.wave_columns = 32;
-    square.ahead = 1;
-    square.resident = resident;
-    square.efficiency = 100;
-    if ((found->rows > 32) && dmlops_plan_occupies_most(planning, found, &square)) {
-        *result = square;
-        return;
-    }
-    dmlops_plan_Tile small;
-    small.rows = 32;
-    small.columns = 64;
-    small.depth = depth;
-    small.wave_rows = 16;
-    small.wave_columns = 32;
-    small.ahead = 1;
-    small.resident = resident;
-    small.efficiency = 100;
-    if (dmlops_plan_occupies_most(planning, found, &small)) {
-        *result = small;
-        return;
-    }
-    result->rows = 16;
-    result->columns = 32;
-    result->depth = 64;
-    result->wave_rows = 16;
-    result->wave_columns = 16;
-    result->ahead = ahead;
-    result->resident = resident;
-    result->efficiency = 100;
-    return;
-}
-
-/* The tile for windows, which need more groups, and enough arithmetic to hide the latency of their loads. Devices
-   without units take these tiles for plain matrices, too. */
-DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_cooperative, dmlops_plan_Tile* result) {
-    int is_windowed = found->column_axis == -1;
-    int64_t enough = is_windowed ? 256 : 128;
-    if (found->rows <= 16) {
-        result->rows = 16;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 16;
-        result->wave_columns = 16;
-        result->ahead = 1;
-        result->resident = 1;
-        result->efficiency = 100;
-        return;
-    }
-    if (found->rows <= 32) {
-        result->rows = 32;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 16;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        result->resident = 1;
-        result->efficiency = 100;
-        return;
-    }
-    if ((found->rows > 64) && (dmlops_plan_tiles_of(planning, found, 128, 256) >= 128) && is_cooperative) {
-        result->rows = 128;
-        result->columns = 256;
-        result->depth = 64;
-        result->wave_rows = 64;
-        result->wave_columns = 64;
-        result->ahead = 1;
-        result->resident = 1;
-        result->efficiency = 100;
-        return;
-    }
-    if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
-        result->rows = 64;
-        result->columns = 128;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = (is_windowed && is_cooperative) ? 32 : 64;
-        result->ahead = 1;
-        result->resident = 1;
-        result->efficiency = 100;
-        return;
-    }
-    if (dmlops_plan_tiles_of(planning, found, 64, 64) >= dmlops_divide(128, 2)) {
-        result->rows = 64;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        result->resident = 1;
-        result->efficiency = 100;
-        return;
-    }
-    result->rows = 16;
-    result->columns = 32;
-    result->depth = 64;
-    result->wave_rows = 16;
-    result->wave_columns = 16;
-    result->ahead = 1;
-    result->resident = 1;
-    result->efficiency = 100;
-    return;
-}
-
-/* The division of work among groups. k is split where there are few tiles. */
-DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile, int is_cooperative, dmlops_plan_Split* result) {
-    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
-    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int64_t parts = 1;
-    if ((found->column_axis != -1) && is_cooperative) {
-        parts = dmlops_plan_cooperative_parts(planning, found, tile);
-    } else {
-        if (groups < 128) {
-            parts = dmlops_max(dmlops_min(dmlops_min(dmlops_plan_ceil_div(planning, 128, groups),
-                dmlops_divide(found->depth, 256)), 8), 1);
-        }
-    }
-    dmlops_plan_split_into(planning, parts, found->depth, tile->depth, down, across, result);
-    return;
-}
-
-/* The packing of a convolution's factors. Few channels are not worth padding to whole vectors. */
-DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
-        op->tensors.count)];
-    int64_t channels = op->factors.depth;
-    int64_t vector = ((dmlops_modulo(channels, 16) == 0) || (channels > 4)) ? 16 : 4;
-    int64_t padded = dmlops_multiply(dmlops_plan_ceil_div(planning, channels, vector), vector);
-    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_times(planning,
-        dmlops_plan_element_count(planning, &window->sizes), padded), 16), 16);
-    int64_t groups = dmlops_max(window->groups, 1);
-    int64_t pixels = dmlops_divide(dmlops_plan_element_count(planning, &right->sizes),
-        right->sizes.items[dmlops_item(planning, 1, right->sizes.count)]);
-    result->vector = vector;
-    result->padded = padded;
-    result->pitch = pitch;
-    result->left_items = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, groups),
-        dmlops_divide(pitch, vector));
-    result->right_items = dmlops_plan_times(planning, dmlops_plan_times(planning, pixels, groups),
-        dmlops_divide(padded, vector));
-    return;
-}
-
-/* The matrices with packed factors. */
-DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_BytePacking* layout,
-    dmlops_plan_Matrices* result) {
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
-        op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
-        op->tensors.count)];
-    int64_t image = dmlops_multiply(layout->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
-        right->sizes.count)], op->factors.depth));
-    for (int64_t d = 0; d < right->sizes.count; ++d) {
-        const int64_t size = right->sizes.items[d];
-        image = (d > 1) ? dmlops_plan_times(planning, image, size) : image;
-    }
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_axis_steps(planning, output, found->row_axis, layout->pitch, &made_1);
-    dmlops_plan_Side made_2;
-    made_2.steps = made_1;
-    made_2.depth = 1;
-    made_2.matrix = dmlops_plan_times(planning, found->rows, layout->pitch);
-    made_2.is_along = 1;
-    made_2.vector = 16;
-    dmlops_plan_int_8 made_3;
-    dmlops_plan_axis_steps(planning, output, op->factors.right.items[dmlops_item(planning, 0,
-        op->factors.right.count)], image, &made_3);
-    dmlops_plan_Side made_4;
-    made_4.steps = made_3;
-    made_4.depth = 1;
-    made_4.matrix = 0;
-    made_4.is_along = 1;
-    made_4.vector = layout->vector;
-    *result = *found;
-    result->depth = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &op->factors.window.sizes),
-        layout->padded);
-    result->left = made_2;
-    result->right = made_4;
-    return;
-}
-
-/* Strides in bytes along each dimension of the window, in the packed right factor. */
-DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result) {
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
-        op->tensors.count)];
-    result->count = 0;
-    for (int64_t d = 0; d < op->factors.window.sizes.count; ++d) {
-        int64_t stride = dmlops_multiply(layout->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
-            right->sizes.count)], op->factors.depth));
-        for (int64_t later = 0; later < right->sizes.count; ++later) {
-            const int64_t size = right->sizes.items[later];
-            stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
-        }
-        dmlops_plan_int_8_append(planning, result, stride);
-    }
-    return;
-}
-
-/* The tile, k split into parts, and both factors packed. There are partial sums also where cooperative matrices cannot
-   store the output: storing bytes one by one takes atomics, which do not mix with them. */
-DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result) {
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
-        op->tensors.count)];
-    int is_windowed = found->column_axis == -1;
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_window_strides(planning, op, shader, &made_1);
-    dmlops_plan_int_8 strides;
-    strides = made_1;
-    int64_t channels = op->factors.depth;
-    dmlops_plan_Matrices factors;
-    factors = *found;
-    dmlops_plan_Packing packing;
-    packing.items = 0;
-    packing.vector = 16;
-    packing.in_word = 4;
-    if (is_windowed && (found->right.vector < 4)) {
-        dmlops_plan_BytePacking layout;
-        dmlops_plan_byte_packing(planning, op, shader, found, &layout);
-        dmlops_plan_Matrices made_2;
-        dmlops_plan_packed_factors(planning, op, shader, found, &layout, &made_2);
-        factors = made_2;
-        dmlops_plan_int_8 made_3;
-        dmlops_plan_pixel_strides(planning, op, shader, &layout, &made_3);
-        strides = made_3;
-        channels = layout.padded;
-        dmlops_plan_Packing made_4;
-        made_4.items = dmlops_add(layout.left_items, layout.right_items);
-        made_4.vector = layout.vector;
-        made_4.in_word = 4;
-        packing = made_4;
-    } else {
-        dmlops_plan_Side left;
-        dmlops_plan_line_vector(planning, &found->left, found->row_axis, found->rows, channels, &left);
-        dmlops_plan_Side right;
-        right = found->right;
-        right.vector = 4;
-        if (!is_windowed) {
-            dmlops_plan_Side made_5;
-            dmlops_plan_line_vector(planning, &found->right, found->column_axis, found->columns, channels, &made_5);
-            right = made_5;
-        }
-        dmlops_plan_Matrices made_6;
-        made_6 = *found;
-        made_6.left = left;
-        made_6.right = right;
-        factors = made_6;
-    }
-    int is_whole = (output->bits >= 16) || (dmlops_plan_output_vector(planning, found, output) == 4);
-    int64_t sums = dmlops_plan_times(planning, 4, dmlops_plan_partial_vectors(planning, found));
-    int is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (is_whole || (sums <
-        dmlops_divide(INT64_C(2147483648), 16)));
-    dmlops_plan_byte_tile_for(planning, &factors, is_cooperative, &result->tile);
-    dmlops_plan_Split split;
-    dmlops_plan_byte_split(planning, &factors, &result->tile, is_cooperative, &split);
-    dmlops_plan_Row made_7;
-    dmlops_plan_single_tap(planning, &made_7);
-    result->split = split;
-    result->in_parts = (split.parts > 1) || (is_cooperative && !is_whole);
-    result->matrices = *found;
-    result->factors = factors;
-    result->channels = channels;
-    result->strides = strides;
-    result->packing = packing;
-    result->row = made_7;
-    result->is_cooperative = is_cooperative;
-    return;
-}
-
 /* That of a tile, which may hold several taps of a window. */
 DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
     row, dmlops_plan_Shape* result) {
@@ -7286,6 +6897,395 @@ DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, co
     result->packing = made_9;
     result->row = chosen.row;
     result->is_cooperative = 1;
+    return;
+}
+
+/* A plain matrix, with the adjacent elements that are loaded at once; `axis` has that many lines. */
+DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth, dmlops_plan_Side* result) {
+    int64_t vector = dmlops_plan_side_vector(planning, side, axis, lines, depth, 16);
+    int64_t whole = ((vector == 16) && side->is_along) ? 16 : 4;
+    *result = *side;
+    result->vector = (vector >= 4) ? whole : 1;
+    return;
+}
+
+/* The parts of k: as many as fill the multiprocessors, if it is deep enough for four. */
+DMLOPS_CALLED int64_t dmlops_plan_cooperative_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile) {
+    int is_windowed = found->column_axis == -1;
+    int64_t least = is_windowed ? 256 : 512;
+    if (found->depth < dmlops_multiply(4, least)) {
+        return 1;
+    }
+    int64_t wanted = dmlops_divide(dmlops_multiply(tile->resident, 132), dmlops_plan_tiles_of(planning, found,
+        tile->rows, tile->columns));
+    int64_t most = is_windowed ? 8 : dmlops_divide(found->depth, least);
+    return dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, least)), most), 1);
+}
+
+/* Whether groups with this tile, each with a part of k, occupy at least three fifths of the multiprocessors. */
+DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile) {
+    return dmlops_multiply(5, dmlops_plan_times(planning, dmlops_plan_tiles_of(planning, found, tile->rows,
+        tile->columns), dmlops_plan_cooperative_parts(planning, found, tile))) >= 396;
+}
+
+/* Whether large tiles are best taken by groups of which two are resident. A round of pairs takes five thirds of the
+   time of a round of single groups, and is worth three parts of k, but not two. */
+DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile) {
+    int64_t tiles = dmlops_plan_tiles_of(planning, found, tile->rows, tile->columns);
+    if (tiles > 132) {
+        return dmlops_multiply(5, dmlops_plan_ceil_div(planning, tiles, 264)) < dmlops_multiply(3,
+            dmlops_plan_ceil_div(planning, tiles, 132));
+    }
+    return (dmlops_multiply(2, tiles) > 132) && (dmlops_plan_cooperative_parts(planning, found, tile) == 3);
+}
+
+/* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. Deep tiles need
+   fewer barriers, but where lines are transposed, large ones run out of registers. With few rows, groups mostly wait
+   for loads, so more of them are resident. */
+DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_cooperative, dmlops_plan_Tile* result) {
+    if ((found->column_axis == -1) || !is_cooperative) {
+        dmlops_plan_byte_window_tile_for(planning, found, is_cooperative, result);
+        return;
+    }
+    int64_t ahead = (found->depth <= 64) ? 1 : 2;
+    if (found->rows <= 16) {
+        result->rows = 16;
+        result->columns = 64;
+        result->depth = 64;
+        result->wave_rows = 16;
+        result->wave_columns = 16;
+        result->ahead = ahead;
+        result->resident = 8;
+        result->efficiency = 100;
+        return;
+    }
+    int64_t depth = (found->depth <= 64) ? 64 : 128;
+    int64_t resident = (found->rows <= 32) ? 4 : ((found->rows <= 64) ? 2 : 1);
+    int is_along = found->left.is_along && found->right.is_along;
+    int64_t large_depth = is_along ? depth : 64;
+    int64_t large_ahead = is_along ? 1 : ahead;
+    int64_t share = is_along ? 32 : 64;
+    dmlops_plan_Tile large;
+    large.rows = 128;
+    large.columns = 128;
+    large.depth = large_depth;
+    large.wave_rows = 64;
+    large.wave_columns = share;
+    large.ahead = large_ahead;
+    large.resident = 1;
+    large.efficiency = 100;
+    if ((dmlops_min(found->rows, found->columns) > 64) && dmlops_plan_occupies_most(planning, found, &large)) {
+        dmlops_plan_Tile pair;
+        pair.rows = 128;
+        pair.columns = 128;
+        pair.depth = depth;
+        pair.wave_rows = 64;
+        pair.wave_columns = 64;
+        pair.ahead = 1;
+        pair.resident = 2;
+        pair.efficiency = 100;
+        if (is_along && dmlops_plan_is_for_pairs(planning, found, &pair)) {
+            *result = pair;
+            return;
+        }
+        *result = large;
+        return;
+    }
+    dmlops_plan_Tile half;
+    half.rows = 64;
+    half.columns = 128;
+    half.depth = large_depth;
+    half.wave_rows = 32;
+    half.wave_columns = share;
+    half.ahead = large_ahead;
+    half.resident = resident;
+    half.efficiency = 100;
+    if ((found->rows > 32) && (found->columns > 64) && dmlops_plan_occupies_most(planning, found, &half)) {
+        *result = half;
+        return;
+    }
+    dmlops_plan_Tile square;
+    square.rows = 64;
+    square.columns = 64;
+    square.depth = depth;
+    square.wave_rows = 32;
+    square.wave_columns = 32;
+    square.ahead = 1;
+    square.resident = resident;
+    square.efficiency = 100;
+    if ((found->rows > 32) && dmlops_plan_occupies_most(planning, found, &square)) {
+        *result = square;
+        return;
+    }
+    dmlops_plan_Tile small;
+    small.rows = 32;
+    small.columns = 64;
+    small.depth = depth;
+    small.wave_rows = 16;
+    small.wave_columns = 32;
+    small.ahead = 1;
+    small.resident = resident;
+    small.efficiency = 100;
+    if (dmlops_plan_occupies_most(planning, found, &small)) {
+        *result = small;
+        return;
+    }
+    result->rows = 16;
+    result->columns = 32;
+    result->depth = 64;
+    result->wave_rows = 16;
+    result->wave_columns = 16;
+    result->ahead = ahead;
+    result->resident = resident;
+    result->efficiency = 100;
+    return;
+}
+
+/* The tile for windows, which need more groups, and enough arithmetic to hide the latency of their loads. Devices
+   without units take these tiles for plain matrices, too. */
+DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_cooperative, dmlops_plan_Tile* result) {
+    int is_windowed = found->column_axis == -1;
+    int64_t enough = is_windowed ? 256 : 128;
+    if (found->rows <= 16) {
+        result->rows = 16;
+        result->columns = 64;
+        result->depth = 64;
+        result->wave_rows = 16;
+        result->wave_columns = 16;
+        result->ahead = 1;
+        result->resident = 1;
+        result->efficiency = 100;
+        return;
+    }
+    if (found->rows <= 32) {
+        result->rows = 32;
+        result->columns = 64;
+        result->depth = 64;
+        result->wave_rows = 16;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        result->resident = 1;
+        result->efficiency = 100;
+        return;
+    }
+    if ((found->rows > 64) && (dmlops_plan_tiles_of(planning, found, 128, 256) >= 128) && is_cooperative) {
+        result->rows = 128;
+        result->columns = 256;
+        result->depth = 64;
+        result->wave_rows = 64;
+        result->wave_columns = 64;
+        result->ahead = 1;
+        result->resident = 1;
+        result->efficiency = 100;
+        return;
+    }
+    if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
+        result->rows = 64;
+        result->columns = 128;
+        result->depth = 64;
+        result->wave_rows = 32;
+        result->wave_columns = (is_windowed && is_cooperative) ? 32 : 64;
+        result->ahead = 1;
+        result->resident = 1;
+        result->efficiency = 100;
+        return;
+    }
+    if (dmlops_plan_tiles_of(planning, found, 64, 64) >= dmlops_divide(128, 2)) {
+        result->rows = 64;
+        result->columns = 64;
+        result->depth = 64;
+        result->wave_rows = 32;
+        result->wave_columns = 32;
+        result->ahead = 1;
+        result->resident = 1;
+        result->efficiency = 100;
+        return;
+    }
+    result->rows = 16;
+    result->columns = 32;
+    result->depth = 64;
+    result->wave_rows = 16;
+    result->wave_columns = 16;
+    result->ahead = 1;
+    result->resident = 1;
+    result->efficiency = 100;
+    return;
+}
+
+/* The division of work among groups. k is split where there are few tiles. */
+DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile, int is_cooperative, dmlops_plan_Split* result) {
+    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
+    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
+    int64_t parts = 1;
+    if ((found->column_axis != -1) && is_cooperative) {
+        parts = dmlops_plan_cooperative_parts(planning, found, tile);
+    } else {
+        if (groups < 128) {
+            parts = dmlops_max(dmlops_min(dmlops_min(dmlops_plan_ceil_div(planning, 128, groups),
+                dmlops_divide(found->depth, 256)), 8), 1);
+        }
+    }
+    dmlops_plan_split_into(planning, parts, found->depth, tile->depth, down, across, result);
+    return;
+}
+
+/* The packing of a convolution's factors. Few channels are not worth padding to whole vectors. */
+DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result) {
+    const dmlops_plan_Window * window = &op->factors.window;
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
+        op->tensors.count)];
+    int64_t channels = op->factors.depth;
+    int64_t vector = ((dmlops_modulo(channels, 16) == 0) || (channels > 4)) ? 16 : 4;
+    int64_t padded = dmlops_multiply(dmlops_plan_ceil_div(planning, channels, vector), vector);
+    int64_t pitch = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_times(planning,
+        dmlops_plan_element_count(planning, &window->sizes), padded), 16), 16);
+    int64_t groups = dmlops_max(window->groups, 1);
+    int64_t pixels = dmlops_divide(dmlops_plan_element_count(planning, &right->sizes),
+        right->sizes.items[dmlops_item(planning, 1, right->sizes.count)]);
+    result->vector = vector;
+    result->padded = padded;
+    result->pitch = pitch;
+    result->left_items = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, groups),
+        dmlops_divide(pitch, vector));
+    result->right_items = dmlops_plan_times(planning, dmlops_plan_times(planning, pixels, groups),
+        dmlops_divide(padded, vector));
+    return;
+}
+
+/* The matrices with packed factors. */
+DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_BytePacking* layout,
+    dmlops_plan_Matrices* result) {
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
+        op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
+        op->tensors.count)];
+    int64_t image = dmlops_multiply(layout->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
+        right->sizes.count)], op->factors.depth));
+    for (int64_t d = 0; d < right->sizes.count; ++d) {
+        const int64_t size = right->sizes.items[d];
+        image = (d > 1) ? dmlops_plan_times(planning, image, size) : image;
+    }
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_axis_steps(planning, output, found->row_axis, layout->pitch, &made_1);
+    dmlops_plan_Side made_2;
+    made_2.steps = made_1;
+    made_2.depth = 1;
+    made_2.matrix = dmlops_plan_times(planning, found->rows, layout->pitch);
+    made_2.is_along = 1;
+    made_2.vector = 16;
+    dmlops_plan_int_8 made_3;
+    dmlops_plan_axis_steps(planning, output, op->factors.right.items[dmlops_item(planning, 0,
+        op->factors.right.count)], image, &made_3);
+    dmlops_plan_Side made_4;
+    made_4.steps = made_3;
+    made_4.depth = 1;
+    made_4.matrix = 0;
+    made_4.is_along = 1;
+    made_4.vector = layout->vector;
+    *result = *found;
+    result->depth = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &op->factors.window.sizes),
+        layout->padded);
+    result->left = made_2;
+    result->right = made_4;
+    return;
+}
+
+/* Strides in bytes along each dimension of the window, in the packed right factor. */
+DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result) {
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
+        op->tensors.count)];
+    result->count = 0;
+    for (int64_t d = 0; d < op->factors.window.sizes.count; ++d) {
+        int64_t stride = dmlops_multiply(layout->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
+            right->sizes.count)], op->factors.depth));
+        for (int64_t later = 0; later < right->sizes.count; ++later) {
+            const int64_t size = right->sizes.items[later];
+            stride = (later > dmlops_add(d, 2)) ? dmlops_plan_times(planning, stride, size) : stride;
+        }
+        dmlops_plan_int_8_append(planning, result, stride);
+    }
+    return;
+}
+
+/* The tile, k split into parts, and both factors packed. There are partial sums also where cooperative matrices cannot
+   store the output: storing bytes one by one takes atomics, which do not mix with them. */
+DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result) {
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
+        op->tensors.count)];
+    int is_windowed = found->column_axis == -1;
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_window_strides(planning, op, shader, &made_1);
+    dmlops_plan_int_8 strides;
+    strides = made_1;
+    int64_t channels = op->factors.depth;
+    dmlops_plan_Matrices factors;
+    factors = *found;
+    dmlops_plan_Packing packing;
+    packing.items = 0;
+    packing.vector = 16;
+    packing.in_word = 4;
+    if (is_windowed && (found->right.vector < 4)) {
+        dmlops_plan_BytePacking layout;
+        dmlops_plan_byte_packing(planning, op, shader, found, &layout);
+        dmlops_plan_Matrices made_2;
+        dmlops_plan_packed_factors(planning, op, shader, found, &layout, &made_2);
+        factors = made_2;
+        dmlops_plan_int_8 made_3;
+        dmlops_plan_pixel_strides(planning, op, shader, &layout, &made_3);
+        strides = made_3;
+        channels = layout.padded;
+        dmlops_plan_Packing made_4;
+        made_4.items = dmlops_add(layout.left_items, layout.right_items);
+        made_4.vector = layout.vector;
+        made_4.in_word = 4;
+        packing = made_4;
+    } else {
+        dmlops_plan_Side left;
+        dmlops_plan_line_vector(planning, &found->left, found->row_axis, found->rows, channels, &left);
+        dmlops_plan_Side right;
+        right = found->right;
+        right.vector = 4;
+        if (!is_windowed) {
+            dmlops_plan_Side made_5;
+            dmlops_plan_line_vector(planning, &found->right, found->column_axis, found->columns, channels, &made_5);
+            right = made_5;
+        }
+        dmlops_plan_Matrices made_6;
+        made_6 = *found;
+        made_6.left = left;
+        made_6.right = right;
+        factors = made_6;
+    }
+    int is_whole = (output->bits >= 16) || (dmlops_plan_output_vector(planning, found, output) == 4);
+    int64_t sums = dmlops_plan_times(planning, 4, dmlops_plan_partial_vectors(planning, found));
+    int is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (is_whole || (sums <
+        dmlops_divide(INT64_C(2147483648), 16)));
+    dmlops_plan_byte_tile_for(planning, &factors, is_cooperative, &result->tile);
+    dmlops_plan_Split split;
+    dmlops_plan_byte_split(planning, &factors, &result->tile, is_cooperative, &split);
+    dmlops_plan_Row made_7;
+    dmlops_plan_single_tap(planning, &made_7);
+    result->split = split;
+    result->in_parts = (split.parts > 1) || (is_cooperative && !is_whole);
+    result->matrices = *found;
+    result->factors = factors;
+    result->channels = channels;
+    result->strides = strides;
+    result->packing = packing;
+    result->row = made_7;
+    result->is_cooperative = is_cooperative;
     return;
 }
 

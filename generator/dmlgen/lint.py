@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dmlgen.diagnostics import Finding, Position, SpecError, nearest
 from dmlgen.expr import ir
-from dmlgen.expr.defined import walk_through
+from dmlgen.expr.definition_queries import walk_through
 from dmlgen.names import clashes
 from dmlgen.registry import Operator, OutputDefinitions, Registry, Rule, Support
 from dmlgen.resolve.classes import size_classes

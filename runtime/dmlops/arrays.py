@@ -9,7 +9,7 @@ import numpy as np
 
 from .description import Description
 from .elements import extremes
-from .quoting import shown
+from .safe_text import shown
 from .tensor import TensorDesc
 
 

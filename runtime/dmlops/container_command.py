@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .quoting import printable
+from .safe_text import printable
 
 SUMMARY = "Say whether compiled shaders (DXIL) are signed, and which options of Direct3D 12 they need"
 

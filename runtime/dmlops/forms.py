@@ -17,8 +17,8 @@ from typing import Any, TypeAlias, TypeVar
 from .description import Description, count_of
 from .enums import ENUMS, PREFIXES, entry_of
 from .member import Member
-from .quoting import nearest, shown
 from .registry import INTEGERS, NUMBERS, STRUCTS
+from .safe_text import nearest, shown
 from .value import WRONG_TYPE, Value, plain, set_state
 
 ACTIVATION = "OPERATOR_DESC"

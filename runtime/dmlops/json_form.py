@@ -21,8 +21,8 @@ from .enums import ENUMS, PREFIXES
 from .errors import JsonError
 from .forms import WrongType, boolean, enumerator, floating, integer, members_of, number
 from .member import Member
-from .quoting import cut, nearest, shown
 from .registry import ALIASES, INTEGERS, NUMBERS, OPERATORS, STRUCTS, operator
+from .safe_text import cut, nearest, shown
 from .structs import STRUCT_CLASSES
 from .tensor import TensorDesc
 from .value import plain

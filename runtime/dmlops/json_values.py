@@ -6,8 +6,8 @@ from collections.abc import Collection
 from typing import Any
 
 from .errors import JsonError
-from .quoting import cut, nearest, shown
 from .registry import INTEGERS
+from .safe_text import cut, nearest, shown
 from .value import plain
 
 

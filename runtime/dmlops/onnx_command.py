@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from .arguments import known_level
-from .quoting import printable
+from .safe_text import printable
 from .terminal import progress_for, style_for
 
 SUMMARY = (

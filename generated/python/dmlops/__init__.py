@@ -65,9 +65,6 @@ if _TYPE_CHECKING:
     from . import registry as registry
     from . import webnn as webnn
     from .graph import Graph as Graph
-    from .mending import Change as Change
-    from .mending import Closest as Closest
-    from .mending import closest as closest
     from .operators.activation_celu import ActivationCelu as ActivationCelu
     from .operators.activation_elu import ActivationElu as ActivationElu
     from .operators.activation_gelu import ActivationGelu as ActivationGelu
@@ -285,14 +282,17 @@ if _TYPE_CHECKING:
     from .operators.unfold import Unfold as Unfold
     from .operators.upsample_2d import Upsample2d as Upsample2d
     from .operators.value_scale_2d import ValueScale2d as ValueScale2d
+    from .suggest_fix import Change as Change
+    from .suggest_fix import Closest as Closest
+    from .suggest_fix import closest as closest
 
 _LAZY = {
-    "Change": ".mending",
-    "Closest": ".mending",
+    "Change": ".suggest_fix",
+    "Closest": ".suggest_fix",
     "Graph": ".graph",
     "abi": ".abi",
     "bindings": ".bindings",
-    "closest": ".mending",
+    "closest": ".suggest_fix",
     "counterparts": ".counterparts",
     "gpu": ".gpu",
     "make": ".make",

@@ -24,15 +24,15 @@ from . import (
     plan_command,
     registry,
 )
-from .answers import explained, inferred, judged
+from .annotate import printed
 from .arguments import add_level, known_level, print_json, print_texts
 from .bindings import command as bindings_command
 from .errors import JsonError
 from .explain import explain, explain_rule
 from .graph import command as graph_command
-from .marking import printed
-from .quoting import nearest, printable, shown
+from .json_results import explained, inferred, judged
 from .reading import Entry, entries
+from .safe_text import nearest, printable, shown
 from .terminal import Style, style_for
 
 _EPILOG = """\

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from .enums import NEWEST, FeatureLevel, feature_level
-from .quoting import shown
+from .safe_text import shown
 
 
 def known_level(text: str) -> FeatureLevel:

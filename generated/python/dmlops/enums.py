@@ -9,7 +9,7 @@ import re
 from enum import IntEnum, IntFlag
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .quoting import cut, decimal, shown
+from .safe_text import cut, decimal, shown
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from .annotate import compact, marked
 from .data import operator_data
 from .description import Description
 from .enums import FeatureLevel
-from .marking import compact, marked
-from .mending import Change, Closest, closest
 from .paths import path_of, value_at
 from .registry import LEVELS, operator
+from .suggest_fix import Change, Closest, closest
 from .tensor import TensorDesc
 from .terminal import PLAIN, Style
 from .violation import Violation

@@ -22,13 +22,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
-from .making import made as _made
+from .make_arguments import made as _made
 
 if TYPE_CHECKING:
     from . import enums as _enums
     from . import structs as _structs
     from .description import Description
-    from .making import Output, Tensor
+    from .make_arguments import Output, Tensor
     from .operators.activation_celu import ActivationCelu
     from .operators.activation_elu import ActivationElu
     from .operators.activation_gelu import ActivationGelu

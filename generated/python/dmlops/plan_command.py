@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .arguments import known_level
 from .onnx_command import add_sizes
-from .quoting import printable
+from .safe_text import printable
 from .terminal import progress_for
 
 if TYPE_CHECKING:

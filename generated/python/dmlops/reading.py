@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NoReturn
 from .description import Description
 from .errors import JsonError
 from .json_form import dispatchables, from_json, is_model
-from .quoting import shown
+from .safe_text import shown
 
 LONGEST_LINE = 1 << 24  # bytes; a description takes a few hundred
 

@@ -21,7 +21,7 @@ from .enums import FeatureLevel
 from .errors import InvalidDescription
 from .graph import Graph
 from .graph.running import run as run_graph
-from .quoting import shown
+from .safe_text import shown
 
 
 def run(desc: Description | Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:

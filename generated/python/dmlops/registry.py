@@ -13,7 +13,7 @@ from .data import RuleText, rule_texts
 from .description import Description, Support
 from .enums import PREFIXES, FeatureLevel, LevelLike, TensorDataType, feature_level
 from .member import Member
-from .quoting import nearest, shown
+from .safe_text import nearest, shown
 
 
 @dataclass(frozen=True, slots=True)

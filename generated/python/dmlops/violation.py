@@ -10,7 +10,7 @@ from enum import Enum
 from math import isfinite
 from typing import Any
 
-from .quoting import decimal
+from .safe_text import decimal
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from dmlgen.expr import ir
-from dmlgen.expr.inlined import inlined
+from dmlgen.expr.host_expressions import inlined
 from dmlgen.registry import OutputDefinitions
 
 _Steps: TypeAlias = Mapping[str, int | None]

@@ -19,7 +19,7 @@ from dmlgen.cases.results import ALWAYS, Data, Element, Elements, Origin
 from dmlgen.cases.samples import MAX_ELEMENTS
 from dmlgen.cases.validators import entries_of, tensors_of
 from dmlgen.expr import ir
-from dmlgen.expr.defined import walk_through
+from dmlgen.expr.definition_queries import walk_through
 from dmlgen.registry import EnumEntry, Operator, Registry
 
 if TYPE_CHECKING:

@@ -2,8 +2,9 @@
 
 It takes `registry.OutputDefinitions` as they are, so that no recognizer of forms, no printer and no array
 library stands between a spec and its data. Integers are exact. Floats are computed in double precision, sums
-by `math.fsum`; those that decide (`expr/deciding.py`) are rounded to single precision after every operation,
-in the written order, and have no error. An intermediate tensor's entry is computed when it is first read.
+by `math.fsum`; those that decide (`expr/precise_floats.py`) are rounded to single precision after every
+operation, in the written order, and have no error. An intermediate tensor's entry is computed when it is
+first read.
 
 Every float has a bound on how far off an implementation may be (`elements.Number.error`). An operation
 adds a unit in the last place of its result unless it is exact in the description's widest floating-point
@@ -41,9 +42,9 @@ from dmlgen.cases.results import DUPLICATES, EQUALS, Coordinate, Data, Element, 
 from dmlgen.cases.validators import entries_of, members_of, tensors_of
 from dmlgen.expr import ir
 from dmlgen.expr.arithmetic import LIMIT, align, quotient, remainder, replaced, saturate
-from dmlgen.expr.deciding import parts
-from dmlgen.expr.defined import uses_at, walk_through
+from dmlgen.expr.definition_queries import uses_at, walk_through
 from dmlgen.expr.evaluate import Evaluator
+from dmlgen.expr.precise_floats import parts
 from dmlgen.registry import EnumEntry, Intermediate, OutputDefinitions, Registry
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
 """Bounds: the range of an integer, and the number of entries of an array, for any description.
 
 There is only one such analysis. What it does not know of a leaf (a member, a field, a variable), a subclass
-can provide: `analysis/described.py` knows types, and the rules that hold before. By itself, it is what the
-parser relies on: a loop or a list without a bound is an error in a spec, so that no description can make a
-validator slow, and C can hold every array in fixed storage.
+can provide: `analysis/definition_bounds.py` knows types, and the rules that hold before. By itself, it is
+what the parser relies on: a loop or a list without a bound is an error in a spec, so that no description can
+make a validator slow, and C can hold every array in fixed storage.
 
 An interval can be wider than the actual values, but never leaves one out. If nothing bounds a value, it ends
 at `ENDLESS`.

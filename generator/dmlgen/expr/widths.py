@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import is_host_computed
+from dmlgen.expr.definition_queries import is_host_computed
 
 Bits: TypeAlias = Mapping[str, int]
 """Bits of integers made of elements, including the sign bit, by name; other integers are counts."""

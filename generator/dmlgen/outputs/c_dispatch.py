@@ -9,7 +9,7 @@ from functools import cache
 from dmlgen.diagnostics import Finding, SpecError
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS
-from dmlgen.expr.inlined import inlined
+from dmlgen.expr.host_expressions import inlined
 from dmlgen.literals import c_string
 from dmlgen.names import pascal
 from dmlgen.outputs.c_printer import CPrinter

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import walk_through
+from dmlgen.expr.definition_queries import walk_through
 from dmlgen.expr.mapping import FUNCTIONS, VIEWS
 from dmlgen.mappings import Operation, Signature
 from dmlgen.outputs.python_operators import axes_of

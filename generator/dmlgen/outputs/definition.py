@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.expr.deciding import deciding_parameters
 from dmlgen.expr.define import NUMBERS, PLACES, varies
-from dmlgen.expr.defined import uses_at
+from dmlgen.expr.definition_queries import uses_at
+from dmlgen.expr.precise_floats import deciding_parameters
 from dmlgen.expr.printer import ATOM, PRODUCT, Spelling
 from dmlgen.names import pascal, snake
 from dmlgen.outputs import hlsl_definition

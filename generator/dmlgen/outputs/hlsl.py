@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dmlgen.analysis.described import Valid
+from dmlgen.analysis.definition_bounds import Valid
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.functions import OPERATOR
@@ -17,7 +17,7 @@ from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_functions import Choice, Functions
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_printer import HlslPrinter
-from dmlgen.outputs.hlsl_reached import reached
+from dmlgen.outputs.hlsl_reachable import reached
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import Uniforms, camel, clamped, macro, plain, tensors_read, uniforms_of

@@ -14,7 +14,7 @@ from itertools import count
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import Bounds
-from dmlgen.expr.defined import may_be_written_zero
+from dmlgen.expr.definition_queries import may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT
 from dmlgen.names import shader_variable
 from dmlgen.outputs.statements import StatementPrinter, indented

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import free_locals
-from dmlgen.expr.inlined import inlined
+from dmlgen.expr.definition_queries import free_locals
+from dmlgen.expr.host_expressions import inlined
 from dmlgen.expr.printer import ATOM, COMPARISON
 from dmlgen.names import python_variable, snake
 from dmlgen.outputs.decisions import Decision, Values, by_record

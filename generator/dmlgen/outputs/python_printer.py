@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from dmlgen.analysis.described import Described, Unchecked
+from dmlgen.analysis.definition_bounds import DefinitionBounds, Unchecked
 from dmlgen.expr import ir
 from dmlgen.expr.arithmetic import LIMIT
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM, Printer, Spelling
@@ -80,7 +80,7 @@ class PythonPrinter(TuplePrinter):
             "max": "max(({}), default=0)",
         },
     )
-    bounds_type: type[Described] = Described
+    bounds_type: type[DefinitionBounds] = DefinitionBounds
 
     def __init__(self, registry: Registry, operator: Operator | None, stage: Stage) -> None:
         self.registry = registry

@@ -25,8 +25,8 @@ from dmlgen.resolve.graphs import resolve_graphs
 from dmlgen.resolve.interfaces import resolve_interfaces
 from dmlgen.resolve.merge import merged
 from dmlgen.resolve.operators import erratum, resolve_operator
+from dmlgen.resolve.plain_rules import resolve_operator_rules
 from dmlgen.resolve.rules import tensor_rules
-from dmlgen.resolve.stated import resolve_operator_rules
 from dmlgen.source import Mapping as MappingNode
 from dmlgen.source import Node, Scalar
 from dmlgen.written import FILES

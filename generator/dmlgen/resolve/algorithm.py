@@ -11,7 +11,7 @@ from dmlgen.catalog import ALGORITHMS, KINDS, Algorithm, Role
 from dmlgen.diagnostics import nearest
 from dmlgen.expr import ir
 from dmlgen.expr.define import Definer, varies
-from dmlgen.expr.defined import free_locals
+from dmlgen.expr.definition_queries import free_locals
 from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import AlgorithmUse, Member, Rule, Support
 from dmlgen.resolve.definition import unused_names

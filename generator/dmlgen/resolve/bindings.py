@@ -11,7 +11,7 @@ from dmlgen.registry import BindingRule, Bindings, Phase, Rule, Stage
 from dmlgen.resolve.checks import BINDING_CHECKS
 from dmlgen.resolve.faults import Faults, check_known, fault
 from dmlgen.resolve.general import General
-from dmlgen.resolve.stated import check_complete, checked, required
+from dmlgen.resolve.plain_rules import check_complete, checked, required
 
 RANGE_FIELDS = ("Offset", "SizeInBytes", "Width", "RequiredSize", "GuaranteedBaseOffsetAlignment")
 """Inputs of the conditions on a range: its members, its buffer's size, and what it is bound to."""

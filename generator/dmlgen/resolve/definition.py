@@ -13,11 +13,11 @@ from dmlgen.analysis.recurrences import recurrence_faults
 from dmlgen.diagnostics import Position
 from dmlgen.expr import ir
 from dmlgen.expr.bits import has_bits, taken, tensors_of_bits, works_on_bits
-from dmlgen.expr.deciding import deciding_tensors
 from dmlgen.expr.define import ALWAYS, FOLDS, NUMBERS, PLACES, Definer, Formula, signature, varies
-from dmlgen.expr.defined import entries_of, is_host_computed, walk_through
+from dmlgen.expr.definition_queries import entries_of, is_host_computed, walk_through
 from dmlgen.expr.functions import FUNCTIONS
 from dmlgen.expr.parse import Scope
+from dmlgen.expr.precise_floats import deciding_tensors
 from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
 from dmlgen.resolve.classes import element_classes

@@ -10,8 +10,8 @@ from dmlgen.registry import BrokenGraph, EdgeRule, FeatureLevel, Graphs, Rule, S
 from dmlgen.resolve.checks import GRAPH_CHECKS
 from dmlgen.resolve.faults import Faults, fault
 from dmlgen.resolve.general import General
+from dmlgen.resolve.plain_rules import check_complete, checked, required
 from dmlgen.resolve.rules import define
-from dmlgen.resolve.stated import check_complete, checked, required
 
 
 def resolve_graphs(general: General, node: written.Graphs) -> Graphs:

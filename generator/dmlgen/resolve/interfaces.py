@@ -11,7 +11,7 @@ from dmlgen.registry import CallRule, Interface, Stage
 from dmlgen.resolve.checks import CALL_VALUES
 from dmlgen.resolve.faults import Faults, fault
 from dmlgen.resolve.general import General, message
-from dmlgen.resolve.stated import stated
+from dmlgen.resolve.plain_rules import stated
 
 
 def resolve_interfaces(

@@ -5,7 +5,7 @@ definitions, and turns it into a schedule that computes it. Where no form fits, 
 generic shader follow the definition literally: slow, but correct.
 
 A module's `recognize` returns a `Schedule`, or None. It is given the definition and, where the form also
-depends on members, rules or tables, what is `described`. A `FastForm` is an alternative to the generic
+depends on members, rules or tables, what is `facts`. A `FastForm` is an alternative to the generic
 shader, for the descriptions that it fits; `FAST_FORMS` lists the modules that recognize one.
 
 None of this is part of the registry: what an operator is does not depend on how it is computed. Outputs ask
@@ -18,37 +18,37 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
-from dmlgen.expr.defined import cuts_before_storing
+from dmlgen.expr.definition_queries import cuts_before_storing
 from dmlgen.registry import Operator, OutputDefinitions, Registry
 from dmlgen.schedules import (
     attention,
     contraction,
     elementwise,
     gather,
+    global_minmax,
     lanes,
     reduction,
     rows,
     scan,
-    selected,
     separable,
     sliding,
+    sparse_sum,
     sums,
-    totals,
 )
-from dmlgen.schedules.described import Described
 from dmlgen.schedules.schedule import FastForm, Schedule, schedule_of_algorithm
+from dmlgen.schedules.tensor_facts import TensorFacts
 
 F = TypeVar("F", bound=FastForm)
 
-FAST_FORMS: tuple[Callable[[OutputDefinitions, Described], FastForm | None], ...] = (
+FAST_FORMS: tuple[Callable[[OutputDefinitions, TensorFacts], FastForm | None], ...] = (
     contraction.recognize,
     sliding.recognize,
     attention.recognize,
     rows.recognize,
     sums.recognize,
     separable.recognize,
-    totals.recognize,
-    selected.recognize,
+    global_minmax.recognize,
+    sparse_sum.recognize,
     lanes.recognize,
 )
 
@@ -88,22 +88,22 @@ def _found(registry: Registry, operator: Operator) -> _Found:
     if operator.defines is None or registry.by_definition:
         return _Found(None, ())
     if operator not in _known:
-        described = Described(operator.member, operator.inferences, operator.support, registry.enums)
-        schedule = _schedule(operator.defines, described)
-        forms = (recognize(operator.defines, described) for recognize in FAST_FORMS if schedule is None)
+        facts = TensorFacts(operator.member, operator.inferences, operator.support, registry.enums)
+        schedule = _schedule(operator.defines, facts)
+        forms = (recognize(operator.defines, facts) for recognize in FAST_FORMS if schedule is None)
         _known[operator] = _Found(schedule, tuple(one for one in forms if one is not None))
     return _known[operator]
 
 
-def _schedule(defines: OutputDefinitions, described: Described) -> Schedule | None:
+def _schedule(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None:
     """The first form that fits. Schedules compute in 32 bits or more, and wrap when they store."""
     if any(map(cuts_before_storing, defines.outputs.values())):
         return None
-    return next((found for found in _forms(defines, described) if found is not None), None)
+    return next((found for found in _forms(defines, facts) if found is not None), None)
 
 
-def _forms(defines: OutputDefinitions, described: Described) -> Iterator[Schedule | None]:
+def _forms(defines: OutputDefinitions, facts: TensorFacts) -> Iterator[Schedule | None]:
     yield gather.recognize(defines)
-    yield elementwise.recognize(defines, described)
-    yield reduction.recognize(defines, described)
-    yield scan.recognize(defines, described)
+    yield elementwise.recognize(defines, facts)
+    yield reduction.recognize(defines, facts)
+    yield scan.recognize(defines, facts)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
-from dmlgen.expr.defined import is_known
+from dmlgen.expr.definition_queries import is_known
 
 
 def entries(coordinate: ir.Expr) -> tuple[ir.Expr, ...]:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
-from dmlgen.expr.defined import entries_of, free_locals
+from dmlgen.expr.definition_queries import entries_of, free_locals
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
-from dmlgen.schedules.described import Described
 from dmlgen.schedules.pattern import fit, match
 from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.tensor_facts import TensorFacts
 
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 """The dot product of a query and a key, in scores."""
@@ -69,9 +69,9 @@ class Attention(FastForm):
         return {self.target: (self.query, self.key, self.value)}
 
 
-def recognize(defines: OutputDefinitions, described: Described) -> Attention | None:
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Attention | None:
     """The attention that an intermediate tensor of a definition amounts to."""
-    if any(described.may_be(output, "FLOAT64") for output in defines.outputs):
+    if any(facts.may_be(output, "FLOAT64") for output in defines.outputs):
         return None
     tensors = {one.name: one for one in defines.tensors}
     for one in defines.tensors:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
-from dmlgen.expr.defined import free_locals
+from dmlgen.expr.definition_queries import free_locals
 from dmlgen.registry import Enum, OutputDefinitions
 
 MAX_NODES = 20_000

@@ -20,13 +20,13 @@ from typing import NamedTuple
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
-from dmlgen.expr.defined import free_locals, is_known
+from dmlgen.expr.definition_queries import free_locals, is_known
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import Linear, either, linear, numbers
 from dmlgen.schedules.cases import Choice, TooLarge, spelled, written
-from dmlgen.schedules.described import Described
 from dmlgen.schedules.pattern import fit, match
 from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.tensor_facts import TensorFacts
 
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 WHOLE_TOTAL = ir.Local("total", ir.INT, varies=True)
@@ -117,15 +117,15 @@ class Contraction(FastForm):
         return {"output": self.output, "left": self.left.tensor, "right": self.right.tensor}
 
 
-def recognize(defines: OutputDefinitions, described: Described) -> Contraction | None:
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Contraction | None:
     """The contraction that a definition of one output amounts to, for all descriptions or for those with
     certain values of an enumeration."""
     if len(defines.outputs) != 1:
         return None
     found: Contraction | None = None
-    for choice in _choices(defines, described):
+    for choice in _choices(defines, facts):
         try:
-            one = _Reader(defines, described, choice).contraction()
+            one = _Reader(defines, facts, choice).contraction()
         except (Unfit, TooLarge):
             continue
         if not choice:
@@ -148,13 +148,13 @@ def _either(one: Contraction, other: Contraction) -> Contraction:
     return either(one.when, replace(one, when=when), replace(other, when=when))
 
 
-def _choices(defines: OutputDefinitions, described: Described) -> Iterator[Choice]:
+def _choices(defines: OutputDefinitions, facts: TensorFacts) -> Iterator[Choice]:
     """No choice first, then each value of each enumeration that the definition depends on."""
     yield {}
     nodes = (node for whole in defines.whole for node in ir.walk(whole))
     for member in dict.fromkeys(node for node in nodes if isinstance(node, ir.Member)):
         if member.type.kind == "enum":
-            for entry in described.enums[member.type.name or ""].entries:
+            for entry in facts.enums[member.type.name or ""].entries:
                 yield {member: ir.EnumValue(entry.name, entry.value, member.type)}
 
 
@@ -175,8 +175,8 @@ class _Element(NamedTuple):
 class _Reader:
     """Reads a definition in one case."""
 
-    def __init__(self, defines: OutputDefinitions, described: Described, choice: Choice) -> None:
-        self._defines, self._described, self._choice = defines, described, choice
+    def __init__(self, defines: OutputDefinitions, facts: TensorFacts, choice: Choice) -> None:
+        self._defines, self._facts, self._choice = defines, facts, choice
         ((self._output, self._value),) = defines.outputs.items()
         self._rank = ir.Field(ir.Tensor(self._output), "DimensionCount", ir.INT)
 
@@ -191,10 +191,10 @@ class _Reader:
         value = spelled(ir.substitute(whole, {total: _sum(total.type, of_bytes)}), self._output)
         read = {part.tensor.name for part in ir.walk(value) if isinstance(part, ir.Load)}
         names = {left.tensor, right.tensor}
-        certain = self._described.is_certain(self._output) and (
-            self._described.has_words(self._output, self._choice)
+        certain = self._facts.is_certain(self._output) and (
+            self._facts.has_words(self._output, self._choice)
             if of_bytes
-            else self._described.is_float(self._output, self._choice)
+            else self._facts.is_float(self._output, self._choice)
         )
         if len(names) != 2 or names & read or not is_known(depth) or not certain:
             raise Unfit
@@ -245,7 +245,7 @@ class _Reader:
             return self._element(whole.whole)
         found = match("XTensor[place]", node) or fit("XTensor[place] - less", node)
         less = getattr(found, "less", ir.ZERO if node.type == ir.INT else None)
-        is_certain = found.XTensor.index is None and self._described.is_certain(found.XTensor.name)
+        is_certain = found.XTensor.index is None and self._facts.is_certain(found.XTensor.name)
         if node.type != (ir.FLOAT if less is None else ir.INT) or not is_certain:
             raise Unfit
         return _Element(found.XTensor, found.place, less)
@@ -264,7 +264,7 @@ class _Reader:
     def _of_bytes(self, factor: Factor) -> list[ir.Expr]:
         """Tests of types: that elements have 8 bits, and zero points have the same type."""
         own = _type_of(factor.tensor)
-        types = self._described.enums["TENSOR_DATA_TYPE"].entries
+        types = self._facts.enums["TENSOR_DATA_TYPE"].entries
         bytes_ = [one for one in types if one.bits == 8 and one.kind != "float"]
         choices = tuple(ir.EnumValue(one.name, one.value, own.type) for one in bytes_)
         tests: list[ir.Expr] = [ir.OneOf(own, choices)]

@@ -9,16 +9,16 @@ from dmlgen.analysis.elements import InElements, Unfit
 from dmlgen.expr import ir
 from dmlgen.registry import Definition, EnumEntry, Member, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
-from dmlgen.schedules.described import Described
 from dmlgen.schedules.schedule import Schedule, shifted
+from dmlgen.schedules.tensor_facts import TensorFacts
 
 _INDEX = ir.Local("index", ir.INT)
 _START, _BEGIN = "start", "begin"
 
 
-def recognize(defines: OutputDefinitions, described: Described) -> Schedule | None:
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None:
     """An expression over elements, at coordinates whose entries can each be computed on their own."""
-    return of_elements(defines, described.members, _classes(defines.classes, described))
+    return of_elements(defines, facts.members, _classes(defines.classes, facts))
 
 
 def of_elements(
@@ -51,13 +51,13 @@ def of_elements(
     return Schedule("map", output, output, elements.definitions, found, None, {}, ())
 
 
-def _classes(classes: Mapping[str, str], described: Described) -> Mapping[str, str]:
+def _classes(classes: Mapping[str, str], facts: TensorFacts) -> Mapping[str, str]:
     """Tensors by representatives of those with the same data type: what rules equate, and what can only have
     one."""
     first: dict[EnumEntry, str] = {}  # of each data type that is the only one
     joined: dict[str, str] = {}
     for name in dict.fromkeys(classes.values()):
-        types = described.types(name) if name in described.members else set()
+        types = facts.types(name) if name in facts.members else set()
         joined[name] = first.setdefault(types.pop(), name) if len(types) == 1 else name
     return {name: joined[one] for name, one in classes.items()}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import is_known, uses_at
+from dmlgen.expr.definition_queries import is_known, uses_at
 from dmlgen.registry import Intermediate
 from dmlgen.schedules.pattern import match
 

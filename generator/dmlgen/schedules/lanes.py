@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
-from dmlgen.expr.defined import walk_through
+from dmlgen.expr.definition_queries import walk_through
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import dimensions
 from dmlgen.schedules.cases import TooLarge, written
-from dmlgen.schedules.described import Described
 from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.tensor_facts import TensorFacts
 
 
 @dataclass(frozen=True)
@@ -30,25 +30,25 @@ class Lanes(FastForm):
     place: int
 
 
-def recognize(defines: OutputDefinitions, described: Described) -> Lanes | None:
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Lanes | None:
     """The lanes that the output of a definition has."""
     output, *others = defines.outputs
-    if others or not described.is_certain(output) or described.may_be(output, "FLOAT64"):
+    if others or not facts.is_certain(output) or facts.may_be(output, "FLOAT64"):
         return None
     try:
-        found = _lanes(output, written(defines.outputs[output], {}), described)
+        found = _lanes(output, written(defines.outputs[output], {}), facts)
     except (Unfit, TooLarge):
         return None
     values = [*(one.value for one in defines.tensors), *_arguments(defines.outputs[output])]
     return None if any(_reads(value, found.tensor) for value in values) else found
 
 
-def _lanes(output: str, value: ir.Expr, described: Described) -> Lanes:
+def _lanes(output: str, value: ir.Expr, facts: TensorFacts) -> Lanes:
     loads = [part for part in ir.walk(value) if isinstance(part, ir.Load) and part.type == ir.FLOAT]
-    rank = described.rank(output) or 0
+    rank = facts.rank(output) or 0
     for tensor in dict.fromkeys(load.tensor for load in loads):
         own = [load for load in loads if load.tensor == tensor]
-        if tensor.index is not None or not described.is_certain(tensor.name):
+        if tensor.index is not None or not facts.is_certain(tensor.name):
             continue
         for apart, place in sorted(set.intersection(*(_places(load.coordinate) for load in own))):
             held: dict[ir.Expr, ir.Expr] = {

@@ -15,10 +15,10 @@ from dmlgen.expr import ir
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import Case, cases_of
-from dmlgen.schedules.described import Described
 from dmlgen.schedules.pattern import match
 from dmlgen.schedules.schedule import Schedule, Steps
 from dmlgen.schedules.sets import Sets, sets_of
+from dmlgen.schedules.tensor_facts import TensorFacts
 
 _FORM = "reduce"
 _DIRECTION = ir.Type("enum", "AXIS_DIRECTION")
@@ -34,16 +34,16 @@ class _Form:
     backward: bool = False
 
 
-def recognize(defines: OutputDefinitions, described: Described) -> Schedule | None:
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None:
     """The schedule of a definition of one of these forms."""
     if len(defines.outputs) != 1 or not any(map(_folds, (*defines.outputs.values(), *_values(defines)))):
         return None
     (output,) = defines.outputs
-    if not described.is_certain(output) or any(one.along for one in defines.tensors):
+    if not facts.is_certain(output) or any(one.along for one in defines.tensors):
         return None
-    cases = cases_of(defines, described.enums)
+    cases = cases_of(defines, facts.enums)
     try:
-        return _schedule(output, cases, [_Reader(case, output, described).form() for case in cases])
+        return _schedule(output, cases, [_Reader(case, output, facts).form() for case in cases])
     except Unfit:
         return None
 
@@ -103,12 +103,12 @@ def _name(value: ir.Number | ir.EnumValue) -> str:
 class _Reader:
     """Reads one case, in terms of numbers of the type in which elements are computed."""
 
-    def __init__(self, case: Case, output: str, described: Described) -> None:
-        self._case, self._output, self._described = case, output, described
+    def __init__(self, case: Case, output: str, facts: TensorFacts) -> None:
+        self._case, self._output, self._facts = case, output, facts
         values = [case.output, *(one.value for one in case.tensors.values())]
         folds = (part for value in values for part in ir.walk(value) if isinstance(part, ir.Fold))
         sets = next(filter(None, map(sets_of, folds)), None)
-        if sets is None or not described.is_certain(sets.tensor):
+        if sets is None or not facts.is_certain(sets.tensor):
             raise Unfit
         self._sets = sets
         self._type = ir.element_of(sets.tensor)
@@ -119,7 +119,7 @@ class _Reader:
 
     def form(self) -> _Form:
         """The form of the case; Unfit if it has none of these."""
-        sizes = self._described.field(self._output, "Sizes", self._case.choice)
+        sizes = self._facts.field(self._output, "Sizes", self._case.choice)
         each = sizes == ir.Field(ir.Tensor(self._sets.tensor), "Sizes", ir.INTS)
         if sizes is None or not (each or self._sets.is_kept(sizes)):
             raise Unfit
@@ -137,7 +137,7 @@ class _Reader:
         inner = value.arguments[0] if isinstance(value, ir.Call) and converted else value
         if inner.type == ir.INT and self._chosen(inner) is not None:
             return inner
-        if not self._described.has_type_of(self._output, self._sets.tensor, self._case.choice):
+        if not self._facts.has_type_of(self._output, self._sets.tensor, self._case.choice):
             raise Unfit
         return inner
 
@@ -206,7 +206,7 @@ class _Reader:
                 if self._sets.is_extent(sizes):
                     return self._count
             case ir.Call(function="float", arguments=(item,)) if item.type.kind == "element":
-                if self._described.is_float(self._sets.tensor, self._case.choice):
+                if self._facts.is_float(self._sets.tensor, self._case.choice):
                     return number(item)
             case ir.Number(type=type_) if type_ in (ir.INT, ir.FLOAT):
                 return ir.Call("element", (node,), self._type)
@@ -236,7 +236,7 @@ class _Reader:
         """Whether this is the current element of a loop over the set."""
         match node:
             case ir.Call(function="float", arguments=(item,)) if item.type.kind == "element":
-                floats = self._described.is_float(self._sets.tensor, self._case.choice)
+                floats = self._facts.is_float(self._sets.tensor, self._case.choice)
                 return floats and self._reads(item, variable, backward=backward)
             case ir.Load(tensor=ir.Tensor(name=name, index=None), coordinate=place):
                 return name == self._sets.tensor and self._sets.is_over(place, variable, backward)

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
-from dmlgen.expr.defined import is_known
+from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, rebuilt, written
-from dmlgen.schedules.described import Described
 from dmlgen.schedules.pattern import fit, match
 from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.tensor_facts import TensorFacts
 
 _TURN = ir.Local("turn", ir.INTS)
 _PLACE = ir.Local("place", ir.INTS)
@@ -61,19 +61,17 @@ class Rows(FastForm):
     of_rows: Mapping[str, ir.Expr]
 
 
-def recognize(defines: OutputDefinitions, described: Described) -> Rows | None:
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Rows | None:
     """All outputs of a definition, by rows."""
-    certain = described.is_certain(next(iter(defines.outputs)))
+    certain = facts.is_certain(next(iter(defines.outputs)))
     floats = all(
-        described.members[name].count is None
-        and described.is_float(name, {})
-        and not described.may_be(name, "FLOAT64")
+        facts.members[name].count is None and facts.is_float(name, {}) and not facts.may_be(name, "FLOAT64")
         for name in defines.outputs
     )
     if not certain or not floats or any(_misfits(one) for one in defines.tensors):
         return None
     try:
-        return _Reader(defines, described).rows()
+        return _Reader(defines, facts).rows()
     except (Unfit, TooLarge):
         return None
 
@@ -85,8 +83,8 @@ def _misfits(tensor: Intermediate) -> bool:
 class _Reader:
     """Reads a definition, in terms of locals: elements, statistics, sums."""
 
-    def __init__(self, defines: OutputDefinitions, described: Described) -> None:
-        self._defines, self._described = defines, described
+    def __init__(self, defines: OutputDefinitions, facts: TensorFacts) -> None:
+        self._defines, self._facts = defines, facts
         self._source = next(iter(defines.outputs))
         self._reduced: ir.Expr | None = None  # whether a row runs along dimension v0
         self._statistics: dict[str, Statistic] = {}
@@ -136,7 +134,7 @@ class _Reader:
         found = fit(extent, _by_dimension(fold.loops[0].last), d=_V)
         self._source, self._reduced = found.Whole.name, found.test
         is_one = len(fold.loops) == 1 and fold.loops[0].first is None and found.Whole.index is None
-        is_certain = is_one and self._described.is_certain(self._source)
+        is_certain = is_one and self._facts.is_certain(self._source)
         if not is_certain or not is_known(ir.substitute(found.test, {_V: ir.ZERO})):
             raise Unfit
 
@@ -193,12 +191,12 @@ class _Reader:
 
     def _is_word(self, tensor: str) -> bool:
         """Whether elements are 32-bit integers, which shaders convert to float as they load them."""
-        return not self._described.is_float(tensor, {}) and self._described.has_whole_words(tensor)
+        return not self._facts.is_float(tensor, {}) and self._facts.has_whole_words(tensor)
 
     def _load(self, node: ir.Load, place: ir.Local, suffix: str) -> ir.Expr:
         """An element of a tensor with all dimensions of the rows' tensor, some of which may have size 1."""
         name = node.tensor.name
-        if node.type != ir.FLOAT or self._described.members[name].count is not None:
+        if node.type != ir.FLOAT or self._facts.members[name].count is not None:
             raise Unfit
         if match("[0 for d in range(Own.DimensionCount)]", node.coordinate, Own=node.tensor):
             self._single.add(name)

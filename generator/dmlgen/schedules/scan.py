@@ -8,9 +8,9 @@ from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import Case, cases_of, test_for
-from dmlgen.schedules.described import Described
 from dmlgen.schedules.pattern import match
 from dmlgen.schedules.schedule import Schedule, Steps
+from dmlgen.schedules.tensor_facts import TensorFacts
 
 _FORM = "XTensor[replace(at, axis, i)] for i in range(XTensor.Sizes[axis]) if test"
 _COMBINED: dict[ir.FoldKind, tuple[int, ir.ArithmeticOp]] = {"sum": (0, "+"), "product": (1, "*")}
@@ -28,16 +28,16 @@ _WAYS: dict[_Admitted, tuple[bool, bool]] = {
 the last element to the first, and whether it is exclusive."""
 
 
-def recognize(defines: OutputDefinitions, described: Described) -> Schedule | None:
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None:
     """The schedule of a definition of this form."""
     if len(defines.outputs) != 1 or defines.tensors:
         return None
     ((output, value),) = defines.outputs.items()
-    if not isinstance(value, ir.Fold) or not described.is_certain(output):
+    if not isinstance(value, ir.Fold) or not facts.is_certain(output):
         return None
-    cases = cases_of(defines, described.enums)
+    cases = cases_of(defines, facts.enums)
     try:
-        read = [_read(case, output, described) for case in cases]
+        read = [_read(case, output, facts) for case in cases]
     except Unfit:
         return None
     if not read or any(one[:3] != read[0][:3] for one in read):
@@ -58,7 +58,7 @@ def recognize(defines: OutputDefinitions, described: Described) -> Schedule | No
     return Schedule("scan", output, output, (), None, None, roles, (Steps("ALWAYS", steps),))
 
 
-def _read(case: Case, output: str, described: Described) -> tuple[ir.FoldKind, str, ir.Expr, _Admitted]:
+def _read(case: Case, output: str, facts: TensorFacts) -> tuple[ir.FoldKind, str, ir.Expr, _Admitted]:
     """The kind, tensor and axis of the scan in one case, and the places that the loop admits."""
     for kind in _COMBINED:
         found = match(f"{kind}({_FORM})", case.output)
@@ -66,9 +66,9 @@ def _read(case: Case, output: str, described: Described) -> tuple[ir.FoldKind, s
             continue
         name = found.XTensor.name
         fits = (
-            described.is_certain(name)
-            and described.field(output, "Sizes", case.choice) == ir.Field(found.XTensor, "Sizes", ir.INTS)
-            and described.has_type_of(output, name, case.choice)
+            facts.is_certain(name)
+            and facts.field(output, "Sizes", case.choice) == ir.Field(found.XTensor, "Sizes", ir.INTS)
+            and facts.has_type_of(output, name, case.choice)
         )
         own = ir.Index(ir.AT, found.axis)
         admitted = tuple(_admits(found.test, found.i, own, order) for order in (-1, 0, 1))

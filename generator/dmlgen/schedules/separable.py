@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
-from dmlgen.expr.defined import factors_of, is_known
+from dmlgen.expr.definition_queries import factors_of, is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
-from dmlgen.schedules.described import Described
 from dmlgen.schedules.pattern import fit
 from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.tensor_facts import TensorFacts
 
 DIMENSION, RESULT, TAP = (ir.Local(name, ir.INT, varies=True) for name in ("d", "i", "p"))
 """In expressions of an axis: its number, the output's coordinate along it, and that of a tap."""
@@ -71,10 +71,10 @@ class Separable(FastForm):
     ways: tuple[Way, ...]
 
 
-def recognize(defines: OutputDefinitions, described: Described) -> Separable | None:
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Separable | None:
     """The taps that the output of a definition amounts to."""
     output, *others = defines.outputs
-    if others or not described.is_certain(output) or described.may_be(output, "FLOAT64"):
+    if others or not facts.is_certain(output) or facts.may_be(output, "FLOAT64"):
         return None
     try:
         choices = list(_choices(written(defines.outputs[output], {})))
@@ -84,7 +84,7 @@ def recognize(defines: OutputDefinitions, described: Described) -> Separable | N
     shapes: set[tuple[str, ir.Expr]] = set()
     for when, value in choices:
         with suppress(Unfit, TooLarge):
-            reader = _Reader(defines.tensors, described)
+            reader = _Reader(defines.tensors, facts)
             ways.append(reader.way(when, value))
             shapes |= {(reader.tensor, rank) for rank in reader.ranks}
     if len(shapes) != 1:
@@ -113,9 +113,9 @@ def _negated(test: ir.Expr) -> ir.Expr:
 class _Reader:
     """Reads an output in one case, and collects the tensor and the lengths of lists."""
 
-    def __init__(self, tensors: tuple[Intermediate, ...], described: Described) -> None:
+    def __init__(self, tensors: tuple[Intermediate, ...], facts: TensorFacts) -> None:
         self._tensors = {one.name: one for one in tensors}
-        self._described = described
+        self._facts = facts
         self._of_result: dict[ir.Local, ir.Expr] = {}
         self._of_tap: dict[ir.Local, ir.Expr] = {}
         self.tensor = ""
@@ -123,7 +123,7 @@ class _Reader:
 
     def way(self, when: ir.Expr, value: ir.Expr) -> Way:
         loads = list(dict.fromkeys(part for part in ir.walk(value) if isinstance(part, ir.Load)))
-        if len(loads) != 1 or not self._described.is_certain(loads[0].tensor.name):
+        if len(loads) != 1 or not self._facts.is_certain(loads[0].tensor.name):
             raise Unfit
         (load,) = loads
         self.tensor = load.tensor.name

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
-from dmlgen.expr.defined import is_known
+from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import Linear, either, linear, numbers
 from dmlgen.schedules.cases import TooLarge, spelled, written
-from dmlgen.schedules.described import Described
 from dmlgen.schedules.pattern import fit, match
 from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.tensor_facts import TensorFacts
 
 COUNTED = ir.Local("counted", ir.INT, varies=True)
 CHOSEN = ir.Local("chosen", ir.INTS, varies=True)
@@ -65,12 +65,12 @@ class Sliding(FastForm):
     values: Mapping[str, ir.Expr]
 
 
-def recognize(defines: OutputDefinitions, described: Described) -> Sliding | None:
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
     """The fold over a window that the outputs of a definition amount to."""
     if defines.tensors:
         return None
     try:
-        return _Reader(defines, described).sliding()
+        return _Reader(defines, facts).sliding()
     except (Unfit, TooLarge):
         return None
 
@@ -78,15 +78,15 @@ def recognize(defines: OutputDefinitions, described: Described) -> Sliding | Non
 class _Reader:
     """Reads a definition."""
 
-    def __init__(self, defines: OutputDefinitions, described: Described) -> None:
-        self._described = described
+    def __init__(self, defines: OutputDefinitions, facts: TensorFacts) -> None:
+        self._facts = facts
         self._values = {name: _plain(written(value, {})) for name, value in defines.outputs.items()}
 
     def sliding(self) -> Sliding:
         folds = dict.fromkeys(fold for value in self._values.values() for fold in _folds(value))
         totals = [one for one in folds if one.kind in ("sum", "product", "min", "max") and _loads(one.body)]
         output = next(iter(self._values))
-        if len(totals) != 1 or not self._described.is_certain(output):
+        if len(totals) != 1 or not self._facts.is_certain(output):
             raise Unfit
         fold = written(totals[0], {})  # numbers variables as if it stood alone
         assert isinstance(fold, ir.Fold)
@@ -143,7 +143,7 @@ class _Reader:
         found = fit("XTensor[at[:head] + place]", load)
         fit("in_bounds(place, XTensor.Sizes[head:])", fold.condition, **vars(found))
         rest = ir.substitute(body, {load: ir.ZERO})
-        is_certain = load.tensor.index is None and self._described.is_certain(load.tensor.name)
+        is_certain = load.tensor.index is None and self._facts.is_certain(load.tensor.name)
         if not is_certain or not is_known(found.head) or any(part in (w, ir.AT) for part in ir.walk(rest)):
             raise Unfit
         return load, found.head, found.place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import walk_through
+from dmlgen.expr.definition_queries import walk_through
 from dmlgen.registry import Intermediate
 from dmlgen.schedules.keyed import keyed
 

@@ -18,13 +18,13 @@ from typing import NamedTuple, TypeAlias
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
-from dmlgen.expr.defined import factors_of, walk_through
+from dmlgen.expr.definition_queries import factors_of, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.access import dimensions, entries
 from dmlgen.schedules.cases import Choice, TooLarge, rebuilt, written
-from dmlgen.schedules.described import Described
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.steps import in_step
+from dmlgen.schedules.tensor_facts import TensorFacts
 
 Read: TypeAlias = ir.Load | ir.Entry
 
@@ -76,9 +76,9 @@ class Sums(FastForm):
         return {name: one.weights for one in self.passes for name, _ in one.values}
 
 
-def recognize(defines: OutputDefinitions, described: Described) -> Sums | None:
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sums | None:
     """The sums of products that intermediate tensors of a definition consist of."""
-    if any(described.may_be(output, "FLOAT64") for output in defines.outputs):
+    if any(facts.may_be(output, "FLOAT64") for output in defines.outputs):
         return None
     try:
         cases = _cases(defines)
@@ -88,7 +88,7 @@ def recognize(defines: OutputDefinitions, described: Described) -> Sums | None:
     for case in cases:
         for step in in_step(case.tensors):
             with suppress(Unfit):
-                found.setdefault(_Reader(step, case, defines, described).sums(), []).append(case.when)
+                found.setdefault(_Reader(step, case, defines, facts).sums(), []).append(case.when)
     if not found:
         return None
     return Sums(
@@ -131,9 +131,9 @@ class _Reader:
     """Reads the values of intermediate tensors that are written together."""
 
     def __init__(
-        self, step: Sequence[Intermediate], case: _Case, defines: OutputDefinitions, described: Described
+        self, step: Sequence[Intermediate], case: _Case, defines: OutputDefinitions, facts: TensorFacts
     ) -> None:
-        self._step, self._choice, self._described = step, case.choice, described
+        self._step, self._choice, self._facts = step, case.choice, facts
         self._sizes = {one.name: one.sizes for one in case.tensors}
         self._values = {one.name: one.value for one in defines.tensors}
         self._rank = len(entries(step[0].sizes))
@@ -228,7 +228,7 @@ class _Reader:
 
     def _is_single(self, tensor: ir.Tensor) -> bool:
         """Whether a tensor, which is never absent, has elements in single precision or less."""
-        about = self._described
+        about = self._facts
         is_float = about.is_certain(tensor.name) and about.is_float(tensor.name, {})
         return is_float and tensor.index is None and not about.may_be(tensor.name, "FLOAT64")
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
-from dmlgen.expr.defined import asks_presence, is_known
+from dmlgen.expr.definition_queries import asks_presence, is_known
 from dmlgen.registry import Intermediate
 from dmlgen.schedules.access import entries, is_sum, raveled, term
 from dmlgen.schedules.cases import TooLarge, written

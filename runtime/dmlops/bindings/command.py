@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..answers import judgment, unreadable
 from ..arguments import print_json, print_texts
 from ..errors import JsonError
+from ..json_results import judgment, unreadable
 from ..reading import Entry, values
 from ..terminal import style_for
 from ..violation import Violation

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..enums import TensorDataType
-from ..quoting import shown
+from ..safe_text import shown
 from ..tensor import TensorDesc
 from .versions import CASES
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ..quoting import printable
+from ..safe_text import printable
 from .verdicts import Run, Verdict
 
 VERSION = 1  # of the JSON form

@@ -18,7 +18,7 @@ from ..description import Description
 from ..enums import LevelLike
 from ..errors import InvalidDescription
 from ..graph import Graph
-from ..quoting import shown
+from ..safe_text import shown
 from ..value import WRONG_TYPE
 from . import compiler
 from .errors import GpuUnavailable, OutOfMemory, Unsupported

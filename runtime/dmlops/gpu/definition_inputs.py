@@ -14,7 +14,7 @@ from ..fused import activation_parameter
 from ..registry import NUMBERS
 from ..registry import operator as described
 from ..tensor import TensorDesc
-from .plans.defined import Activation, Definition, DefinitionShader
+from .plans.definition_types import Activation, Definition, DefinitionShader
 from .plans.operands import MAX_RANK, NO_MEMBER, PLACEHOLDER, Buffer, Sizes, Tensor
 from .plans.passes import needed
 from .plans.planning import Refused

@@ -15,7 +15,7 @@ from threading import RLock
 from time import perf_counter
 from typing import Any
 
-from ..quoting import shown
+from ..safe_text import shown
 from ..value import plain
 from .call import Call
 from .commands import copy, write

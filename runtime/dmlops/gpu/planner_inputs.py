@@ -26,8 +26,8 @@ from .definition_inputs import DefinitionPlanner, absent, arrays, bits, member_i
 from .memory import buffer_size
 from .plans.capabilities import Capability
 from .plans.convolutions import plan_convolutions
-from .plans.defined import Definition, DefinitionShader
 from .plans.definition import plan_definition
+from .plans.definition_types import Definition, DefinitionShader
 from .plans.elementwise import Map, plan_map
 from .plans.gather import Gather, plan_gather
 from .plans.nonzero import Nonzero, plan_nonzero

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..arrays import checked, fitting, of_tensor
 from ..description import Description
-from ..quoting import shown
+from ..safe_text import shown
 from ..tensor import TensorDesc
 from ..validation import tensor_violations
 from ..value import WRONG_TYPE

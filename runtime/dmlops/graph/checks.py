@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 
 from ..enums import FeatureLevel
-from ..quoting import nearest, shown
+from ..safe_text import nearest, shown
 from ..violation import Violation
 from .model import Graph, InputEdge, IntermediateEdge, OutputEdge
 from .ordering import order, writers_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..quoting import cut
+from ..safe_text import cut
 from ..tensor import TensorDesc
 from .model import Graph
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..quoting import cut
+from ..safe_text import cut
 from ..terminal import PLAIN, Style
 from ..violation import Violation
 from .drawing import tensor_text

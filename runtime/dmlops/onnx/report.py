@@ -11,8 +11,8 @@ from typing import Any
 
 from .. import __version__
 from ..explain import availability
-from ..quoting import cut
 from ..registry import LEVELS
+from ..safe_text import cut
 from .model import Model, Node
 
 MARKS = {

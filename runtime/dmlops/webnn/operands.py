@@ -12,7 +12,7 @@ import numpy as np
 from ..counterparts import Signature
 from ..counterparts.tensors import Impossible, Tensor, View
 from ..enums import TensorDataType
-from ..quoting import shown
+from ..safe_text import shown
 
 MOST_ELEMENTS = 1 << 28  # of a tensor whose values are given as one number
 

@@ -21,7 +21,7 @@ from ..graph import Graph
 from ..graph.json_form import with_outputs
 from ..json_form import from_json as read_description
 from ..json_values import a_list, a_text, an_integer, an_object, with_known_keys
-from ..quoting import nearest, shown
+from ..safe_text import nearest, shown
 from .model import Binding, Bindings, Range, Target
 from .rules import DIMENSIONS, HEAPS
 

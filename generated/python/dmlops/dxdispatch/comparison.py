@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..gpu.memory import array_of
-from ..quoting import shown
+from ..safe_text import shown
 from .buffers import buffer_length, buffer_type
 from .index import Output, Unreadable
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..quoting import printable
+from ..safe_text import printable
 from .comparison import Difference, difference, elements_of, largest_file
 from .index import Case, Output, Unreadable, read_bytes, read_json
 

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ..answers import judgment, unreadable
 from ..arguments import add_level, print_json, print_texts
 from ..enums import FeatureLevel
 from ..errors import InvalidDescription, JsonError
+from ..json_results import judgment, unreadable
 from ..terminal import style_for
 from ..violation import Violation
 from .drawing import dot, mermaid

@@ -10,9 +10,9 @@ from ..enums import FeatureLevel
 from ..explain import availability, violation_lines
 from ..terminal import PLAIN, Style
 from .listing import listed
-from .mending import mended
 from .model import Graph
 from .rules import CONSTANTS_SINCE, SINCE
+from .suggest_fix import mended
 
 
 def explain(graph: Graph, level: FeatureLevel, style: Style = PLAIN) -> tuple[str, bool]:

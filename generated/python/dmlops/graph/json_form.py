@@ -26,7 +26,7 @@ from ..enums import TensorDataType
 from ..errors import InvalidDescription, JsonError
 from ..json_form import from_json as read_description
 from ..json_values import a_list, a_text, an_integer, an_object, with_known_keys
-from ..quoting import shown
+from ..safe_text import shown
 from ..value import plain
 from .model import Graph, InputEdge, IntermediateEdge, Node, OutputEdge
 from .slots import Slot

@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import JsonError
 from ..json_form import dispatchables
 from ..json_form import from_json as description
-from ..quoting import shown
+from ..safe_text import shown
 from .json_form import from_json
 from .model import Graph
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..dxdispatch.report import FORMS
-from ..quoting import printable
+from ..safe_text import printable
 from .report import facts_of
 from .results import Result, Stopped, keep, kept
 from .units import Unit, units_of

@@ -16,7 +16,7 @@ from ..counterparts.describe import Execute, Plan, inferred
 from ..counterparts.node import Node, Nodes, planned
 from ..counterparts.tensors import Impossible, Tensor, Undecided, View
 from ..enums import FeatureLevel, LevelLike, TensorDataType, feature_level
-from ..quoting import shown
+from ..safe_text import shown
 from .operands import Unreadable, arguments, operand
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import entries_of, free_locals
+from dmlgen.expr.definition_queries import entries_of, free_locals
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import asks_presence, is_host_computed, walk_through
+from dmlgen.expr.definition_queries import asks_presence, is_host_computed, walk_through
 from dmlgen.outputs.hlsl_definition.names import WORDS, free, pascal, word
 from dmlgen.outputs.uniforms import camel, macro
-from dmlgen.schedules.selected import Selected
+from dmlgen.schedules.sparse_sum import Selected
 from dmlgen.schedules.sums import Sums
 
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dmlgen.outputs.hlsl_definition.attention import attention_pass
 from dmlgen.outputs.hlsl_definition.contraction import contracted_pass
 from dmlgen.outputs.hlsl_definition.form import FormPass
+from dmlgen.outputs.hlsl_definition.global_minmax import totals_pass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.rows import rows_pass
-from dmlgen.outputs.hlsl_definition.selected import selected_passes
 from dmlgen.outputs.hlsl_definition.separable import separable_pass
 from dmlgen.outputs.hlsl_definition.sliding import sliding_pass
+from dmlgen.outputs.hlsl_definition.sparse_sum import selected_passes
 from dmlgen.outputs.hlsl_definition.sums import sums_passes
-from dmlgen.outputs.hlsl_definition.totals import totals_pass
 from dmlgen.registry import Operator
 
 OF_OUTPUTS: tuple[Callable[[ShaderPrinter, Operator, int], FormPass | None], ...] = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from dmlgen.expr import ir
-from dmlgen.expr.deciding import deciding_parameters
-from dmlgen.expr.defined import free_locals, uses_at, walk_through
+from dmlgen.expr.definition_queries import free_locals, uses_at, walk_through
+from dmlgen.expr.precise_floats import deciding_parameters
 from dmlgen.expr.printer import ATOM
 from dmlgen.expr.widths import Bits, Widths
 from dmlgen.outputs.hlsl_definition.constants import is_constant

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
-from dmlgen.expr.defined import free_locals
+from dmlgen.expr.definition_queries import free_locals
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
 from dmlgen.outputs.hlsl_definition.constants import is_constant, is_dimension_count
 from dmlgen.outputs.hlsl_definition.functions import braced, lists_in

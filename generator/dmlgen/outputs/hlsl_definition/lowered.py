@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import entries_of, walk_through
+from dmlgen.expr.definition_queries import entries_of, walk_through
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
 from dmlgen.schedules.schedule import FastForm

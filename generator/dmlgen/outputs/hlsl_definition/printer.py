@@ -9,7 +9,7 @@ from typing import TypeVar
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.define import NUMBERS
-from dmlgen.expr.defined import may_be_written_zero
+from dmlgen.expr.definition_queries import may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
 from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_definition.constants import (
@@ -25,7 +25,7 @@ from dmlgen.outputs.hlsl_printer import CHOICE, COMPARISONS, LOGIC
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules.lanes import Lanes
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.selected import Selected
+from dmlgen.schedules.sparse_sum import Selected
 from dmlgen.schedules.sums import Sums
 
 F = TypeVar("F", bound=FastForm)

@@ -20,7 +20,7 @@ from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Choice, Functions
 from dmlgen.outputs.hlsl_lines import broken
-from dmlgen.outputs.hlsl_reached import reached
+from dmlgen.outputs.hlsl_reachable import reached
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import tensors_read
 from dmlgen.plans.model import Plans, plans_of

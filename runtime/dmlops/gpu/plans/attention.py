@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .defined import AttentionPass, AttentionViews, View
+from .definition_types import AttentionPass, AttentionViews, View
 from .loops import Row, Words, ceil_div, element_count, times
 from .operands import NONE, Eight, Sizes, Tensor, Tensors, Threads
 from .planning import Planning

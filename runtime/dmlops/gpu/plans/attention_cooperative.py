@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 from .attention import Sources, define_sources
 from .attention_parts import Parts, no_parts
 from .capabilities import Capability
-from .defined import AttentionPass
+from .definition_types import AttentionPass
 from .loops import ceil_div, times
 from .operands import WAVE, Sizes, Tensors, Threads
 from .planning import Planning

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
 from .attention import Sources, define_sources
-from .defined import AttentionPass, AttentionViews
+from .definition_types import AttentionPass, AttentionViews
 from .loops import ceil_div, power_below, times
 from .operands import NONE, Sizes, Tensors, Threads
 from .planning import Planning

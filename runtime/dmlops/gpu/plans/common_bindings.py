@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .defined import Definition, DefinitionShader
+from .definition_types import Definition, DefinitionShader
 from .loops import Words, bind
 from .operands import NO_MEMBER, Eight, Sizes, Tensor
 from .planning import Planning

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from .capabilities import Capability
 from .cooperative_matrix import suits_cooperative_matrix
-from .defined import Definition, DefinitionShader
+from .definition_types import Definition, DefinitionShader
+from .gemm_view import is_of_bytes, matrices_of
 from .loops import element_count
-from .matrices import is_of_bytes, matrices_of
-from .phases import is_upright, upright
 from .planning import Planning
+from .polyphase import is_upright, upright
 from .products import plan_tiles
 from .sliding import plan_sliding, suits_sliding
 from .tuning import (

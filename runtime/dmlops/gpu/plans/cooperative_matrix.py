@@ -11,12 +11,12 @@ from math import gcd
 from typing import Annotated, NamedTuple
 
 from .capabilities import Capability
-from .defined import Definition, DefinitionShader, Window
+from .definition_types import Definition, DefinitionShader, Window
+from .gemm_view import Matrices, Side, axis_steps, channels_vector, side_vector
 from .loops import COUNT_LIMIT, ceil_div, element_count, times
-from .matrices import Matrices, Side, axis_steps, channels_vector, side_vector
 from .operands import NONE, Eight, Tensor
-from .phases import is_divided, is_pointwise
 from .planning import Planning
+from .polyphase import is_divided, is_pointwise
 from .product import Packing, Product, Row, Tile, single_tap, split_into, window_strides
 from .tile_cost import Rates, SplitK, shape_of, split_k
 from .tuning import (

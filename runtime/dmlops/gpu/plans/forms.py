@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .common_bindings import CommonConstants, bind_common
-from .defined import MAX_COUNT, Definition, DefinitionShader
+from .definition_types import MAX_COUNT, Definition, DefinitionShader
 from .loops import Words, check_span, element_count
 from .operands import NO_MEMBER, Tensor
 from .planning import Planning

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .common_bindings import CommonConstants, Lists
-from .defined import Definition
+from .definition_types import Definition
 from .loops import Dimensions, Words, element_count, extents
 from .operands import Groups, Sizes
 

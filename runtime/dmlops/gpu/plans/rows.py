@@ -7,7 +7,7 @@ from math import gcd
 from typing import Annotated, NamedTuple
 
 from .common_bindings import Lists
-from .defined import Definition, DefinitionShader, RowsPass
+from .definition_types import Definition, DefinitionShader, RowsPass
 from .forms import begin_form
 from .loops import (
     COUNT_LIMIT,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .defined import Definition, DefinitionShader, SeparablePass
+from .definition_types import Definition, DefinitionShader, SeparablePass
 from .forms import begin_form
 from .loops import (
     Words,

@@ -14,8 +14,9 @@ from math import gcd
 from typing import Annotated, NamedTuple
 
 from .common_bindings import Lists, eight, padded
-from .defined import Definition, DefinitionShader, Frame, Sliding
+from .definition_types import Definition, DefinitionShader, Frame, Sliding
 from .forms import begin_form
+from .gemm_view import Matrices, is_of_bytes
 from .loops import (
     Dimensions,
     Words,
@@ -26,10 +27,9 @@ from .loops import (
     power_below,
     times,
 )
-from .matrices import Matrices, is_of_bytes
 from .operands import NONE, Eight, Sizes, Tensor
-from .phases import is_divided, row_dimension
 from .planning import Planning
+from .polyphase import is_divided, row_dimension
 from .tuning import (
     BLOCK_BUSY,
     BLOCK_COLUMNS,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .defined import SumsPass
+from .definition_types import SumsPass
 from .loops import ceil_div, element_count, times
 from .operands import Eight, Sizes, Tensor, Tensors
 from .planning import Planning

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .gemm_view import Matrices
 from .loops import ceil_div, times
-from .matrices import Matrices
 from .product import Row, Tile
 from .tuning import CACHE_RATE, MEMORY_RATE, MULTIPROCESSORS, PARTS_START, TILE_LEAST_PART, TILE_MOST_PARTS
 

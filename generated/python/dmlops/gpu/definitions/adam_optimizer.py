@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import enums
 from ..definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
-from ..plans.defined import (
+from ..plans.definition_types import (
     AttentionPass,
     AttentionViews,
     ContractedPass,

@@ -18,7 +18,7 @@ from ..definition_inputs import (
     nothing,
     tensor_of,
 )
-from ..plans.defined import (
+from ..plans.definition_types import (
     AttentionPass,
     AttentionViews,
     ContractedPass,

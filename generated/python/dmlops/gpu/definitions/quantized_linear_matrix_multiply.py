@@ -9,7 +9,7 @@ from typing import Any
 from ... import enums
 from ...definition import sizes_of
 from ..definition_inputs import DefinitionPlanner, absent, nothing, tensor_of
-from ..plans.defined import (
+from ..plans.definition_types import (
     AttentionPass,
     AttentionViews,
     ContractedPass,

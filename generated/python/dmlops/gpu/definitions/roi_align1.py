@@ -9,7 +9,7 @@ from typing import Any
 from ... import enums
 from ...arithmetic import entry
 from ..definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
-from ..plans.defined import (
+from ..plans.definition_types import (
     AttentionPass,
     AttentionViews,
     ContractedPass,

@@ -10,7 +10,7 @@ from ... import enums
 from ...arithmetic import entry
 from ...definition import sizes_of
 from ..definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
-from ..plans.defined import (
+from ..plans.definition_types import (
     AttentionPass,
     AttentionViews,
     ContractedPass,

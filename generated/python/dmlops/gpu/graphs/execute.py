@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...graph import Graph
-from ...quoting import shown
+from ...safe_text import shown
 from .. import byte_code
 from ..commands import barrier, clear, copy
 from ..device import Device

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from .defined import Definition, DefinitionShader
+from .definition_types import Definition, DefinitionShader
+from .gemm_view import Matrices, Side, axis_steps
 from .loops import ceil_div, element_count, times
-from .matrices import Matrices, Side, axis_steps
 from .operands import NONE
-from .phases import is_divided
+from .polyphase import is_divided
 from .product import Packing, Product, Tile, single_tap, split_into, window_strides
 from .tile_cost import Rates, shape_of, split_k
 from .tuning import (

@@ -15,7 +15,7 @@ from .attention_cooperative import define_attention_cooperative
 from .attention_parts import define_join, define_parts, words_of
 from .capabilities import Capability
 from .common_bindings import CommonConstants, Lists, bind_common
-from .defined import ELEMENTS_PER_THREAD, MAX_COUNT, Definition, DefinitionShader, Pass
+from .definition_types import ELEMENTS_PER_THREAD, MAX_COUNT, Definition, DefinitionShader, Pass
 from .loops import (
     Dimensions,
     Words,
@@ -34,7 +34,7 @@ from .passes import box_of, in_lanes
 from .planning import Planning
 from .reasons import Reason
 from .scratch import rows_left, space_of
-from .selected import Selection, lanes_along, room_of, selection_of, selection_words
+from .sparse_sum import Selection, lanes_along, room_of, selection_of, selection_words
 from .sums import SumsTile, define_sums
 from .tuning import (
     DEFINITION_THREADS,

@@ -15,7 +15,7 @@ from .attention import (
 )
 from .attention_cooperative import takes_units, unit_parts_of
 from .attention_parts import Parts, no_parts, parts_of
-from .defined import Definition, DefinitionShader, Pass, Passes
+from .definition_types import Definition, DefinitionShader, Pass, Passes
 from .operands import NONE
 from .passes import box_of, is_needed, leading, passes_with, present
 from .planning import Planning

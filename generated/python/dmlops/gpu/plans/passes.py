@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from .attention import Source, Sources
-from .defined import Definition, DefinitionShader, Pass, Passes
+from .definition_types import Definition, DefinitionShader, Pass, Passes
 from .loops import ceil_div
 from .operands import NONE, Eight, Sizes, Tensors
 

@@ -14,13 +14,13 @@ from typing import Annotated, NamedTuple
 
 from .capabilities import Capability
 from .common_bindings import CommonConstants, Lists, eight
-from .defined import MAX_COUNT, Definition, DefinitionShader
+from .definition_types import MAX_COUNT, Definition, DefinitionShader
 from .forms import begin_form
+from .gemm_view import Matrices, first_of, is_bordered, is_of_bytes, merged_last, output_vector
 from .loops import Dimensions, Words, ceil_div, element_count, extents, grid, times
-from .matrices import Matrices, first_of, is_bordered, is_of_bytes, merged_last, output_vector
 from .operands import NO_MEMBER, NONE, WAVE, Eight, Groups, Sizes
-from .phases import is_divided, period
 from .planning import Planning
+from .polyphase import is_divided, period
 from .reasons import Reason
 from .tuning import SINGLE_THREADS, TILE_WALK
 

@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from .bytes import byte_product
 from .contraction import fma_product
 from .cooperative_matrix import cooperative_product, suits_cooperative_matrix
-from .defined import Definition, DefinitionShader
-from .matrices import Matrices, is_of_bytes, matrices_of
+from .definition_types import Definition, DefinitionShader
+from .gemm_view import Matrices, is_of_bytes, matrices_of
+from .int8_product import byte_product
 from .planning import Planning
 from .product import plan_product
 from .skinny import is_skinny, plan_skinny

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .attention import Sources
-from .defined import Definition, DefinitionShader
+from .definition_types import Definition, DefinitionShader
 from .loops import Words, ceil_div, element_count
 from .operands import NONE, Eight, Sizes
 from .tuning import REDUCTION_GROUPS

@@ -13,9 +13,9 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from .defined import Definition, DefinitionShader
+from .definition_types import Definition, DefinitionShader
+from .gemm_view import Matrices, side_vector
 from .loops import ceil_div, grid, power_below, times
-from .matrices import Matrices, side_vector
 from .planning import Planning
 from .product import (
     SKINNY_PASS,

@@ -8,9 +8,9 @@ from typing import Any
 from .description import Description
 from .enums import FeatureLevel
 from .errors import InvalidDescription, JsonError
-from .mending import Closest, closest
 from .overview import level
 from .reading import Entry
+from .suggest_fix import Closest, closest
 from .violation import Violation
 
 UNREADABLE = "DML-JSON"  # takes the place of a rule if there is no description

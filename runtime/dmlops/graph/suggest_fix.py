@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ..enums import FeatureLevel, TensorFlags
-from ..mending import closest
+from ..suggest_fix import closest
 from ..violation import Violation
 from .drawing import tensor_text
 from .model import Graph, InputEdge, IntermediateEdge

@@ -9,7 +9,7 @@ from dmlgen.outputs.hlsl_definition.form import FormPasses
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.registry import Operator
-from dmlgen.schedules.totals import Totals
+from dmlgen.schedules.global_minmax import Totals
 
 
 @dataclass(frozen=True)

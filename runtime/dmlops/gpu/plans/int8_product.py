@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .capabilities import Capability
-from .defined import MAX_COUNT, Definition, DefinitionShader
+from .definition_types import MAX_COUNT, Definition, DefinitionShader
+from .gemm_view import Matrices, Side, axis_steps, output_vector, side_vector, tiles_of
 from .loops import ceil_div, element_count, times
-from .matrices import Matrices, Side, axis_steps, output_vector, side_vector, tiles_of
 from .operands import NONE, Eight
 from .planning import Planning
 from .product import (

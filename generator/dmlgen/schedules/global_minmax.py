@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from dmlgen.expr import ir
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
-from dmlgen.schedules.described import Described
 from dmlgen.schedules.pattern import match
 from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.tensor_facts import TensorFacts
 
 TAKEN = ir.Local("taken", ir.INTS, varies=True)
 """The coordinate of a reduced element."""
@@ -39,7 +39,7 @@ class Totals(FastForm):
     values: Mapping[str, ir.Expr]
 
 
-def recognize(defines: OutputDefinitions, described: Described) -> Totals | None:
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Totals | None:
     """The first intermediate tensors that depend on totals of the same tensor."""
     tensor = ""
     totals: list[Total] = []
@@ -64,7 +64,7 @@ def recognize(defines: OutputDefinitions, described: Described) -> Totals | None
             return None
         tensor = name
         values[one.name] = made
-    if not tensor or not described.is_certain(tensor):
+    if not tensor or not facts.is_certain(tensor):
         return None
     return Totals(tensor, tuple(totals), values)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .defined import Definition, DefinitionShader
+from .definition_types import Definition, DefinitionShader
 from .loops import ceil_div, element_count, power_below, times
 from .operands import NONE, Eight
 from .tuning import SELECTED_LANES, SELECTED_ROOM

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dmlgen.expr import ir
-from dmlgen.expr.defined import free_locals
+from dmlgen.expr.definition_queries import free_locals
 
 _ZERO, _ONE = ir.Number(0, ir.INT), ir.Number(1, ir.INT)
 

@@ -9,7 +9,7 @@ from dmlgen.expr.bounds import ANY, ENDLESS, Bounds, Interval
 from dmlgen.registry import Check, Operator, Registry, Stage
 
 
-class Described(Bounds):
+class DefinitionBounds(Bounds):
     """Bounds for descriptions that have reached a stage.
 
     From COUNTS on, integers fit their types and arrays have as many entries as their tensor has dimensions;
@@ -91,14 +91,14 @@ class Described(Bounds):
         return self._ranks.get(tensor, tensor)
 
 
-class Unchecked(Described):
+class Unchecked(DefinitionBounds):
     """Bounds for descriptions that no rule has checked: no array entry is certain to exist."""
 
     def contains(self, index: ir.Expr, sequence: ir.Expr) -> bool:
         return False
 
 
-class Valid(Described):
+class Valid(DefinitionBounds):
     """Bounds for valid descriptions, in which every array entry that is read exists."""
 
     def contains(self, index: ir.Expr, sequence: ir.Expr) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.schedules.totals import Totals
+from dmlgen.schedules.global_minmax import Totals
 from dmlops import gpu, reference
 from gpu_device import device
 from schedule_cases import Variant, operators_with

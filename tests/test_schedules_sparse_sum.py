@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dmlgen.schedules.lanes import Lanes
-from dmlgen.schedules.selected import Selected
+from dmlgen.schedules.sparse_sum import Selected
 from schedule_cases import Variant, operators_with
 
 

@@ -11,7 +11,7 @@ from dmlgen.outputs.hlsl_definition.form import FormPasses
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.registry import Operator
-from dmlgen.schedules.selected import Selected
+from dmlgen.schedules.sparse_sum import Selected
 
 
 @dataclass(frozen=True)

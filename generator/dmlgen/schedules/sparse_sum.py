@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
-from dmlgen.expr.defined import is_known, walk_through
+from dmlgen.expr.definition_queries import is_known, walk_through
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import dimensions
-from dmlgen.schedules.described import Described
 from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.tensor_facts import TensorFacts
 
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 
@@ -40,18 +40,18 @@ class Selected(FastForm):
     value: ir.Expr
 
 
-def recognize(defines: OutputDefinitions, described: Described) -> Selected | None:
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Selected | None:
     """The sum of selected terms that one output of a definition amounts to."""
     for output, value in defines.outputs.items():
-        if described.members[output].count is None and not described.may_be(output, "FLOAT64"):
+        if facts.members[output].count is None and not facts.may_be(output, "FLOAT64"):
             try:
-                return _selected(output, value, described)
+                return _selected(output, value, facts)
             except Unfit:
                 pass
     return None
 
 
-def _selected(output: str, value: ir.Expr, described: Described) -> Selected:
+def _selected(output: str, value: ir.Expr, facts: TensorFacts) -> Selected:
     match [part for part in ir.walk(value) if isinstance(part, ir.Fold)]:
         case [ir.Fold("sum", loops, ir.Logic("and", tests), body, ir.FLOAT) as fold]:
             pass
@@ -67,7 +67,7 @@ def _selected(output: str, value: ir.Expr, described: Described) -> Selected:
             of_dimensions.setdefault(used.pop(), []).append(test)
         else:
             others.append(test)
-    untested = [d for d in range(described.rank(output) or 0) if d not in of_dimensions]
+    untested = [d for d in range(facts.rank(output) or 0) if d not in of_dimensions]
     if len(of_dimensions) < 2 or not untested:
         raise Unfit
     return Selected(

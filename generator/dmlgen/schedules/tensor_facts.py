@@ -12,7 +12,7 @@ from dmlgen.schedules.cases import Choice, written
 
 
 @dataclass(frozen=True)
-class Described:
+class TensorFacts:
     """An operator's members, what rules imply for its outputs, its tables, and the enumerations."""
 
     members: Mapping[str, Member]

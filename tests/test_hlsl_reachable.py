@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlgen.outputs.hlsl_reached import reached
+from dmlgen.outputs.hlsl_reachable import reached
 
 SHADERS = sorted((Path(__file__).parents[1] / "generated" / "hlsl").glob("*.hlsl"))
 
