@@ -38,6 +38,28 @@ def errors(result: subprocess.CompletedProcess[str]) -> list[str]:
 # Facts.
 
 
+def test_annotations_of_the_header_are_the_facts_of_members(directx: Path, registry: Registry) -> None:
+    """Compilers compare names and offsets, but not which members are optional, or how long arrays are."""
+    header = (directx / "directx/DirectML.h").read_text(encoding="utf-8")
+    structs = dict(
+        re.findall(r"^struct DML_(\w+)_OPERATOR_DESC\s*\{(.*?)^\};", header, re.DOTALL | re.MULTILINE)
+    )
+    structs |= {
+        name: structs[other]
+        for name, other in re.findall(
+            r"^using DML_(\w+)_OPERATOR_DESC = DML_(\w+)_OPERATOR_DESC;", header, re.MULTILINE
+        )
+    }
+    for operator in registry.operators:
+        found = []
+        lines = r"^ *((?:_\w+_(?:\(\w+\))? +)*)[^;\n]*?(\w+);"
+        for notes, name in re.findall(lines, structs[operator.name], re.MULTILINE):
+            count = re.search(r"_Field_size_(?:opt_)?\((\w+)\)", notes)
+            optional = "_Maybenull_" in notes or "_opt_" in notes
+            found.append((name, optional, count[1] if count else None))
+        assert found == [(one.name, one.optional, one.count) for one in operator.members], operator.name
+
+
 def declared(directx: Path, target: int) -> set[str]:
     """The types, enumerators and constants that the official header declares at a target version."""
     platform = PLATFORMS["linux"]

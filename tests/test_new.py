@@ -1,4 +1,4 @@
-"""`dmlgen new`: what it writes, against the official DirectML.h and the specs, and what it rejects."""
+"""`dmlgen new`: what it writes, and what it rejects."""
 
 from __future__ import annotations
 
@@ -8,13 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from directx_headers import directx
 from dmlgen.cli import main
-from dmlgen.header import declared
-from dmlgen.registry import Registry
 from dmlgen.resolve import load_registry
-
-__all__ = ["directx"]
 
 
 def left(specs: Path, capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str]]:
@@ -26,22 +21,6 @@ def left(specs: Path, capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str
         line = Path(finding["file"]).read_text(encoding="utf-8").splitlines()[finding["line"] - 1]
         found.append((finding["code"], line.strip()))
     return found
-
-
-def test_the_header_has_the_members_of_every_operator(directx: Path, registry: Registry) -> None:
-    for operator in registry.operators:
-        found = declared(directx / "directx/DirectML.h", operator.name)
-        assert found is not None, operator.name
-        assert found.value == operator.value
-        assert found.version == operator.since.value, operator.name
-        facts = [
-            (one.name, one.type, one.is_tensor, one.count, one.pointer, one.optional) for one in found.members
-        ]
-        assert facts == [
-            (one.name, one.type, one.is_tensor, one.count, one.pointer, one.optional)
-            for one in operator.members
-        ], operator.name
-        assert [one.role for one in found.members] == [one.role for one in operator.members], operator.name
 
 
 def test_what_is_left_of_a_new_operator_is_what_lint_finds(
@@ -73,25 +52,6 @@ def test_what_is_left_of_a_new_operator_is_what_lint_finds(
     path.write_text(filled, encoding="utf-8")
     assert [code for code, _ in left(specs, capsys)] == ["identifier-unlisted"]
     assert main(["lint", "--fix", "--specs", str(specs)]) == 0
-
-
-def test_members_of_a_new_operator_are_those_of_the_header(
-    directx: Path, specs: Path, registry: Registry, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = specs / "operators/gather/gather_nd1.yaml"
-    path.unlink()
-    header = ["--header", str(directx / "directx/DirectML.h")]
-    assert main(["new", "DML_OPERATOR_GATHER_ND1", "--specs", str(specs), *header]) == 0
-    found, known = load_registry(specs).operator["GATHER_ND1"], registry.operator["GATHER_ND1"]
-    assert (found.value, found.since.name, found.page) == (known.value, known.since.name, known.page)
-    assert [(one.name, one.role, one.type) for one in found.members] == [
-        (one.name, one.role, one.type) for one in known.members
-    ]
-    codes = {code for code, _ in left(specs, capsys)}
-    # A definition that is unwritten does not have the form that made it fast, either.
-    assert codes == {"unwritten", "output-not-inferred", "member-unbounded", "identifier-gone", "schedule"}
-    assert main(["new", "GATHER_ND9", "--specs", str(specs), *header]) == 2
-    assert "declares no operator GATHER_ND9" in capsys.readouterr().err
 
 
 def test_an_operator_like_another_begins_with_what_that_has(
@@ -137,13 +97,3 @@ def test_what_cannot_be_a_new_operator_is_refused(
     assert main(["new", "--specs", str(specs), *options, "--", name]) == 2
     assert REFUSED[arguments] in capsys.readouterr().err
     assert {path: path.stat().st_mtime_ns for path in specs.parent.rglob("*")} == before
-
-
-@pytest.mark.parametrize("data", [b"\xff\xfe", b"x" * (1 << 21), b"enum DML_OPERATOR_TYPE\n{\n"])
-def test_what_is_no_header_is_said_to_be_none(
-    data: bytes, specs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    header = tmp_path / "DirectML.h"
-    header.write_bytes(data)
-    assert main(["new", "GATHER_X", "--specs", str(specs), "--header", str(header)]) in (1, 2)
-    assert "Traceback" not in (err := capsys.readouterr().err) and "DirectML.h" in err

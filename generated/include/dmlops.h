@@ -7023,27 +7023,7 @@ static const dmlops_tensor_rule dmlops_tensor_rules[] = {
      DMLOPS_BIT_DataType | DMLOPS_BIT_DimensionCount | DMLOPS_BIT_Sizes | DMLOPS_BIT_Strides | DMLOPS_BIT_TotalTensorSizeInBytes},
 };
 
-/* Checks the rules for every tensor from one up to, but not including, another. Structure rules rely on those before
-   them: if one is broken, the next ones are not checked. */
-DMLOPS_CALLED void dmlops_judge_tensor(
-    dmlops_run* run, const dmlops_member* member, const dmlops_place* place, const DML_BUFFER_TENSOR_DESC* tensor,
-    size_t first, size_t end) {
-    const size_t found = run->count;
-    for (size_t i = first; i < end; ++i) {
-        const dmlops_tensor_rule* rule = &dmlops_tensor_rules[i];
-        dmlops_program program;
-        if (i < DMLOPS_STRUCTURE_RULES && run->count > found && strcmp(rule->id, rule[-1].id) != 0) {
-            return;
-        }
-        program.slots[0] = member->is_input;
-        dmlops_start(&program, dmlops_tensor_code, rule->start, tensor, run->level);
-        if (dmlops_fails(&program) && (run->tensor & rule->reads) == 0) {
-            dmlops_report(run, rule->id, place, rule->field, rule->format, &program);
-        }
-    }
-}
-
-/* Fast path: whether a tensor breaks none of these rules. */
+/* Whether a tensor breaks none of these rules, advice apart, so that their programs need not run. */
 static inline int dmlops_sound(
     const dmlops_run* run, const dmlops_member* member, const DML_BUFFER_TENSOR_DESC* tensor) {
     (void)run;
@@ -7112,6 +7092,29 @@ static inline int dmlops_sound(
         }
     }
     return 1;
+}
+
+/* Checks the rules for every tensor from one up to, but not including, another. Structure rules rely on those before
+   them: if one is broken, the next ones are not checked. */
+DMLOPS_CALLED void dmlops_judge_tensor(
+    dmlops_run* run, const dmlops_member* member, const dmlops_place* place, const DML_BUFFER_TENSOR_DESC* tensor,
+    size_t first, size_t end) {
+    const size_t found = run->count;
+    if (end <= DMLOPS_DEMANDED_RULES && dmlops_sound(run, member, tensor)) {
+        return;
+    }
+    for (size_t i = first; i < end; ++i) {
+        const dmlops_tensor_rule* rule = &dmlops_tensor_rules[i];
+        dmlops_program program;
+        if (i < DMLOPS_STRUCTURE_RULES && run->count > found && strcmp(rule->id, rule[-1].id) != 0) {
+            return;
+        }
+        program.slots[0] = member->is_input;
+        dmlops_start(&program, dmlops_tensor_code, rule->start, tensor, run->level);
+        if (dmlops_fails(&program) && (run->tensor & rule->reads) == 0) {
+            dmlops_report(run, rule->id, place, rule->field, rule->format, &program);
+        }
+    }
 }
 
 static inline int dmlops_is_buffer(const DML_TENSOR_DESC* tensor) {
@@ -7400,85 +7403,6 @@ DMLOPS_CALLED void dmlops_judge_members(dmlops_run* run) {
         }
     }
     dmlops_judge_all_tensors(run, DMLOPS_STRUCTURE);
-}
-
-/* Fast path that most valid descriptions pass: checks with one look at each member that none of the rules above is
-   broken, and then the conditions of support, which may read any member. Fused activations take more than that. */
-
-/* Whether a line of a member's table lists the dimension count and the data type of a tensor; it may have to apply. */
-static inline int dmlops_listed(
-    const dmlops_run* run, const dmlops_member* member, const DML_BUFFER_TENSOR_DESC* buffer, int applies) {
-    const dmlops_support* line = dmlops_lines(run, member);
-    const int64_t type = dmlops_enum(&buffer->DataType);
-    const uint16_t since = line->since;
-    for (; line->since == since && type < 32; ++line) {
-        if ((line->ranks >> buffer->DimensionCount & 1) != 0 &&
-            (dmlops_type_lists[line->types].mask >> type & 1) != 0 && (!applies || dmlops_holds(run, line))) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-DMLOPS_CALLED int dmlops_plain_tensor(
-    const dmlops_run* run, const dmlops_member* member, const DML_TENSOR_DESC* tensor) {
-    const DML_BUFFER_TENSOR_DESC* buffer = dmlops_buffer(tensor);
-    return buffer != NULL && dmlops_is_buffer(tensor) && buffer->Sizes != NULL && dmlops_sound(run, member, buffer) &&
-           dmlops_listed(run, member, buffer, 0);
-}
-
-static inline int dmlops_plain_member(const dmlops_run* run, const dmlops_member* member) {
-    const void* address;
-    if (member->kind == DMLOPS_ENUM) {
-        const int64_t value = dmlops_enum((const char*)run->description + member->offset);
-        return dmlops_name(dmlops_enumerations[member->detail].values, value) != NULL;
-    }
-    if (member->kind == DMLOPS_BY_VALUE) {
-        return 1;
-    }
-    address = dmlops_address(run->description, member);
-    if (address == NULL) {
-        return member->optional;
-    }
-    if (member->kind == DMLOPS_TENSOR) {
-        const DML_TENSOR_DESC* tensors = (const DML_TENSOR_DESC*)address;
-        const int64_t count = dmlops_count(run->description, member);
-        for (int64_t i = 0; i < count; ++i) {
-            if (!dmlops_plain_tensor(run, member, &tensors[i])) {
-                return 0;
-            }
-        }
-    }
-    return member->kind != DMLOPS_ACTIVATION;
-}
-
-/* Whether lines that apply list the tensors of a member, if it has any. */
-static inline int dmlops_all_listed(const dmlops_run* run, const dmlops_member* member) {
-    if (member->kind == DMLOPS_TENSOR) {
-        const DML_TENSOR_DESC* tensors = (const DML_TENSOR_DESC*)dmlops_address(run->description, member);
-        const int64_t count = dmlops_count(run->description, member);
-        for (int64_t i = 0; i < count; ++i) {
-            if (!dmlops_listed(run, member, dmlops_buffer(&tensors[i]), 1)) {
-                return 0;
-            }
-        }
-    }
-    return 1;
-}
-
-static inline int dmlops_plain(const dmlops_run* run) {
-    const size_t count = run->op->member_count;
-    size_t i = 0;
-    while (i < count && dmlops_plain_member(run, &run->op->members[i])) {
-        ++i;
-    }
-    if (i == count && run->op->conditions != NULL) {
-        i = 0;
-        while (i < count && dmlops_all_listed(run, &run->op->members[i])) {
-            ++i;
-        }
-    }
-    return i == count;
 }
 
 /* Rules that a field of one tensor equals that of another, if both are given. */
@@ -20733,7 +20657,6 @@ DMLOPS_API size_t dmlops_validate(
     dmlops_run* run = &state;
     const dmlops_operator* op;
     int64_t type;
-    int plain;
     dmlops_begin(run, dmlops_enum(&level), out, capacity);
     if (desc == NULL) {
         dmlops_report(run, "DML-OPERATOR-required", NULL, "desc", "%m is missing; %s requires it", "dmlops_validate");
@@ -20759,14 +20682,11 @@ DMLOPS_API size_t dmlops_validate(
         return run->count;
     }
     run->description = desc->Desc;
-    plain = dmlops_plain(run);
-    if (!plain) {
-        dmlops_judge_members(run);
-        if (run->count > 0) {
-            return run->count;
-        }
-        dmlops_judge_all_tensors(run, DMLOPS_COUNTS);
+    dmlops_judge_members(run);
+    if (run->count > 0) {
+        return run->count;
     }
+    dmlops_judge_all_tensors(run, DMLOPS_COUNTS);
     dmlops_judge_stage(run, DMLOPS_STAGE_COUNTS);
     if (run->count > 0) {
         return run->count; /* if a count is wrong, it is unknown how many entries can be read */
@@ -20775,11 +20695,9 @@ DMLOPS_API size_t dmlops_validate(
     if (run->count > 0) {
         return run->count;
     }
-    if (!plain) {
-        dmlops_judge_all_tensors(run, DMLOPS_VALUES);
-    }
+    dmlops_judge_all_tensors(run, DMLOPS_VALUES);
     dmlops_judge_stage(run, DMLOPS_STAGE_VALUES);
-    if (!plain && run->count == 0) {
+    if (run->count == 0) {
         dmlops_judge_fused(run, DMLOPS_STAGE_COUNTS, DMLOPS_STAGE_ADVICE);
     }
     return run->count;

@@ -155,11 +155,8 @@ def _add_specs(add: _Add) -> None:
         "--family",
         help="subfolder of specs/operators (default: that of the operator with the most similar name)",
     )
-    source = sub.add_mutually_exclusive_group()
-    source.add_argument(
-        "--like", metavar="OPERATOR", help="copy the members, rules and tables of this operator"
-    )
-    source.add_argument("--header", type=Path, metavar="FILE", help="take the members from this DirectML.h")
+    text = "copy the members, rules and tables of this operator"
+    sub.add_argument("--like", metavar="OPERATOR", help=text)
     sub = add("show", _show, "Print an operator as resolved: members, rules, tables, errata.")
     sub.add_argument("operator", metavar="OPERATOR", help="a name, with or without DML_OPERATOR_")
     sub = add(
@@ -280,7 +277,7 @@ def _new(options: argparse.Namespace) -> int:
     from dmlgen.new import new_operator
 
     registry = registry_of(options.specs)
-    given = options.operator, options.family, options.like, options.header
+    given = options.operator, options.family, options.like
     path, why = new_operator(registry, options.specs, *given)
     print(f"{path} ({why}); `dmlgen lint` lists what is still missing")
     return 0

@@ -17,11 +17,10 @@ from dmlgen.diagnostics import (
     shown,
     unknown_operator,
 )
-from dmlgen.header import declared
 from dmlgen.names import clashes
 from dmlgen.outputs.render import Templates
 from dmlgen.project import TEMPLATES
-from dmlgen.registry import FeatureLevel, Member, Operator, Registry, Role
+from dmlgen.registry import Operator, Registry
 from dmlgen.shape import Record
 from dmlgen.source import Entry, Mapping, Scalar
 from dmlgen.text import NO_TEXT
@@ -38,17 +37,17 @@ class _Name(Record):
 
 
 def new_operator(
-    registry: Registry, specs: Path, name: str, family: str | None, like: str | None, header: Path | None
+    registry: Registry, specs: Path, name: str, family: str | None, like: str | None
 ) -> tuple[Path, str]:
     """Writes the spec of a new operator; returns the path, and the reason for its folder.
 
-    Members are taken from the header, if it has the operator, or from the operator that it is `like`. Raises
-    UsageError, without writing anything, if the name or the family cannot be used.
+    Members are taken from the operator that it is `like`. Raises UsageError, without writing anything, if the
+    name or the family cannot be used.
     """
     name = _free_name(registry, name)
     model = None if like is None else _known(registry, like)
     family, why = _family(registry, specs, name, family, model)
-    operator = _draft(registry, name, family, model, header)
+    operator = _draft(registry, name, family, model)
     for finding in clashes(replace(registry, operators=(*registry.operators, operator))):
         if finding.position == operator.position:
             raise UsageError(finding.message)
@@ -56,8 +55,6 @@ def new_operator(
     text = Templates(TEMPLATES).text(
         "spec/operator.yaml.j2",
         operator=operator,
-        tensors=[member.name for member in operator.tensors],
-        facts=_facts,
         like=like,
         copied="" if model is None else _taken_over(Path(model.position.file)),
     )
@@ -105,22 +102,6 @@ def _family(
     return other.family, f"beside {other.name}; --family selects another folder"
 
 
-def _tensor(name: str, role: Role) -> Member:
-    return Member(name, role, "tensor", None, True, False, NO_TEXT, Position(name))
-
-
-def _level(registry: Registry, version: int) -> FeatureLevel:
-    """The level for a target version; the newest one if there is none."""
-    return next((level for level in registry.levels if level.value == version), registry.levels[-1])
-
-
-def _facts(member: Member) -> str:
-    """A member's facts as written in a spec."""
-    facts = [f"role: {member.role}"] if member.is_tensor else [f"type: {member.type}"]
-    facts += [f"count: {member.count}"] if member.count else []
-    return ", ".join([*facts, *(["optional: true"] if member.optional else [])])
-
-
 def _taken_over(path: Path) -> str:
     """The entries of another spec, as written there with the comments above them, without its own facts."""
     chosen: list[str] = []
@@ -158,22 +139,10 @@ def _words(name: str) -> list[str]:
     return [re.sub(r"\d+$", "", word) for word in name.split("_")]
 
 
-def _draft(
-    registry: Registry, name: str, family: str, model: Operator | None, header: Path | None
-) -> Operator:
+def _draft(registry: Registry, name: str, family: str, model: Operator | None) -> Operator:
     """The operator, with all that is known of it."""
-    found = None if header is None else declared(header, name)
-    placeholders = (_tensor("InputTensor", "input"), _tensor("OutputTensor", "output"))
-    if header is not None and found is None:
-        raise UsageError(f"{header} declares no operator {name}")
-    members = found.members if found else model.members if model else placeholders
     since = model.since if model else registry.levels[-1]
-    since = since if found is None else _level(registry, found.version)
-    free = max((operator.value for operator in registry.operators), default=0) + 1
-    value = free if found is None else found.value
-    for operator in registry.operators:
-        if operator.value == value:
-            raise UsageError(f"the header's number of {name}, {value}, is that of {operator.name}")
+    value = max((operator.value for operator in registry.operators), default=0) + 1
     position = Position(name)
     return Operator(
         name=name,
@@ -187,7 +156,7 @@ def _draft(
         in_place=(),
         fusible_into={},
         integer_operators=(),
-        members=tuple(replace(member, position=position) for member in members),
+        members=tuple(replace(member, position=position) for member in (model.members if model else ())),
         defaults={},
         unconstrained=(),
         definitions=(),

@@ -1,4 +1,4 @@
-"""Expressions as C, for plans and for the fast path for tensors. Rules are programs; see `c_program`.
+"""Expressions as C, for plans and for the test of a tensor. Rules are programs; see `c_program`.
 
 Integers are `int64_t`, booleans `int`, fractions `double`. What C has no expression for (reductions, arrays)
 becomes statements before the expression. Since every expression has a value for every description (an absent

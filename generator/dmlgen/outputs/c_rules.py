@@ -75,7 +75,7 @@ class TensorRuleView:
 
 @dataclass(frozen=True)
 class TensorRulesView:
-    """The rules on every tensor, structure rules first, and the fast path that tests them all.
+    """The rules on every tensor, structure rules first, and a test of them all.
 
     `structure` is the number of structure rules, `demanded` that of all but the advice, `sound` has the
     statements of the test by rule, and `size_start` is the start of the program for a tensor's size in bytes.
@@ -345,7 +345,7 @@ def operator_view(registry: Registry, operator: Operator) -> OperatorView:
 
 
 def tensor_rules_view(registry: Registry, code: Code, functions: set[str]) -> TensorRulesView:
-    """The rules on every tensor; adds to `functions` the helpers that the fast path calls."""
+    """The rules on every tensor; adds to `functions` the helpers that the test calls."""
     printer = CPrinter(registry, None)
     rules: list[TensorRuleView] = []
     ends: dict[Stage, int] = {}
