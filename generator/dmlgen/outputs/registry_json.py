@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from itertools import groupby
-from typing import Any, TypeAlias
+from typing import Any
 
 from dmlgen import __version__
 from dmlgen.banner import banner
@@ -17,9 +17,9 @@ from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.outputs.c_types import c_type
 from dmlgen.outputs.counterparts import takes_leading_ones
 from dmlgen.outputs.python_rules import used_definitions
+from dmlgen.outputs.registry_schema import KEYS, SCHEMA, Json, schema_of, sections
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.requirements import requirements
-from dmlgen.outputs.spec_page import Row, Section
 from dmlgen.registry import (
     AlgorithmUse,
     Check,
@@ -39,64 +39,32 @@ from dmlgen.sentence import sentence
 from dmlgen.show import condition_text
 from dmlgen.text import Message, Text
 
-Json: TypeAlias = dict[str, Any]
-
-SCHEMA = "registry.schema.json"
 # How deep a part has its own lines.
 _DEPTHS = {"operators": 3, "counterparts": 3, "rules": 2, "tensor": 2, "graphs": 2, "bindings": 2}
+_DEPTHS_OF_SCHEMA = {"$defs": 3}
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The file, its schema and a page on it, by path below generated/."""
-    data = templates.render(f"registry/{SCHEMA}.j2")
-    schema = json.loads(data)
+    schema = schema_of(templates.text(KEYS))
+    contents, *parts = sections(schema)
     page = templates.render(
         "registry/registry.md.j2",
-        contents=list(_rows(schema)),
-        sections=[
-            Section(name, one["description"], "", list(_rows(one))) for name, one in schema["$defs"].items()
-        ],
+        contents=contents.rows,
+        sections=parts,
         leaves=LEAVES,
         operations=OPERATIONS,
     )
     return {
-        "registry.json": f"{_text(registry_value(registry))}\n".encode(),
-        SCHEMA: data,
+        "registry.json": f"{_text(registry_value(registry), _DEPTHS)}\n".encode(),
+        SCHEMA: f"{_text(schema, _DEPTHS_OF_SCHEMA)}\n".encode(),
         "registry.md": page,
     }
 
 
-def _rows(schema: Json, prefix: str = "") -> Iterator[Row]:
-    """The keys of an object, and those of unnamed objects in it."""
-    for key, one in schema.get("properties", {}).items():
-        yield Row(prefix + key, key in schema["required"], _type(one), one.get("description", ""))
-        yield from _rows(one, f"{prefix}{key}.")
-        yield from _rows(one.get("items", {}), f"{prefix}{key}[].")
-
-
-def _type(schema: Json) -> str:
-    match schema:
-        case {"$ref": ref}:
-            name = ref.rpartition("/")[2]
-            return f"[{name}](#{name})"
-        case {"enum": values}:
-            return ", ".join(f"`{value}`" for value in values)
-        case {"const": value}:
-            return f"`{json.dumps(value)}`"
-        case {"type": "array", "items": items, "maxItems": count}:
-            return f"{count} of {_type(items)}"
-        case {"type": "array", "items": items}:
-            return f"list of {_type(items)}"
-        case {"type": "object", "additionalProperties": dict(values)} if values:
-            return f"object of {_type(values)}"
-        case {"type": list(types)}:
-            return " or ".join(types)
-    return str(schema.get("type", "any"))
-
-
-def _text(value: Mapping[str, Any]) -> str:
-    """JSON with one row of the registry on a line."""
-    parts = (f"{json.dumps(key)}: {_lines(one, _DEPTHS.get(key, 1))}" for key, one in value.items())
+def _text(value: Mapping[str, Any], depths: Mapping[str, int]) -> str:
+    """JSON with one row of the registry, or one key of the schema, on a line."""
+    parts = (f"{json.dumps(key)}: {_lines(one, depths.get(key, 1))}" for key, one in value.items())
     return "{\n" + ",\n".join(parts) + "\n}"
 
 
