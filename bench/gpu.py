@@ -298,9 +298,15 @@ def depending(
 
 
 def earned(form: str, known: Sequence[Case], folder: Path, device: Any) -> dict[str, float]:
-    """The speed of cases without a form, relative to their speed with it."""
+    """The speed of cases without a form, relative to their speed with it; without those whose intermediate
+    tensors then exceed what a shader can address."""
     timer = VulkanTimer.of(device, FEW_RUNS, FEW_CALLS)
-    without = dict(depending(known, form, device.capabilities, folder))
+    reach = device.limits.maxStorageBufferRange
+    without = {
+        case: other
+        for case, other in depending(known, form, device.capabilities, folder)
+        if max(other.work.scratch.values(), default=0) <= reach
+    }
     found: dict[str, float] = {}
     for case, arrays in with_arrays(list(without)):
         expected, _ = computed(case, arrays)

@@ -156,11 +156,9 @@ def sessions() -> str:
 
 def earned() -> str:
     """The speed without each form, relative to the speed with it; the most useful first."""
-    if not (RESULTS / "nvidia-h200-without.json").exists():
-        return "Not measured yet."
     forms = {name: [*one.values()] for name, one in results("nvidia-h200-without")["without"].items() if one}
     rows = [
-        (name, len(one), f"{geometric_mean(one):.2f}", f"{min(one):.2f} to {max(one):.2f}")
+        (name, len(one), f"{geometric_mean(one):.2g}", f"{min(one):.2g} to {max(one):.2g}")
         for name, one in sorted(forms.items(), key=lambda item: geometric_mean(item[1]))
     ]
     return table(("without", "cases", "speed: mean", "from, to"), rows)
