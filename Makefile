@@ -29,7 +29,7 @@ lint: $(READY)              ## check specs, Python style and types
 	$(BIN)/dmlgen lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy generator/dmlgen generator/dmlaudit generated/python/dmlops
+	$(BIN)/mypy generator/dmlgen generator/dmlaudit generated/python/dmlops runtime/dmlops
 
 test:                       ## everything that CI runs, including shaders on software Vulkan
 	@$(MAKE) --no-print-directory --jobs=2 debian-packages $(READY)  # two jobs, because downloads leave a core idle

@@ -6,8 +6,8 @@
 For each number in turn, cases of `gpu_cases` that are planned otherwise with half or double of it are timed
 with each of the three. A candidate replaces the number if it is faster by MARGIN in the geometric mean, and
 later numbers are tried with it. With --write, results are written to the table of the runtime, from where
-`make generate` takes them to the package and the header. The first form fills FOLDER with SPIR-V, for a
-machine without a shader compiler.
+`make generate` takes them to the header. The first form fills FOLDER with SPIR-V, for a machine without a
+shader compiler.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def module(registry: Registry) -> types.ModuleType:
 
 def planned_by(registry: Registry) -> types.ModuleType:
     """The module with planner inputs of the only operator, which is computed by definition."""
-    return _module(registry, "gpu/definitions")
+    return _module(registry, "planners")
 
 
 def shader(registry: Registry) -> str:

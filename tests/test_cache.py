@@ -223,7 +223,7 @@ def test_the_code_of_the_search_and_the_validators_are_part_of_the_key(
         changed = inputs.case_digests(registry, {**rendered, path: rendered[path] + b"# a comment\n"})
         assert changed["matrix/gather.json"] != before["matrix/gather.json"]
         assert (changed["matrix/gather_nd.json"] != before["matrix/gather_nd.json"]) == ("/" not in name)
-    for name in ("make", "webnn/__init__", "graph/rules"):
+    for name in ("make", "webnn/__init__", "graph_rules"):
         path = f"python/dmlops/{name}.py"
         changed = {**rendered, path: rendered[path] + b"# a comment\n"}
         assert inputs.case_digests(registry, changed) == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -112,7 +113,7 @@ def test_builders_are_typed(tmp_path: Path) -> None:
         text=True,
         check=False,
         cwd=tmp_path,
-        env={"MYPYPATH": str(ROOT / "generated/python"), "PATH": ""},
+        env={"MYPYPATH": f"{ROOT}/generated/python{os.pathsep}{ROOT}/runtime", "PATH": ""},
     ).stdout
     assert "right.py" not in found
     assert 'wrong.py:2: error: Missing positional argument "BTensor"' in found

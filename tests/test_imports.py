@@ -14,7 +14,10 @@ import pytest
 
 from dmlgen.cli import ROOT
 
-PACKAGES = {"dmlgen": ROOT / "generator/dmlgen", "dmlops": ROOT / "generated/python/dmlops"}
+PACKAGES = {
+    "dmlgen": (ROOT / "generator/dmlgen",),
+    "dmlops": (ROOT / "generated/python/dmlops", ROOT / "runtime/dmlops"),
+}
 
 # Rooms of the generator, lowest first; a module imports from its own room and from those before it.
 LAYERS = (
@@ -35,9 +38,14 @@ LAYERS = (
 )
 
 
-def module_name(package: str, path: Path) -> str:
-    parts = path.relative_to(PACKAGES[package]).with_suffix("").parts
-    return ".".join((package, *parts)).removesuffix(".__init__")
+def modules(package: str) -> dict[str, Path]:
+    """The files of a package, by the names of modules."""
+    found = {}
+    for folder in PACKAGES[package]:
+        for path in folder.rglob("*.py"):
+            parts = path.relative_to(folder).with_suffix("").parts
+            found[".".join((package, *parts)).removesuffix(".__init__")] = path
+    return found
 
 
 def loaded(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -54,7 +62,7 @@ def loaded(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
 
 def imports(package: str) -> dict[str, set[str]]:
     """The modules that each module of a package imports from it."""
-    trees = {module_name(package, path): path for path in sorted(PACKAGES[package].rglob("*.py"))}
+    trees = modules(package)
     found: dict[str, set[str]] = {}
     for name, path in trees.items():
         own = name if path.stem == "__init__" else name.rpartition(".")[0]

@@ -119,13 +119,19 @@ def tree(folder: Path, prefix: str) -> dict[str, bytes]:
     }
 
 
-def test_the_wheel_holds_the_whole_package(dist: Path) -> None:
-    wheel = members(dist / f"dmlops-{VERSION}-py3-none-any.whl")
-    package = tree(ROOT / "generated/python/dmlops", "dmlops")
+def package_files() -> dict[str, bytes]:
+    """The whole package, of which a checkout has parts in several folders."""
+    generated = tree(ROOT / "generated/python/dmlops", "dmlops")
+    written = tree(ROOT / "runtime/dmlops", "dmlops")
+    assert not generated.keys() & written.keys()
     shaders = tree(ROOT / "generated/hlsl", "dmlops/hlsl")
     registry = {"dmlops/registry.json": (ROOT / "generated/registry.json").read_bytes()}
-    found = {name: data for name, data in wheel.items() if name.startswith("dmlops/")}
-    assert found == package | shaders | registry
+    return generated | written | shaders | registry
+
+
+def test_the_wheel_holds_the_whole_package(dist: Path) -> None:
+    wheel = members(dist / f"dmlops-{VERSION}-py3-none-any.whl")
+    assert {name: data for name, data in wheel.items() if name.startswith("dmlops/")} == package_files()
     metadata = wheel[f"dmlops-{VERSION}.dist-info/METADATA"].decode()
     assert f"\nVersion: {VERSION}\n" in metadata
     assert "\nLicense-Expression: MIT\n" in metadata
@@ -135,8 +141,7 @@ def test_the_wheel_holds_the_whole_package(dist: Path) -> None:
 
 def test_the_sdist_holds_the_whole_package(dist: Path) -> None:
     sdist = members(dist / f"dmlops-{VERSION}.tar.gz")
-    assert sdist.items() >= tree(ROOT / "generated/python/dmlops", "dmlops").items()
-    assert sdist.items() >= tree(ROOT / "generated/hlsl", "hlsl").items()
+    assert sdist.items() >= package_files().items()
     assert sdist["LICENSE"] == (ROOT / "LICENSE").read_bytes()
 
 
@@ -187,12 +192,15 @@ def test_shaders_are_found(dmlops_installed: Environment) -> None:
     assert dmlops_installed.python(shader) == text
 
 
-def test_a_folder_without_its_shaders_is_not_built(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "generated/python", tmp_path / "python", ignore=NOT_SHIPPED)
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", tmp_path / "out", tmp_path / "python"]
+@pytest.mark.parametrize("missing", ["runtime/dmlops", "generated/hlsl"])
+def test_a_checkout_without_a_part_is_not_built(tmp_path: Path, missing: str) -> None:
+    for folder in {"generated/python", "generated/hlsl", "runtime/dmlops"} - {missing}:
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=NOT_SHIPPED)
+    project = tmp_path / "generated/python"
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", tmp_path / "out", project]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode != 0
-    assert "dmlops: no shaders in" in result.stdout + result.stderr
+    assert f"dmlops: there is no {tmp_path / missing}" in result.stdout + result.stderr
 
 
 @pytest.fixture(scope="module")

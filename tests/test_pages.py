@@ -80,7 +80,7 @@ def test_the_python_blocks_pass_a_strict_type_check(tmp_path: Path) -> None:
         text=True,
         check=False,
         cwd=tmp_path,
-        env={**os.environ, "MYPYPATH": str(ROOT / "generated" / "python")},
+        env={**os.environ, "MYPYPATH": f"{ROOT}/generated/python{os.pathsep}{ROOT}/runtime"},
     )
     assert check.returncode == 0, check.stdout + check.stderr
 

@@ -119,19 +119,23 @@ class _Run:
 def generate(specs: Path, out: Path, check: bool, schedules: bool = True) -> int:
     """Brings the files below `out` up to date, or only compares them and prints a diff; the exit code.
 
-    Without `schedules`, definitions are followed directly.
+    Without `schedules`, definitions are followed directly. In a checkout, the modules of the package that are
+    written by hand stay where they are; elsewhere, they are copied.
     """
     run = _Run(specs)
-    inputs = run.inputs | {"schedules": str(schedules)}
+    in_checkout = (out.resolve().parent / "runtime/dmlops").is_dir()
+    inputs = run.inputs | {"schedules": str(schedules), "in_checkout": str(in_checkout)}
     last = _LastRun.of(run.cache, out)
     if last.inputs == inputs and writer.is_unchanged(out, last.files):
         run.say_matching(len(last.files) - 1)
         return 0
-    from dmlgen.outputs import render_all
+    from dmlgen.outputs import python, render_all
 
     matrices = run.matrices()
     whole = replace(run.registry, by_definition=not schedules)
     outputs = render_all(whole, run.templates, matrices, run.progress)
+    for path in python.hand_written() if in_checkout else ():
+        del outputs[path]
     if check:
         difference = writer.check(outputs, out, last.files)
         sys.stdout.write(difference)

@@ -15,7 +15,7 @@ _INSTALLED = (PACKAGE / "templates").is_dir()
 
 _BESIDE = PACKAGE if _INSTALLED else ROOT
 TEMPLATES = _BESIDE / "templates"
-RUNTIME = _BESIDE / "runtime"  # copied unchanged into generated/python
+RUNTIME = _BESIDE / "runtime"  # the part of the Python package that is written by hand
 LICENSE = _BESIDE / "LICENSE"
 CONCEPTS = _BESIDE / "docs/CONCEPTS.md"  # a page of the reference site, too
 

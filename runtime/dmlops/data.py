@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from .enums import FeatureLevel
@@ -34,16 +34,19 @@ class RuleText:
     until: FeatureLevel | None
 
 
+def data_file(name: str) -> Traversable:
+    """A file that outputs in several languages share, which need not exist.
+
+    An installed package contains it; in a checkout there is one copy, beside `python/`.
+    """
+    package = files(__package__)
+    return package / name if (package / name).is_file() else package / "../.." / name
+
+
 @cache
 def registry_data() -> dict[str, Any]:
-    """The content of registry.json, which registry.schema.json describes.
-
-    An installed package contains the file; in the source tree there is one copy, beside `python/`.
-    """
-    file = files("dmlops") / "registry.json"
-    if not file.is_file():
-        file = Path(__file__).parents[2] / "registry.json"
-    value: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    """The content of registry.json, which registry.schema.json describes."""
+    value: dict[str, Any] = json.loads(data_file("registry.json").read_text(encoding="utf-8"))
     return value
 
 

@@ -13,8 +13,13 @@ Descriptions are typed, validated for every feature level, read from JSON, and e
 """
 
 from importlib import import_module as _import_module
+from os.path import isdir as _isdir
+from os.path import realpath as _realpath
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
+
+# A checkout has the modules that are written by hand in runtime/dmlops; an installed package has them here.
+__path__ = [*__path__, *filter(_isdir, [_realpath(f"{one}/../../../runtime/dmlops") for one in __path__])]
 
 from .description import Description as Description
 from .description import Support as Support

@@ -82,13 +82,13 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             return {}
         shader = shader_of(near, operator, functions, float16)
         compute = "python/dmlops/compute/definition.py.j2"
-        module = "python/dmlops/gpu/definition.py.j2"
+        module = "python/dmlops/planners/planner.py.j2"
         view = definition_view(near, operator, shader, plans_of(RUNTIME))
         return {
             f"python/dmlops/compute/{operator.slug}.py": templates.render(
                 compute, operator=operator, bits=shader.moves, **_definition(operator)
             ),
-            f"python/dmlops/gpu/definitions/{operator.slug}.py": templates.render(
+            f"python/dmlops/planners/{operator.slug}.py": templates.render(
                 module, operator=operator, shader=shader, view=view
             ),
             f"hlsl/{operator.slug}.hlsl": hlsl_definition.text(shader, templates),

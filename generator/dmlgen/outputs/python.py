@@ -18,7 +18,7 @@ from dmlgen.project import LICENSE, PACKAGE, RUNTIME
 from dmlgen.registry import Operator, Registry, Struct
 
 _PACKAGE = "python/dmlops"
-_SHARED = {"arithmetic.py": arithmetic, "counterparts/mappings.py": mappings}  # of which it gets a copy
+_SHARED = {"arithmetic.py": arithmetic, "mappings.py": mappings}  # of which it gets a copy
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,8 @@ class Part:
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The files of the package, by path below generated/."""
-    files = {
-        f"python/{path}": head(path, f"runtime/{path}").encode() + data
-        for path, data in plain_files(RUNTIME).items()
-    }
+    """All files of the package, by path below generated/."""
+    files = hand_written()
     for path, shared in _SHARED.items():
         source = Path(str(shared.__file__))
         name = f"generator/dmlgen/{source.relative_to(PACKAGE).as_posix()}"
@@ -52,22 +49,36 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     for name, one in found.items():
         files[f"{_PACKAGE}/operators/{name.lower()}.py"] = one.module
     contexts: dict[str, dict[str, object]] = {
-        "__init__": {"structs": _values(registry)},
-        "enums": {},
-        "registry": {"structs": _structs(registry)},
-        "make": {"functions": [one.make for one in found.values()]},
-        "structs": {"structs": _values(registry)},
-        "graph/rules": {"graphs": graphs_view(registry)},
-        "bindings/rules": {"ranges": ranges_view(registry)},
-        "supported": {"sets": support_sets(registry)},
-        "tensor": {"tensor": tensor_view(registry)},
-        "tensor_rules": {"tensor": tensor_view(registry)},
-        "dxdispatch/versions": {"cases": dxdispatch.CASES, "results": dxdispatch.RESULTS},
+        "pyproject.toml": {},
+        "setup.py": {},
+        "dmlops/py.typed": {},
+        "dmlops/__init__.py": {"structs": _values(registry)},
+        "dmlops/enums.py": {},
+        "dmlops/registry.py": {"structs": _structs(registry)},
+        "dmlops/make.py": {"functions": [one.make for one in found.values()]},
+        "dmlops/structs.py": {"structs": _values(registry)},
+        "dmlops/graph_rules.py": {"graphs": graphs_view(registry)},
+        "dmlops/binding_rules.py": {"ranges": ranges_view(registry)},
+        "dmlops/supported.py": {"sets": support_sets(registry)},
+        "dmlops/tensor.py": {"tensor": tensor_view(registry)},
+        "dmlops/tensor_rules.py": {"tensor": tensor_view(registry)},
+        "dmlops/dxdispatch_versions.py": {"cases": dxdispatch.CASES, "results": dxdispatch.RESULTS},
+        "dmlops/operators/__init__.py": {},
+        "dmlops/compute/__init__.py": {},
+        "dmlops/planners/__init__.py": {},
     }
-    for module, context in contexts.items():
-        path = f"{_PACKAGE}/{module}.py"
+    for name, context in contexts.items():
+        path = f"python/{name}"
         files[path] = templates.render(f"{path}.j2", registry=registry, **context)
     return files
+
+
+def hand_written() -> dict[str, bytes]:
+    """Copies of the modules that do not depend on the registry, by path below generated/."""
+    return {
+        f"python/{path}": head(path, f"runtime/{path}").encode() + data
+        for path, data in plain_files(RUNTIME).items()
+    }
 
 
 def _values(registry: Registry) -> list[tuple[str, Struct]]:

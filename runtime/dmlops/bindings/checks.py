@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..binding_rules import ADVICE, BOUND_HEAPS, OWNED_HEAPS, check_range, violation
 from ..violation import Violation
 from .model import Binding, Bindings, Range
-from .rules import ADVICE, BOUND_HEAPS, OWNED_HEAPS, check_range, violation
 from .slots import PARTS, Part, Slot, bindings_of, count_of, is_array, slots
 
 

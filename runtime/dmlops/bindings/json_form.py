@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from ..binding_rules import DIMENSIONS, HEAPS
 from ..errors import JsonError
 from ..graph import Graph
 from ..graph.json_form import with_outputs
@@ -21,7 +22,6 @@ from ..json_form import from_json as read_description
 from ..json_values import a_list, a_text, an_integer, an_object, with_known_keys
 from ..safe_text import nearest, shown
 from .model import Binding, Bindings, Range, Target
-from .rules import DIMENSIONS, HEAPS
 
 _PHASES = {"Execute": "execute", "Initialize": "initialize"}
 _KEYS = (

@@ -6,12 +6,12 @@ from functools import cache
 from typing import Any
 
 from ..data import registry_data
+from ..mappings import Form as Form
+from ..mappings import Limit as Limit
+from ..mappings import Operation as Operation
+from ..mappings import Signature as Signature
+from ..mappings import Step as Step
 from ..registry import operator_name
-from .mappings import Form as Form
-from .mappings import Limit as Limit
-from .mappings import Operation as Operation
-from .mappings import Signature as Signature
-from .mappings import Step as Step
 
 
 def operation(interface: str, name: str, domain: str = "") -> Operation | None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..dxdispatch_versions import RESULTS
 from .index import LARGEST_INDEX, Unreadable, read_bytes, read_json
-from .versions import RESULTS
 
 _LONGEST = 1 << 20
 _LOADED = re.compile(r"- Loaded Version\s*: *(.+)")

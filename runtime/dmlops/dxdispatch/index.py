@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ..dxdispatch_versions import CASES
 from ..enums import TensorDataType
 from ..safe_text import shown
 from ..tensor import TensorDesc
-from .versions import CASES
 
 LARGEST_INDEX = 1 << 28  # bytes
 LARGEST_BUFFER = 1 << 28

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache, partial
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import checked, of_tensor
 from ..compute import computation
+from ..data import data_file
 from ..description import Description
 from ..enums import LevelLike
 from ..errors import InvalidDescription
@@ -257,14 +256,8 @@ def _byte_code(source: str, macros: tuple[tuple[str, int | str], ...]) -> tuple[
 
 @cache
 def shader(operator: str) -> str:
-    """The HLSL of an operator, such as "GATHER". Raises Unsupported if it has none.
-
-    An installed package contains the shaders; in the source tree there is one copy, beside `python/`.
-    """
-    name = f"{operator.lower()}.hlsl"
-    file = files("dmlops") / "hlsl" / name
-    if not file.is_file():
-        file = Path(__file__).parents[3] / "hlsl" / name
+    """The HLSL of an operator, such as "GATHER". Raises Unsupported if it has none."""
+    file = data_file(f"hlsl/{operator.lower()}.hlsl")
     if not file.is_file():
         raise Unsupported(f"{operator} has no shader yet")
     return file.read_text(encoding="utf-8")

@@ -264,7 +264,7 @@ def _plan_definitions(out: Planning, computation: Defined) -> None:
 
 @cache
 def _planner_of(operator: str) -> DefinitionPlanner:
-    found: DefinitionPlanner = import_module(f"{__package__}.definitions.{operator.lower()}").PLANNER
+    found: DefinitionPlanner = import_module(f"..planners.{operator.lower()}", __package__).PLANNER
     return found
 
 

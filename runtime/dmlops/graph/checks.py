@@ -7,11 +7,11 @@ from dataclasses import replace
 from itertools import chain
 
 from ..enums import FeatureLevel
+from ..graph_rules import CONSTANTS_SINCE, SINCE, advise_on_edge, check_edge, check_input, violation
 from ..safe_text import nearest, shown
 from ..violation import Violation
 from .model import Graph, InputEdge, IntermediateEdge, OutputEdge
 from .ordering import order, writers_of
-from .rules import CONSTANTS_SINCE, SINCE, advise_on_edge, check_edge, check_input, violation
 from .slots import Slot
 
 _SHOWN_OF_CYCLE = 8  # most nodes of a cycle that a message lists

@@ -6,10 +6,10 @@ from collections import Counter
 
 from ..enums import FeatureLevel
 from ..explain import availability, violation_lines
+from ..graph_rules import CONSTANTS_SINCE, SINCE
 from ..terminal import PLAIN, Style
 from .listing import listed
 from .model import Graph
-from .rules import CONSTANTS_SINCE, SINCE
 from .suggest_fix import mended
 
 

@@ -10,9 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import dmlops
+
 Json = dict[str, Any]
 
-PACKAGE = Path(__file__).parents[1]
 _CASES = 32  # most cases of a unit: seconds of work
 
 
@@ -47,8 +48,9 @@ def units_of(matrices: Path, with_shaders: bool) -> Iterator[Unit]:
 def code_digest() -> str:
     """A digest of every file of this package."""
     found = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            found.update(f"{path.relative_to(PACKAGE).as_posix()}\0{path.stat().st_size}\0".encode())
-            found.update(path.read_bytes())
+    for folder in map(Path, dmlops.__path__):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                found.update(f"{path.relative_to(folder).as_posix()}\0{path.stat().st_size}\0".encode())
+                found.update(path.read_bytes())
     return found.hexdigest()
