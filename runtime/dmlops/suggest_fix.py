@@ -1,6 +1,6 @@
 """Finds the valid description that a person would most likely have meant by an invalid one.
 
-The search tries the edits of `edits` on the first violation of a description, judges what they give, and goes
+The search tries `edits` on the first violation of a description, judges what they give, and goes
 on with the cheapest until it comes to a valid one (uniform-cost search). If it finds none soon, it starts
 again and prefers descriptions with few violations left. It ends because it judges a bounded number of
 descriptions. Only a description that validates is an answer.
@@ -17,7 +17,9 @@ from math import inf
 from typing import Any
 
 from .description import Description
-from .edits import COSTS, KINDS, Edit, Kind, Problem, unlike, wrong
+from .edits import KINDS, Kind
+from .edits.costs import COSTS
+from .edits.problem import Edit, Problem, unlike, wrong
 from .enums import NEWEST, FeatureLevel, LevelLike, feature_level
 from .errors import InvalidDescription
 from .forms import DEEPEST, members_of
