@@ -22,7 +22,15 @@ from gpu_cases import Case
 from dmlops import gpu
 from dmlops.compute import computation
 from dmlops.gpu import planner_inputs
-from dmlops.gpu.plans import convolutions, definition, pass_selection, products, sparse_sum, tile_cost
+from dmlops.gpu.plans import (
+    contraction,
+    convolutions,
+    definition,
+    int8_product,
+    pass_selection,
+    sparse_sum,
+    tile_cost,
+)
 from dmlops.gpu.plans.attention_parts import no_parts
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.operands import NONE
@@ -51,10 +59,12 @@ def _never(*_: object) -> bool:
 
 CHOICES: Mapping[str, tuple[Choice, ...]] = {
     "product": (
-        Choice(products, "plan_tiles", _never),
-        Choice(convolutions, "plan_tiles", _never),
+        Choice(contraction, "plan_tiles", _never),
+        Choice(convolutions, "plan_window_tiles", _never),
+        Choice(int8_product, "plan_int8_tiles", _never),
+        Choice(convolutions, "plan_int8_tiles", _never),
     ),
-    "skinny": (Choice(products, "is_skinny", _never),),
+    "skinny": (Choice(contraction, "is_skinny", _never),),
     "sliding": (Choice(convolutions, "suits_sliding", _never),),
     "split k": (Choice(tile_cost, "TILE_MOST_PARTS", 1),),
     "attention": (Choice(definition, "dispatch_attention", _never),),

@@ -1,11 +1,11 @@
-"""Finds the numbers of `dmlops.gpu.plans.tuning` that suit the GPU at hand.
+"""Finds the numbers of `dmlops.gpu.plans` that suit the GPU at hand.
 
     python bench/tune.py [FOLDER] --compile-only
     python bench/tune.py [FOLDER] [--only NAME ...] [--write]
 
 For each number in turn, cases of `gpu_cases` that are planned otherwise with half or double of it are timed
 with each of the three. A candidate replaces the number if it is faster by MARGIN in the geometric mean, and
-later numbers are tried with it. With --write, results are written to the table of the runtime, from where
+later numbers are tried with it. With --write, results are written to the runtime's planners, from where
 `make generate` takes them to the header. The first form fills FOLDER with SPIR-V, for a machine without a
 shader compiler.
 """
@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
@@ -29,10 +30,9 @@ from gpu import SMALL_BYTES, VulkanTimer, code_of, computed, is_software, on_vul
 from gpu_cases import Case, cases
 
 from dmlops import gpu
-from dmlops.gpu.plans import tuning
 from dmlops.gpu.work import Work
 
-TABLE = Path(__file__).parents[1] / "runtime/dmlops/gpu/plans/tuning.py"
+PLANNERS = Path(__file__).parents[1] / "runtime/dmlops/gpu/plans"
 MARGIN = 1.02  # smaller differences are noise
 
 MOST_CASES = 4  # timed for a number
@@ -78,7 +78,21 @@ MODEL = (
     *("COOPERATIVE_GATHER_LATENCY", "COOPERATIVE_ROW_ALONE"),
 )
 FIXED = ("ATTENTION_DEPTH", *MODEL)
-NUMBERS = tuple(name for name in vars(tuning) if name.isupper() and name not in FIXED)
+# A number, followed by a line that says what it is
+_NUMBER = re.compile(r'^([A-Z_0-9]+) = (?:\(\n.*\n\)|.*)\n"(?!"")', re.MULTILINE)
+OWNERS = {
+    name: path
+    for path in sorted(PLANNERS.glob("*.py"))
+    for name in _NUMBER.findall(path.read_text(encoding="utf-8"))
+}
+"""The planner's module that has a number."""
+NUMBERS = tuple(name for name in OWNERS if name not in FIXED)
+
+
+def current(name: str) -> int:
+    """The number that planners use."""
+    value: int = getattr(import_module(f"dmlops.gpu.plans.{OWNERS[name].stem}"), name)
+    return value
 
 
 @contextmanager
@@ -90,7 +104,7 @@ def set_to(name: str, value: int) -> Iterator[None]:
         for key, module in sys.modules.items()
         if key.startswith("dmlops.gpu.plans.") and hasattr(module, name)
     ]
-    before = getattr(tuning, name)
+    before = current(name)
     for module in modules:
         setattr(module, name, value)
     try:
@@ -102,7 +116,7 @@ def set_to(name: str, value: int) -> Iterator[None]:
 
 def candidates_for(name: str) -> Sequence[int]:
     """The number itself, and others to try."""
-    value, factor = getattr(tuning, name), 8 if name in FAR else 2
+    value, factor = current(name), 8 if name in FAR else 2
     return CANDIDATES.get(name) or sorted({max(value // factor, 1), value, factor * value})
 
 
@@ -145,7 +159,7 @@ def speeds(
     timer: VulkanTimer,
 ) -> dict[int, list[float]]:
     """The speeds of each candidate in these cases, as ratios to the current number's."""
-    stands = str(getattr(tuning, name))
+    stands = str(current(name))
     found: dict[int, list[float]] = {value: [] for value in candidates}
     for case in wanted:
         arrays, expected = expected_of(case)
@@ -179,7 +193,7 @@ def main() -> None:
     parser.add_argument("--compile-only", action="store_true", help="fill the folder and stop")
     parser.add_argument("--only", nargs="+", default=NUMBERS, choices=NUMBERS, metavar="NAME")
     parser.add_argument("--device", help="part of the Vulkan device's name")
-    parser.add_argument("--write", action="store_true", help=f"write what was found into {TABLE.name}")
+    parser.add_argument("--write", action="store_true", help="write what was found into the planners")
     arguments = parser.parse_args()
     known = list(cases())
     if arguments.compile_only:
@@ -197,24 +211,24 @@ def main() -> None:
     timer = VulkanTimer.of(device)
     if is_software(device):
         known = [case for case in known if case.bytes_moved <= SMALL_BYTES]
-    text = TABLE.read_text(encoding="utf-8")
     with ExitStack() as found_before:
         for name in arguments.only:
             candidates = candidates_for(name)
             wanted = dependent(known, name, candidates, device.capabilities)
             if not wanted:
-                print(f"{name} = {getattr(tuning, name)}: no case depends on it")
+                print(f"{name} = {current(name)}: no case depends on it")
                 continue
             found = speeds(wanted, name, candidates, arguments.folder, device, timer)
             means = {value: geometric_mean(ratios) for value, ratios in found.items()}
             best = max(means, key=lambda value: means[value])
-            chosen = best if means[best] >= MARGIN else getattr(tuning, name)
+            chosen = best if means[best] >= MARGIN else current(name)
             written = line(name, chosen, found, device.name)
             print(written, flush=True)
-            text = re.sub(rf"^{name} = .*$", written, text, flags=re.MULTILINE)
             found_before.enter_context(set_to(name, chosen))
             if arguments.write:
-                TABLE.write_text(text, encoding="utf-8")
+                text = OWNERS[name].read_text(encoding="utf-8")
+                text = re.sub(rf"^{name} = .*$", written, text, flags=re.MULTILINE)
+                OWNERS[name].write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

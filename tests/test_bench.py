@@ -111,10 +111,10 @@ def test_a_model_takes_little_more_memory_than_its_lifetimes_need(name: str) -> 
 
 def test_numbers_are_tuned(tmp_path: Path, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two candidates are timed, and only the line of their number says what was found."""
-    table, name = tmp_path / "tuning.py", "ELEMENTWISE_THREADS"
-    before = tune.TABLE.read_text(encoding="utf-8")
+    table, name = tmp_path / "elementwise.py", "ELEMENTWISE_THREADS"
+    before = tune.OWNERS[name].read_text(encoding="utf-8")
     table.write_text(before, encoding="utf-8")
-    monkeypatch.setattr(tune, "TABLE", table)
+    monkeypatch.setitem(tune.OWNERS, name, table)
     (case,) = (case for case in tune.cases() if case.name == "add 64 float32")
     monkeypatch.setattr(tune, "cases", lambda: [case])
     arguments = ["tune.py", str(tmp_path / "shaders"), "--device", device.name, "--write", "--only", name]
@@ -129,10 +129,10 @@ def test_numbers_are_tuned(tmp_path: Path, device: Any, monkeypatch: pytest.Monk
 
 
 def test_every_number_can_be_tried() -> None:
-    assert set(tune.CANDIDATES).union(tune.FAR, tune.FIXED) <= set(vars(tune.tuning))
+    assert set(tune.CANDIDATES).union(tune.FAR, tune.FIXED) <= set(tune.OWNERS)
     for name in tune.NUMBERS:
         candidates = tune.candidates_for(name)
-        assert getattr(tune.tuning, name) in candidates and len(candidates) > 1, name
+        assert tune.current(name) in candidates and len(candidates) > 1, name
 
 
 def test_a_number_is_tried_on_what_depends_on_it() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import dmlops
 from dmlops import gpu
-from dmlops.gpu.plans.tuning import ELEMENTWISE_FEW
+from dmlops.gpu.plans.elementwise import ELEMENTWISE_FEW
 from gpu_device import alternatives, device
 from whole_registry import whole_registry
 

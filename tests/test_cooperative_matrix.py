@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,11 +17,11 @@ from c_plans import Library, expected
 from cooperative_matrix_apart import taken_apart
 from dmlops import gpu, reference
 from dmlops.gpu import compiler, detection, shader
-from dmlops.gpu.plans import attention_cooperative, cooperative_matrix
+from dmlops.gpu.plans import attention_cooperative, cooperative_matrix, implicit_gemm
 from dmlops.gpu.plans.attention_cooperative import AttentionTile
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
-from dmlops.gpu.plans.product import Tile
-from dmlops.gpu.plans.tuning import MULTIPROCESSORS
+from dmlops.gpu.plans.loops import MULTIPROCESSORS
+from dmlops.gpu.plans.product import Tile, single_tap
 from gpu_device import device, run_in_guard_zones
 from test_attention_parts import MANY, PRESENT, decoding
 from test_hlsl import instructions, validate
@@ -177,6 +178,7 @@ def tile_of(*numbers: int) -> Tile:
     return Tile(*numbers, efficiency=100)
 
 
+SLOW = Tile(16, 64, 32, 16, 16, 1, 1, 1)  # never the fastest
 ROW_TILES = {
     "few": None, "tall": tile_of(128, 256, 16, 64, 64, 1, 1), "wide": tile_of(64, 256, 16, 32, 64, 1, 1),
 }  # fmt: skip
@@ -225,6 +227,12 @@ def multiplying(desc: Any) -> Any:
     return found
 
 
+def threads(made: Mapping[str, Any]) -> int:
+    """Those in a group that multiplies tiles."""
+    rows, columns = (int(made[f"TILE_{side}"]) // int(made[f"WAVE_{side}"]) for side in ("ROWS", "COLUMNS"))
+    return rows * columns * 32
+
+
 def test_plans_for_devices_without_them_have_none() -> None:
     for desc in CASES.values():
         assert desc.validate("6.4") == []
@@ -263,12 +271,13 @@ def test_only_halves_with_enough_to_do_are_for_them() -> None:
     ],
 )
 def test_how_factors_are_read(name: str, wanted: dict[str, int]) -> None:
-    assert wanted.items() <= multiplying(CASES[name]).defines.items()
+    made = multiplying(CASES[name]).defines
+    assert {macro: made.get(macro, 0) for macro in wanted} == wanted
 
 
 def test_large_products_take_large_tiles() -> None:
     made = multiplying(product(half(4096, 4096), half(4096, 4096), None)).defines
-    assert (made["TILE_ROWS"], made["TILE_COLUMNS"], made["SPLIT_K"]) == (128, 128, 0)
+    assert (made["TILE_ROWS"], made["TILE_COLUMNS"], made.get("SPLIT_K", 0)) == (128, 128, 0)
     made = multiplying(product(half(4096, 4096), half(4096, 16), None)).defines
     assert (made["TILE_ROWS"], made["TILE_COLUMNS"], made["SPLIT_K"]) == (256, 32, 1)
     made = multiplying(product(half(16, 4096), half(4096, 4096), None)).defines
@@ -322,11 +331,11 @@ def test_group_memory_is_what_every_device_with_them_has() -> None:
             used = sum(
                 (lines if along else depth) * ((depth if along else lines) + 8) * 2
                 for depth, along, lines in (
-                    (int(made["TILE_DEPTH"]), made["LEFT_ALONG"], int(made["TILE_ROWS"])),
-                    (int(made["TILE_DEPTH"]), made["RIGHT_ALONG"], int(made["TILE_COLUMNS"])),
+                    (int(made["TILE_DEPTH"]), made.get("LEFT_ALONG", 0), int(made["TILE_ROWS"])),
+                    (int(made["TILE_DEPTH"]), made.get("RIGHT_ALONG", 0), int(made["TILE_COLUMNS"])),
                 )
             )
-            assert used <= detection.GROUP_MEMORY and int(made["NUM_THREADS"]) <= detection.LARGEST_GROUP
+            assert used <= detection.GROUP_MEMORY and threads(made) <= detection.LARGEST_GROUP
 
 
 @pytest.mark.parametrize(
@@ -335,7 +344,7 @@ def test_group_memory_is_what_every_device_with_them_has() -> None:
 def test_so_is_that_of_tiles_with_places_of_a_row_at_once(
     images: int, window: int, dilation: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cooperative_matrix, "candidates", lambda *given: [])
+    monkeypatch.setattr(implicit_gemm, "tap_tiles", lambda *given: [SLOW])
     padding = (window - 1) * dilation // 2
     desc = convolution(
         half(images, 192, 17, 70), half(256, 192, 1, window), bias=False, Dilations=[1, dilation],
@@ -348,7 +357,7 @@ def test_so_is_that_of_tiles_with_places_of_a_row_at_once(
 
 def test_so_is_that_of_sums_of_the_largest_tile_stored_one_by_one() -> None:
     made = multiplying(product(half(4096, 4096), half(4096, 4095), None)).defines
-    assert (made["NUM_THREADS"], made["OUTPUT_VECTOR"]) == (128, 1)
+    assert (threads(made), made["OUTPUT_VECTOR"]) == (128, 1)
     assert declared_memory("GEMM", made) <= detection.GROUP_MEMORY
 
 
@@ -408,7 +417,7 @@ def test_results_are_those_of_the_reference(name: str, device: Any) -> None:
 
 @pytest.mark.parametrize("tile", TILES)
 def test_all_tiles_give_them_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cooperative_matrix, "candidates", lambda *given: [tile])
+    monkeypatch.setattr(cooperative_matrix, "cooperative_tiles", lambda *given: [tile])
     for turns, left, right in (("NN", (140, 72), (72, 300)), ("TT", (72, 140), (300, 72))):
         check(device, product(half(*left), half(*right), half(140, 300), turns))
 
@@ -417,8 +426,8 @@ def test_all_tiles_give_them_too(tile: Tile, device: Any, monkeypatch: pytest.Mo
 def test_all_tiles_of_windows_give_them_too(
     name: str, tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cooperative_matrix, "candidates", lambda *given: [tile])
-    monkeypatch.setattr(cooperative_matrix, "row_candidates", lambda *given: [])
+    monkeypatch.setattr(implicit_gemm, "tap_tiles", lambda *given: [tile])
+    monkeypatch.setattr(implicit_gemm, "row_of", lambda *given: single_tap())
     check(device, WINDOWS[name])
 
 
@@ -427,9 +436,9 @@ def test_all_tiles_of_windows_give_them_too(
 def test_places_of_a_row_at_once_give_them_too(
     name: str, tile: str, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cooperative_matrix, "candidates", lambda *given: [])
+    monkeypatch.setattr(implicit_gemm, "tap_tiles", lambda *given: [SLOW])
     if ROW_TILES[tile]:
-        monkeypatch.setattr(cooperative_matrix, "row_candidates", lambda *given: [ROW_TILES[tile]])
+        monkeypatch.setattr(implicit_gemm, "row_tiles", lambda *given: [ROW_TILES[tile]])
     assert int(multiplying(ROWS[name]).defines["TAPS_AT_ONCE"]) > 1
     check(device, ROWS[name])
     if name == "whole":

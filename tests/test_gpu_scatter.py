@@ -41,7 +41,7 @@ def rows_scattered(data_type: str, width: int, count: int) -> tuple[Any, dict[st
 def test_rows_move_in_runs(data_type: str, width: int, bits: int, count: int, device: Any) -> None:
     """As wide as divides them, up to 128 bits."""
     desc, inputs = rows_scattered(data_type, width, count)
-    assert {int(one.defines["OUTPUT_BITS"]) for one in gpu.plan(desc).dispatches} == {bits}
+    assert {one.defines["OUTPUT_TYPE"] for one in gpu.plan(desc).dispatches} == {f"UINT{bits}"}
     (found,) = run_in_guard_zones(device, desc, inputs).values()
     assert found.tobytes() == reference.run(desc, inputs)["OutputTensor"].tobytes()
 

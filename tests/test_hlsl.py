@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from dmlops.gpu import compiler, shader
-from dmlops.gpu.plans.tuning import GATHER_THREADS
+from dmlops.gpu.plans.gather import GATHER_THREADS
 from gather_cases import OPERATORS
 
 VECTORS = {1: (1, 4), 2: (1, 2, 4), 4: (1, 2, 4), 8: (1, 2), 16: (1,)}  # by element size

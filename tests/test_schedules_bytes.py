@@ -483,5 +483,6 @@ def test_group_memory_is_what_every_device_has() -> None:
                 product(kind, of("UINT8", size, size), of(S, size, size), "INT32", "ab"), capabilities
             )
             lines = made["TILE_ROWS"] + made["TILE_COLUMNS"]
-            assert max(lines * 80, made["NUM_THREADS"] // 32 * 16 * 80 + lines * 16) <= 32 << 10
-            assert made["NUM_THREADS"] <= 512
+            waves = made["TILE_ROWS"] // made["WAVE_ROWS"] * (made["TILE_COLUMNS"] // made["WAVE_COLUMNS"])
+            assert max(lines * 80, waves * 16 * 80 + lines * 16) <= 32 << 10
+            assert waves <= 16

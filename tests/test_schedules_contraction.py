@@ -16,10 +16,10 @@ from c_plans import Library, expected
 from dmlgen.schedules.contraction import Contraction
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import compiler
-from dmlops.gpu.plans import contraction, convolutions, gemm_view, sliding
+from dmlops.gpu.plans import contraction, convolutions, gemm_view, implicit_gemm, sliding
 from dmlops.gpu.plans.capabilities import Capability
+from dmlops.gpu.plans.loops import MULTIPROCESSORS
 from dmlops.gpu.plans.product import Tile
-from dmlops.gpu.plans.tuning import MULTIPROCESSORS
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant, described, planned_by
 
@@ -628,7 +628,7 @@ def test_tiles_of_phases_give_what_torch_gives(name: str, device: Any) -> None:
 
 @pytest.mark.parametrize("name", ["whole places", "few channels, mirrored", "in parts"])
 def test_weights_in_order_do_so_too(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contraction, "TILE_PACKED", 0)
+    monkeypatch.setattr(implicit_gemm, "TILE_PACKED", 0)
     assert passes(WINDOWS[name])[0] == 4
     check(device, WINDOWS[name])
     if name != "in parts":
@@ -702,7 +702,7 @@ def test_the_model_splits_k_only_where_groups_are_few() -> None:
     ],
 )
 def test_all_tiles_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contraction, "tile_for", lambda *given: tile)
+    monkeypatch.setattr(contraction, "float_tiles", lambda *given: [tile])
     check(device, product(of("FLOAT32", 132, 20), of("FLOAT32", 20, 140), of("FLOAT32", 132, 140)))
 
 
@@ -736,6 +736,6 @@ def test_windows_fill_the_multiprocessors(
     ],
 )
 def test_all_tiles_of_windows_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contraction, "tile_for", lambda *given: tile)
+    monkeypatch.setattr(implicit_gemm, "float_window_tiles", lambda *given: [tile])
     for window in (WINDOWS["in parts"], SPREAD["in parts"]):
         check(device, window)

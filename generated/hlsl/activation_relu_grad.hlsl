@@ -13,10 +13,7 @@
 // single stride covers both in every tensor, and dimensions of size 1 are dropped.
 //
 // For each tensor, X being INPUT or INPUT_GRADIENT or OUTPUT_GRADIENT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 8, 16, 32
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   InputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8
 //   InputGradientTensor: FLOAT32, FLOAT16, INT32, INT16, INT8
 //   OutputGradientTensor: FLOAT32, FLOAT16, INT32, INT16, INT8
@@ -34,6 +31,29 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define INT16 int16_t, 16, int
+#define INT32 int, 32, int
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_BITS BITS(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
+#define INPUT_GRADIENT_STORED STORED(INPUT_GRADIENT_TYPE)
+#define INPUT_GRADIENT_BITS BITS(INPUT_GRADIENT_TYPE)
+#define INPUT_GRADIENT_VALUE VALUE(INPUT_GRADIENT_TYPE)
+#define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
+#define OUTPUT_GRADIENT_BITS BITS(OUTPUT_GRADIENT_TYPE)
+#define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
 
 struct Dimension
 {

@@ -30,10 +30,7 @@
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT_PARAMETERS or INPUT_FIRST_MOMENT or INPUT_SECOND_MOMENT or GRADIENT or TRAINING_STEP
 // or OUTPUT_PARAMETERS or OUTPUT_FIRST_MOMENT or OUTPUT_SECOND_MOMENT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   InputParametersTensor: FLOAT32, FLOAT16
 //   InputFirstMomentTensor: FLOAT32, FLOAT16
 //   InputSecondMomentTensor: FLOAT32, FLOAT16
@@ -50,6 +47,37 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define UINT32 uint, 32, uint
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define INPUT_PARAMETERS_STORED STORED(INPUT_PARAMETERS_TYPE)
+#define INPUT_PARAMETERS_VALUE VALUE(INPUT_PARAMETERS_TYPE)
+#define INPUT_FIRST_MOMENT_STORED STORED(INPUT_FIRST_MOMENT_TYPE)
+#define INPUT_FIRST_MOMENT_VALUE VALUE(INPUT_FIRST_MOMENT_TYPE)
+#define INPUT_SECOND_MOMENT_STORED STORED(INPUT_SECOND_MOMENT_TYPE)
+#define INPUT_SECOND_MOMENT_VALUE VALUE(INPUT_SECOND_MOMENT_TYPE)
+#define GRADIENT_STORED STORED(GRADIENT_TYPE)
+#define GRADIENT_VALUE VALUE(GRADIENT_TYPE)
+#define TRAINING_STEP_STORED STORED(TRAINING_STEP_TYPE)
+#define TRAINING_STEP_VALUE VALUE(TRAINING_STEP_TYPE)
+#define OUTPUT_PARAMETERS_STORED STORED(OUTPUT_PARAMETERS_TYPE)
+#define OUTPUT_PARAMETERS_BITS BITS(OUTPUT_PARAMETERS_TYPE)
+#define OUTPUT_PARAMETERS_VALUE VALUE(OUTPUT_PARAMETERS_TYPE)
+#define OUTPUT_FIRST_MOMENT_STORED STORED(OUTPUT_FIRST_MOMENT_TYPE)
+#define OUTPUT_FIRST_MOMENT_BITS BITS(OUTPUT_FIRST_MOMENT_TYPE)
+#define OUTPUT_FIRST_MOMENT_VALUE VALUE(OUTPUT_FIRST_MOMENT_TYPE)
+#define OUTPUT_SECOND_MOMENT_STORED STORED(OUTPUT_SECOND_MOMENT_TYPE)
+#define OUTPUT_SECOND_MOMENT_BITS BITS(OUTPUT_SECOND_MOMENT_TYPE)
+#define OUTPUT_SECOND_MOMENT_VALUE VALUE(OUTPUT_SECOND_MOMENT_TYPE)
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

@@ -13,10 +13,7 @@
 // dimensions of size 1 are dropped.
 //
 // For each tensor, X being OUTPUT or INPUT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 8, 16, 32, 64
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   OutputTensor: INT64, INT32, UINT64, UINT32
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   DECREASING  1 if the last of equally good elements is taken, 0 if the first
@@ -47,6 +44,30 @@
 #define ABREAST 1
 #define ALONG VECTOR
 #endif
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define INT16 int16_t, 16, int
+#define INT32 int, 32, int
+#define INT64 int64_t, 64, int64_t
+#define UINT8 uint, 8, uint
+#define UINT16 uint16_t, 16, uint
+#define UINT32 uint, 32, uint
+#define UINT64 uint64_t, 64, uint64_t
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_BITS BITS(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
 
 struct Dimension
 {

@@ -28,17 +28,14 @@
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or MEAN or VARIANCE or SCALE or BIAS or OUTPUT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   InputTensor: FLOAT32, FLOAT16
 //   MeanTensor: FLOAT32, FLOAT16
 //   VarianceTensor: FLOAT32, FLOAT16
 //   ScaleTensor: FLOAT32, FLOAT16
 //   BiasTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions
+//   X_SIZES_LENGTH  its dimensions, for INPUT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   ACTIVATION_COUNT  fused activations, 1 if not defined
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
@@ -66,11 +63,47 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
+#define MEAN_STORED STORED(MEAN_TYPE)
+#define MEAN_VALUE VALUE(MEAN_TYPE)
+#define VARIANCE_STORED STORED(VARIANCE_TYPE)
+#define VARIANCE_VALUE VALUE(VARIANCE_TYPE)
+#define SCALE_STORED STORED(SCALE_TYPE)
+#define SCALE_VALUE VALUE(SCALE_TYPE)
+#define BIAS_STORED STORED(BIAS_TYPE)
+#define BIAS_VALUE VALUE(BIAS_TYPE)
+#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// Dimensions of tensors that have as many as another one
+#define MEAN_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define VARIANCE_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define SCALE_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define BIAS_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
+
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
 #define REAL_BITS 32
 #ifndef ACTIVATION_COUNT
 #define ACTIVATION_COUNT 1
+#endif
+
+// What only some passes define
+#ifndef ACTIVATION_KINDS
+#define ACTIVATION_KINDS 0
 #endif
 
 #if PASS == 1

@@ -39,10 +39,7 @@
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or SCALE or BIAS or FUSED_ADD or OUTPUT or OUTPUT_MEAN or OUTPUT_VARIANCE:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   InputTensor: FLOAT32, FLOAT16
 //   ScaleTensor: FLOAT32, FLOAT16
 //   BiasTensor: FLOAT32, FLOAT16
@@ -50,7 +47,7 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   OutputMeanTensor: FLOAT32, FLOAT16
 //   OutputVarianceTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions
+//   X_SIZES_LENGTH  its dimensions, for INPUT, FUSED_ADD
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
@@ -80,21 +77,65 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef FUSED_ADD_STORED
+#ifdef FUSED_ADD_TYPE
 #define FUSED_ADD_PRESENT 1
 #else
 #define FUSED_ADD_PRESENT 0
-#define FUSED_ADD_STORED uint
-#define FUSED_ADD_BITS 32
-#define FUSED_ADD_VALUE uint
+#define FUSED_ADD_TYPE UINT32
 #define FUSED_ADD_SIZES_LENGTH 0
 #endif
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define UINT32 uint, 32, uint
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
+#define SCALE_STORED STORED(SCALE_TYPE)
+#define SCALE_VALUE VALUE(SCALE_TYPE)
+#define BIAS_STORED STORED(BIAS_TYPE)
+#define BIAS_VALUE VALUE(BIAS_TYPE)
+#define FUSED_ADD_STORED STORED(FUSED_ADD_TYPE)
+#define FUSED_ADD_VALUE VALUE(FUSED_ADD_TYPE)
+#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+#define OUTPUT_MEAN_STORED STORED(OUTPUT_MEAN_TYPE)
+#define OUTPUT_MEAN_BITS BITS(OUTPUT_MEAN_TYPE)
+#define OUTPUT_MEAN_VALUE VALUE(OUTPUT_MEAN_TYPE)
+#define OUTPUT_VARIANCE_STORED STORED(OUTPUT_VARIANCE_TYPE)
+#define OUTPUT_VARIANCE_BITS BITS(OUTPUT_VARIANCE_TYPE)
+#define OUTPUT_VARIANCE_VALUE VALUE(OUTPUT_VARIANCE_TYPE)
+
+// Dimensions of tensors that have as many as another one
+#define SCALE_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define BIAS_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define OUTPUT_MEAN_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define OUTPUT_VARIANCE_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
 #define REAL_BITS 32
 #ifndef ACTIVATION_COUNT
 #define ACTIVATION_COUNT 1
+#endif
+#if PASS >= 4
+#define KEPT_MEAN_SIZES_LENGTH 0
+#define KEPT_CENTER_SIZES_LENGTH 0
+#define KEPT_VARIANCE_SIZES_LENGTH 0
+#endif
+
+// What only some passes define
+#ifndef ACTIVATION_KINDS
+#define ACTIVATION_KINDS 0
 #endif
 
 #if PASS == 4

@@ -40,10 +40,7 @@
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or INPUT_GRADIENT or MEAN or VARIANCE or SCALE or OUTPUT_GRADIENT or
 // OUTPUT_SCALE_GRADIENT or OUTPUT_BIAS_GRADIENT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   InputTensor: FLOAT32, FLOAT16
 //   InputGradientTensor: FLOAT32, FLOAT16
 //   MeanTensor: FLOAT32, FLOAT16
@@ -52,7 +49,7 @@
 //   OutputGradientTensor: FLOAT32, FLOAT16
 //   OutputScaleGradientTensor: FLOAT32, FLOAT16
 //   OutputBiasGradientTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions
+//   X_SIZES_LENGTH  its dimensions, for INPUT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   RANK       dimensions of the tensor written, 1 or more
@@ -62,9 +59,52 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
+#define INPUT_GRADIENT_STORED STORED(INPUT_GRADIENT_TYPE)
+#define INPUT_GRADIENT_VALUE VALUE(INPUT_GRADIENT_TYPE)
+#define MEAN_STORED STORED(MEAN_TYPE)
+#define MEAN_VALUE VALUE(MEAN_TYPE)
+#define VARIANCE_STORED STORED(VARIANCE_TYPE)
+#define VARIANCE_VALUE VALUE(VARIANCE_TYPE)
+#define SCALE_STORED STORED(SCALE_TYPE)
+#define SCALE_VALUE VALUE(SCALE_TYPE)
+#define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
+#define OUTPUT_GRADIENT_BITS BITS(OUTPUT_GRADIENT_TYPE)
+#define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
+#define OUTPUT_SCALE_GRADIENT_STORED STORED(OUTPUT_SCALE_GRADIENT_TYPE)
+#define OUTPUT_SCALE_GRADIENT_BITS BITS(OUTPUT_SCALE_GRADIENT_TYPE)
+#define OUTPUT_SCALE_GRADIENT_VALUE VALUE(OUTPUT_SCALE_GRADIENT_TYPE)
+#define OUTPUT_BIAS_GRADIENT_STORED STORED(OUTPUT_BIAS_GRADIENT_TYPE)
+#define OUTPUT_BIAS_GRADIENT_BITS BITS(OUTPUT_BIAS_GRADIENT_TYPE)
+#define OUTPUT_BIAS_GRADIENT_VALUE VALUE(OUTPUT_BIAS_GRADIENT_TYPE)
+
+// Dimensions of tensors that have as many as another one
+#define INPUT_GRADIENT_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define MEAN_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define VARIANCE_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define SCALE_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define OUTPUT_GRADIENT_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define OUTPUT_SCALE_GRADIENT_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define OUTPUT_BIAS_GRADIENT_SIZES_LENGTH INPUT_SIZES_LENGTH
+
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
 #define REAL_BITS 32
+#if PASS >= 4
+#define KEPT_SLOPE_SIZES_LENGTH 0
+#define KEPT_TILT_SIZES_LENGTH 0
+#endif
 
 #if PASS == 4
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;

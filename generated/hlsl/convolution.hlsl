@@ -55,9 +55,6 @@
 //   SHARES     threads that share the channels of a block: a power of 2, NUM_THREADS at most
 // In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, FilterTensor, and
 // RIGHT, InputTensor; X stands for either.
-//   ROW_AXIS   the output dimension that the matrices' rows run along
-//   WINDOW_RANK  spatial dimensions of the window
-//   WINDOW_AXIS  the output dimension that the window's first dimension runs along
 //   PACKED     1 in pass 2 if it reads FilterTensor from `scratch`, packed in the order of use
 //   PACK_VECTOR  adjacent elements that a thread of pass 4 packs: 8 float16 elements along k, or 4 rows as floats
 //   WHOLE_TAPS  1 if the products of any one tile all belong to a single tap of the window, else 0
@@ -70,7 +67,7 @@
 //   REACH      halo of a tile with several TAPS_AT_ONCE: its last columns, which serve only the later taps of the
 //              columns before them; the next tile starts with these
 //   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4; with COOPERATIVE_MATRIX also 8
-//   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
+//   X_ALONG    1 if these run along k, so that they belong to one sum; else they belong to adjacent rows or columns
 //   OUTPUT_VECTOR  adjacent elements of a row, or of a column if OUTPUT_DOWN, stored at once: 1 or 4
 //   OUTPUT_DOWN  1 if adjacent elements of a column are contiguous in OutputTensor, as where the channels are
 //              innermost, else 0
@@ -86,15 +83,12 @@
 //   OUTPUT_MERGED  last dimensions of OutputTensor that are merged into one, with COOPERATIVE_MATRIX: apart from
 //              ROW_AXIS, their elements are evenly spaced in memory
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   InputTensor: FLOAT32, FLOAT16
 //   FilterTensor: FLOAT32, FLOAT16
 //   BiasTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions
+//   X_SIZES_LENGTH  its dimensions, for INPUT, BIAS
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
@@ -126,15 +120,38 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef BIAS_STORED
+#ifdef BIAS_TYPE
 #define BIAS_PRESENT 1
 #else
 #define BIAS_PRESENT 0
-#define BIAS_STORED uint
-#define BIAS_BITS 32
-#define BIAS_VALUE uint
+#define BIAS_TYPE UINT32
 #define BIAS_SIZES_LENGTH 0
 #endif
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define UINT32 uint, 32, uint
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
+#define FILTER_STORED STORED(FILTER_TYPE)
+#define FILTER_VALUE VALUE(FILTER_TYPE)
+#define BIAS_STORED STORED(BIAS_TYPE)
+#define BIAS_VALUE VALUE(BIAS_TYPE)
+#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// Dimensions of tensors that have as many as another one
+#define FILTER_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
@@ -147,14 +164,39 @@
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
 #endif
-#ifndef PACKED
-#define PACKED 0
-#endif
 #ifndef LEFT_VECTOR
 #define LEFT_VECTOR 0
 #endif
 #ifndef RIGHT_VECTOR
 #define RIGHT_VECTOR 0
+#endif
+#ifndef LEFT_ALONG
+#define LEFT_ALONG 0
+#endif
+#ifndef RIGHT_ALONG
+#define RIGHT_ALONG 0
+#endif
+#ifndef OUTPUT_DOWN
+#define OUTPUT_DOWN 0
+#endif
+#ifndef SPLIT_K
+#define SPLIT_K 0
+#endif
+#ifndef PACKED
+#define PACKED 0
+#endif
+#ifndef ACTIVATION_KINDS
+#define ACTIVATION_KINDS 0
+#endif
+
+#if PASS >= 2
+#define RANK OUTPUT_SIZES_LENGTH
+#define ROW_AXIS 1
+#define WINDOW_AXIS 2
+#define WINDOW_RANK (RANK - 2)
+#endif
+#if PASS == 2
+#define NUM_THREADS (32 * (TILE_ROWS / WAVE_ROWS) * (TILE_COLUMNS / WAVE_COLUMNS))
 #endif
 
 #if PASS == 1

@@ -13,9 +13,7 @@
 // negative, in two's complement.
 //
 // For each tensor, X being OUTPUT or INPUT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, UINT64, UINT32
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, UINT64, UINT32
 //   TOTALS       1 to store only the total of each segment, else 0
@@ -30,6 +28,26 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough to cover `count` segments: LINES per group, or one per thread.
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define FLOAT64 double, 64, double
+#define INT32 int, 32, int
+#define INT64 int64_t, 64, int64_t
+#define UINT32 uint, 32, uint
+#define UINT64 uint64_t, 64, uint64_t
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
 
 struct Dimension
 {

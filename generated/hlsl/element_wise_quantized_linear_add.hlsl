@@ -14,10 +14,7 @@
 //
 // For each tensor, X being A or ASCALE or AZERO_POINT or B or BSCALE or BZERO_POINT or OUTPUT_SCALE or
 // OUTPUT_ZERO_POINT or OUTPUT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 8, 32
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   ATensor: INT8, UINT8
 //   AScaleTensor: FLOAT32
 //   AZeroPointTensor: INT8, UINT8
@@ -46,6 +43,43 @@
 //   HAS_OUTPUT_ZERO_POINT 1 or 0
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define UINT8 uint, 8, uint
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define A_STORED STORED(A_TYPE)
+#define A_BITS BITS(A_TYPE)
+#define A_VALUE VALUE(A_TYPE)
+#define ASCALE_STORED STORED(ASCALE_TYPE)
+#define ASCALE_BITS BITS(ASCALE_TYPE)
+#define ASCALE_VALUE VALUE(ASCALE_TYPE)
+#define AZERO_POINT_STORED STORED(AZERO_POINT_TYPE)
+#define AZERO_POINT_BITS BITS(AZERO_POINT_TYPE)
+#define AZERO_POINT_VALUE VALUE(AZERO_POINT_TYPE)
+#define B_STORED STORED(B_TYPE)
+#define B_BITS BITS(B_TYPE)
+#define B_VALUE VALUE(B_TYPE)
+#define BSCALE_STORED STORED(BSCALE_TYPE)
+#define BSCALE_VALUE VALUE(BSCALE_TYPE)
+#define BZERO_POINT_STORED STORED(BZERO_POINT_TYPE)
+#define BZERO_POINT_BITS BITS(BZERO_POINT_TYPE)
+#define BZERO_POINT_VALUE VALUE(BZERO_POINT_TYPE)
+#define OUTPUT_SCALE_STORED STORED(OUTPUT_SCALE_TYPE)
+#define OUTPUT_SCALE_VALUE VALUE(OUTPUT_SCALE_TYPE)
+#define OUTPUT_ZERO_POINT_STORED STORED(OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_ZERO_POINT_BITS BITS(OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_ZERO_POINT_VALUE VALUE(OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
 struct Dimension
 {

@@ -23,10 +23,8 @@
 //
 // In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, ATensor, and
 // RIGHT, BTensor; X stands for either.
-//   ROW_AXIS   the output dimension that the matrices' rows run along
-//   COLUMN_AXIS  the output dimension that their columns run along
 //   X_VECTOR   adjacent elements loaded at once: 1, 2 or 4; with COOPERATIVE_MATRIX also 8
-//   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
+//   X_ALONG    1 if these run along k, so that they belong to one sum; else they belong to adjacent rows or columns
 //   OUTPUT_VECTOR  adjacent elements of a row, or of a column if OUTPUT_DOWN, stored at once: 1 or 4
 //   OUTPUT_DOWN  1 if adjacent elements of a column are contiguous in OutputTensor, as where the channels are
 //              innermost, else 0
@@ -40,8 +38,8 @@
 //   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: float16 are multiplied by cooperative matrices, in waves of
 //              32 threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
 // In pass 4 only, where matrices have at most 4 rows:
-//   TRANSPOSED     1 if everything is transposed: LEFT is BTensor, RIGHT is ATensor, and ROW_AXIS and COLUMN_AXIS
-//              are swapped, also in pass 3; else 0
+//   TRANSPOSED     1 if everything is transposed: LEFT is BTensor, RIGHT is ATensor, and rows and columns are
+//              swapped, also in pass 3; else 0
 //   RIGHT_VECTOR  elements in 16 bytes: 8 float16 values, else 4
 //   READS_AHEAD  1 if the next products are prefetched while the current ones are used, else 0
 //   VECTORS    vectors that a thread loads at once, one per column if RIGHT_ALONG, else one per product: 1, 2, 4 or 8
@@ -49,15 +47,12 @@
 //              a thread
 //   WIDTH      threads side by side, each with columns of its own: NUM_THREADS is REDUCTION_THREADS * WIDTH
 // For each tensor, X being A or B or C or OUTPUT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   ATensor: FLOAT32, FLOAT16
 //   BTensor: FLOAT32, FLOAT16
 //   CTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions
+//   X_SIZES_LENGTH  its dimensions, for A, C
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   ACTIVATION_COUNT  fused activations, 1 if not defined
@@ -86,15 +81,38 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef C_STORED
+#ifdef C_TYPE
 #define C_PRESENT 1
 #else
 #define C_PRESENT 0
-#define C_STORED uint
-#define C_BITS 32
-#define C_VALUE uint
+#define C_TYPE UINT32
 #define C_SIZES_LENGTH 0
 #endif
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define UINT32 uint, 32, uint
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define A_STORED STORED(A_TYPE)
+#define A_VALUE VALUE(A_TYPE)
+#define B_STORED STORED(B_TYPE)
+#define B_VALUE VALUE(B_TYPE)
+#define C_STORED STORED(C_TYPE)
+#define C_VALUE VALUE(C_TYPE)
+#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// Dimensions of tensors that have as many as another one
+#define B_SIZES_LENGTH A_SIZES_LENGTH
+#define OUTPUT_SIZES_LENGTH A_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
@@ -107,14 +125,43 @@
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
 #endif
-#ifndef PACKED
-#define PACKED 0
-#endif
 #ifndef LEFT_VECTOR
 #define LEFT_VECTOR 0
 #endif
 #ifndef RIGHT_VECTOR
 #define RIGHT_VECTOR 0
+#endif
+#ifndef LEFT_ALONG
+#define LEFT_ALONG 0
+#endif
+#ifndef RIGHT_ALONG
+#define RIGHT_ALONG 0
+#endif
+#ifndef OUTPUT_DOWN
+#define OUTPUT_DOWN 0
+#endif
+#ifndef SPLIT_K
+#define SPLIT_K 0
+#endif
+#ifndef TRANSPOSED
+#define TRANSPOSED 0
+#endif
+#ifndef ACTIVATION_KINDS
+#define ACTIVATION_KINDS 0
+#endif
+
+#if PASS >= 2
+#define RANK OUTPUT_SIZES_LENGTH
+#if TRANSPOSED
+#define ROW_AXIS (RANK - 1)
+#define COLUMN_AXIS (RANK - 2)
+#else
+#define ROW_AXIS (RANK - 2)
+#define COLUMN_AXIS (RANK - 1)
+#endif
+#endif
+#if PASS == 2
+#define NUM_THREADS (32 * (TILE_ROWS / WAVE_ROWS) * (TILE_COLUMNS / WAVE_COLUMNS))
 #endif
 
 #if PASS == 4

@@ -46,13 +46,10 @@
 //   REST_X     the same along X
 //   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
 // For each tensor, X being INPUT or OUTPUT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   InputTensor: FLOAT32, FLOAT16
 //   OutputTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions
+//   X_SIZES_LENGTH  its dimensions, for INPUT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
@@ -63,6 +60,25 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
+#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// Dimensions of tensors that have as many as another one
+#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

@@ -47,14 +47,11 @@
 //   REST_X     the same along X
 //   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_INDICES:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 8, 16, 32, 64
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputIndicesTensor: UINT64, UINT32
-//   X_SIZES_LENGTH  its dimensions
+//   X_SIZES_LENGTH  its dimensions, for INPUT, OUTPUT_INDICES
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
@@ -69,15 +66,43 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef OUTPUT_INDICES_STORED
+#ifdef OUTPUT_INDICES_TYPE
 #define OUTPUT_INDICES_PRESENT 1
 #else
 #define OUTPUT_INDICES_PRESENT 0
-#define OUTPUT_INDICES_STORED uint
-#define OUTPUT_INDICES_BITS 32
-#define OUTPUT_INDICES_VALUE uint
+#define OUTPUT_INDICES_TYPE UINT32
 #define OUTPUT_INDICES_SIZES_LENGTH 0
 #endif
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define INT16 int16_t, 16, int
+#define INT32 int, 32, int
+#define INT64 int64_t, 64, int64_t
+#define UINT8 uint, 8, uint
+#define UINT16 uint16_t, 16, uint
+#define UINT32 uint, 32, uint
+#define UINT64 uint64_t, 64, uint64_t
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_BITS BITS(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
+#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+#define OUTPUT_INDICES_STORED STORED(OUTPUT_INDICES_TYPE)
+#define OUTPUT_INDICES_VALUE VALUE(OUTPUT_INDICES_TYPE)
+
+// Dimensions of tensors that have as many as another one
+#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

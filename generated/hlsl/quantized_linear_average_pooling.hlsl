@@ -46,17 +46,14 @@
 //   REST_X     the same along X
 //   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
 // For each tensor, X being INPUT or INPUT_SCALE or INPUT_ZERO_POINT or OUTPUT_SCALE or OUTPUT_ZERO_POINT or OUTPUT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 8, 32
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   InputTensor: INT8, UINT8
 //   InputScaleTensor: FLOAT32
 //   InputZeroPointTensor: INT8, UINT8
 //   OutputScaleTensor: FLOAT32
 //   OutputZeroPointTensor: INT8, UINT8
 //   OutputTensor: INT8, UINT8
-//   X_SIZES_LENGTH  its dimensions
+//   X_SIZES_LENGTH  its dimensions, for INPUT, INPUT_SCALE, INPUT_ZERO_POINT, OUTPUT_SCALE, OUTPUT_ZERO_POINT
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
@@ -72,24 +69,52 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef INPUT_ZERO_POINT_STORED
+#ifdef INPUT_ZERO_POINT_TYPE
 #define INPUT_ZERO_POINT_PRESENT 1
 #else
 #define INPUT_ZERO_POINT_PRESENT 0
-#define INPUT_ZERO_POINT_STORED uint
-#define INPUT_ZERO_POINT_BITS 32
-#define INPUT_ZERO_POINT_VALUE uint
+#define INPUT_ZERO_POINT_TYPE UINT32
 #define INPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_ZERO_POINT_STORED
+#ifdef OUTPUT_ZERO_POINT_TYPE
 #define OUTPUT_ZERO_POINT_PRESENT 1
 #else
 #define OUTPUT_ZERO_POINT_PRESENT 0
-#define OUTPUT_ZERO_POINT_STORED uint
-#define OUTPUT_ZERO_POINT_BITS 32
-#define OUTPUT_ZERO_POINT_VALUE uint
+#define OUTPUT_ZERO_POINT_TYPE UINT32
 #define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define UINT8 uint, 8, uint
+#define UINT32 uint, 32, uint
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_BITS BITS(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
+#define INPUT_SCALE_STORED STORED(INPUT_SCALE_TYPE)
+#define INPUT_SCALE_VALUE VALUE(INPUT_SCALE_TYPE)
+#define INPUT_ZERO_POINT_STORED STORED(INPUT_ZERO_POINT_TYPE)
+#define INPUT_ZERO_POINT_BITS BITS(INPUT_ZERO_POINT_TYPE)
+#define INPUT_ZERO_POINT_VALUE VALUE(INPUT_ZERO_POINT_TYPE)
+#define OUTPUT_SCALE_STORED STORED(OUTPUT_SCALE_TYPE)
+#define OUTPUT_SCALE_VALUE VALUE(OUTPUT_SCALE_TYPE)
+#define OUTPUT_ZERO_POINT_STORED STORED(OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_ZERO_POINT_BITS BITS(OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_ZERO_POINT_VALUE VALUE(OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// Dimensions of tensors that have as many as another one
+#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

@@ -55,15 +55,12 @@
 //   SHARES     threads that share the channels of a block: a power of 2, NUM_THREADS at most
 // In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, FilterTensor, and
 // RIGHT, InputTensor; X stands for either.
-//   ROW_AXIS   the output dimension that the matrices' rows run along
-//   WINDOW_RANK  spatial dimensions of the window
-//   WINDOW_AXIS  the output dimension that the window's first dimension runs along
 //   PACKED     1 in pass 2 if it reads both factors from `scratch`, packed in the order of use
 //   PACK_VECTOR  adjacent elements that a thread of pass 4 packs: 4 or 16 along k
 //   X_UNSIGNED  1 if the factor's elements are UINT8, 0 if INT8
 //   X_SUMS     1 if the sums of its rows or columns are needed, because the other factor has a zero point; else 0
 //   X_VECTOR   adjacent elements loaded at once: 1, 4, or 16 where they run along k
-//   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
+//   X_ALONG    1 if these run along k, so that they belong to one sum; else they belong to adjacent rows or columns
 //   OUTPUT_VECTOR  adjacent elements of a row, or of a column if OUTPUT_DOWN, stored at once: 1 or 4
 //   OUTPUT_DOWN  1 if adjacent elements of a column are contiguous in OutputTensor, as where the channels are
 //              innermost, else 0
@@ -82,10 +79,7 @@
 //              takes shader model 6.4
 // For each tensor, X being INPUT or INPUT_SCALE or INPUT_ZERO_POINT or FILTER or FILTER_SCALE or FILTER_ZERO_POINT or
 // BIAS or OUTPUT_SCALE or OUTPUT_ZERO_POINT or OUTPUT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 8, 32
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   InputTensor: INT8, UINT8
 //   InputScaleTensor: FLOAT32
 //   InputZeroPointTensor: INT8, UINT8
@@ -96,7 +90,8 @@
 //   OutputScaleTensor: FLOAT32
 //   OutputZeroPointTensor: INT8, UINT8
 //   OutputTensor: INT8, UINT8
-//   X_SIZES_LENGTH  its dimensions
+//   X_SIZES_LENGTH  its dimensions, for INPUT, INPUT_SCALE, INPUT_ZERO_POINT, FILTER_SCALE, FILTER_ZERO_POINT, BIAS,
+//              OUTPUT_SCALE, OUTPUT_ZERO_POINT
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
@@ -112,42 +107,78 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef INPUT_ZERO_POINT_STORED
+#ifdef INPUT_ZERO_POINT_TYPE
 #define INPUT_ZERO_POINT_PRESENT 1
 #else
 #define INPUT_ZERO_POINT_PRESENT 0
-#define INPUT_ZERO_POINT_STORED uint
-#define INPUT_ZERO_POINT_BITS 32
-#define INPUT_ZERO_POINT_VALUE uint
+#define INPUT_ZERO_POINT_TYPE UINT32
 #define INPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifdef FILTER_ZERO_POINT_STORED
+#ifdef FILTER_ZERO_POINT_TYPE
 #define FILTER_ZERO_POINT_PRESENT 1
 #else
 #define FILTER_ZERO_POINT_PRESENT 0
-#define FILTER_ZERO_POINT_STORED uint
-#define FILTER_ZERO_POINT_BITS 32
-#define FILTER_ZERO_POINT_VALUE uint
+#define FILTER_ZERO_POINT_TYPE UINT32
 #define FILTER_ZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifdef BIAS_STORED
+#ifdef BIAS_TYPE
 #define BIAS_PRESENT 1
 #else
 #define BIAS_PRESENT 0
-#define BIAS_STORED uint
-#define BIAS_BITS 32
-#define BIAS_VALUE uint
+#define BIAS_TYPE UINT32
 #define BIAS_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_ZERO_POINT_STORED
+#ifdef OUTPUT_ZERO_POINT_TYPE
 #define OUTPUT_ZERO_POINT_PRESENT 1
 #else
 #define OUTPUT_ZERO_POINT_PRESENT 0
-#define OUTPUT_ZERO_POINT_STORED uint
-#define OUTPUT_ZERO_POINT_BITS 32
-#define OUTPUT_ZERO_POINT_VALUE uint
+#define OUTPUT_ZERO_POINT_TYPE UINT32
 #define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define INT32 int, 32, int
+#define UINT8 uint, 8, uint
+#define UINT32 uint, 32, uint
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_BITS BITS(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
+#define INPUT_SCALE_STORED STORED(INPUT_SCALE_TYPE)
+#define INPUT_SCALE_VALUE VALUE(INPUT_SCALE_TYPE)
+#define INPUT_ZERO_POINT_STORED STORED(INPUT_ZERO_POINT_TYPE)
+#define INPUT_ZERO_POINT_BITS BITS(INPUT_ZERO_POINT_TYPE)
+#define INPUT_ZERO_POINT_VALUE VALUE(INPUT_ZERO_POINT_TYPE)
+#define FILTER_STORED STORED(FILTER_TYPE)
+#define FILTER_BITS BITS(FILTER_TYPE)
+#define FILTER_VALUE VALUE(FILTER_TYPE)
+#define FILTER_SCALE_STORED STORED(FILTER_SCALE_TYPE)
+#define FILTER_SCALE_VALUE VALUE(FILTER_SCALE_TYPE)
+#define FILTER_ZERO_POINT_STORED STORED(FILTER_ZERO_POINT_TYPE)
+#define FILTER_ZERO_POINT_BITS BITS(FILTER_ZERO_POINT_TYPE)
+#define FILTER_ZERO_POINT_VALUE VALUE(FILTER_ZERO_POINT_TYPE)
+#define BIAS_STORED STORED(BIAS_TYPE)
+#define BIAS_VALUE VALUE(BIAS_TYPE)
+#define OUTPUT_SCALE_STORED STORED(OUTPUT_SCALE_TYPE)
+#define OUTPUT_SCALE_VALUE VALUE(OUTPUT_SCALE_TYPE)
+#define OUTPUT_ZERO_POINT_STORED STORED(OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_ZERO_POINT_BITS BITS(OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_ZERO_POINT_VALUE VALUE(OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// Dimensions of tensors that have as many as another one
+#define FILTER_SIZES_LENGTH INPUT_SIZES_LENGTH
+#define OUTPUT_SIZES_LENGTH INPUT_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
@@ -157,17 +188,39 @@
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
 #endif
-#ifndef PACKED
-#define PACKED 0
-#endif
 #ifndef LEFT_VECTOR
 #define LEFT_VECTOR 0
 #endif
 #ifndef RIGHT_VECTOR
 #define RIGHT_VECTOR 0
 #endif
+#ifndef LEFT_ALONG
+#define LEFT_ALONG 0
+#endif
+#ifndef RIGHT_ALONG
+#define RIGHT_ALONG 0
+#endif
+#ifndef OUTPUT_DOWN
+#define OUTPUT_DOWN 0
+#endif
+#ifndef SPLIT_K
+#define SPLIT_K 0
+#endif
+#ifndef PACKED
+#define PACKED 0
+#endif
 #ifndef BYTES
 #define BYTES 0
+#endif
+
+#if PASS >= 2
+#define RANK OUTPUT_SIZES_LENGTH
+#define ROW_AXIS 1
+#define WINDOW_AXIS 2
+#define WINDOW_RANK (RANK - 2)
+#endif
+#if PASS == 2
+#define NUM_THREADS (32 * (TILE_ROWS / WAVE_ROWS) * (TILE_COLUMNS / WAVE_COLUMNS))
 #endif
 
 #if PASS == 1

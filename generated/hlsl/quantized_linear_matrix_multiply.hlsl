@@ -21,12 +21,10 @@
 //
 // In passes from 1 on only, which treat the output as a batch of matrices. The factors are LEFT, ATensor, and
 // RIGHT, BTensor; X stands for either.
-//   ROW_AXIS   the output dimension that the matrices' rows run along
-//   COLUMN_AXIS  the output dimension that their columns run along
 //   X_UNSIGNED  1 if the factor's elements are UINT8, 0 if INT8
 //   X_SUMS     1 if the sums of its rows or columns are needed, because the other factor has a zero point; else 0
 //   X_VECTOR   adjacent elements loaded at once: 1, 4, or 16 where they run along k
-//   X_ALONG    1 if these run along k, so that they belong to one sum; 0 if they belong to adjacent rows or columns
+//   X_ALONG    1 if these run along k, so that they belong to one sum; else they belong to adjacent rows or columns
 //   OUTPUT_VECTOR  adjacent elements of a row, or of a column if OUTPUT_DOWN, stored at once: 1 or 4
 //   OUTPUT_DOWN  1 if adjacent elements of a column are contiguous in OutputTensor, as where the channels are
 //              innermost, else 0
@@ -45,10 +43,7 @@
 //              takes shader model 6.4
 // For each tensor, X being A or ASCALE or AZERO_POINT or B or BSCALE or BZERO_POINT or OUTPUT_SCALE or
 // OUTPUT_ZERO_POINT or OUTPUT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 8, 32
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   ATensor: INT8, UINT8
 //   AScaleTensor: FLOAT32
 //   AZeroPointTensor: INT8, UINT8
@@ -58,7 +53,7 @@
 //   OutputScaleTensor: FLOAT32
 //   OutputZeroPointTensor: INT8, UINT8
 //   OutputTensor: INT8, UINT8
-//   X_SIZES_LENGTH  its dimensions
+//   X_SIZES_LENGTH  its dimensions, for A, ASCALE, AZERO_POINT, BZERO_POINT, OUTPUT_ZERO_POINT
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
 //   X_LOWEST   least value of OutputTensor's data type
@@ -71,33 +66,70 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef AZERO_POINT_STORED
+#ifdef AZERO_POINT_TYPE
 #define AZERO_POINT_PRESENT 1
 #else
 #define AZERO_POINT_PRESENT 0
-#define AZERO_POINT_STORED uint
-#define AZERO_POINT_BITS 32
-#define AZERO_POINT_VALUE uint
+#define AZERO_POINT_TYPE UINT32
 #define AZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifdef BZERO_POINT_STORED
+#ifdef BZERO_POINT_TYPE
 #define BZERO_POINT_PRESENT 1
 #else
 #define BZERO_POINT_PRESENT 0
-#define BZERO_POINT_STORED uint
-#define BZERO_POINT_BITS 32
-#define BZERO_POINT_VALUE uint
+#define BZERO_POINT_TYPE UINT32
 #define BZERO_POINT_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_ZERO_POINT_STORED
+#ifdef OUTPUT_ZERO_POINT_TYPE
 #define OUTPUT_ZERO_POINT_PRESENT 1
 #else
 #define OUTPUT_ZERO_POINT_PRESENT 0
-#define OUTPUT_ZERO_POINT_STORED uint
-#define OUTPUT_ZERO_POINT_BITS 32
-#define OUTPUT_ZERO_POINT_VALUE uint
+#define OUTPUT_ZERO_POINT_TYPE UINT32
 #define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define UINT8 uint, 8, uint
+#define UINT32 uint, 32, uint
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define A_STORED STORED(A_TYPE)
+#define A_BITS BITS(A_TYPE)
+#define A_VALUE VALUE(A_TYPE)
+#define ASCALE_STORED STORED(ASCALE_TYPE)
+#define ASCALE_VALUE VALUE(ASCALE_TYPE)
+#define AZERO_POINT_STORED STORED(AZERO_POINT_TYPE)
+#define AZERO_POINT_BITS BITS(AZERO_POINT_TYPE)
+#define AZERO_POINT_VALUE VALUE(AZERO_POINT_TYPE)
+#define B_STORED STORED(B_TYPE)
+#define B_BITS BITS(B_TYPE)
+#define B_VALUE VALUE(B_TYPE)
+#define BSCALE_STORED STORED(BSCALE_TYPE)
+#define BSCALE_VALUE VALUE(BSCALE_TYPE)
+#define BZERO_POINT_STORED STORED(BZERO_POINT_TYPE)
+#define BZERO_POINT_BITS BITS(BZERO_POINT_TYPE)
+#define BZERO_POINT_VALUE VALUE(BZERO_POINT_TYPE)
+#define OUTPUT_SCALE_STORED STORED(OUTPUT_SCALE_TYPE)
+#define OUTPUT_SCALE_VALUE VALUE(OUTPUT_SCALE_TYPE)
+#define OUTPUT_ZERO_POINT_STORED STORED(OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_ZERO_POINT_BITS BITS(OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_ZERO_POINT_VALUE VALUE(OUTPUT_ZERO_POINT_TYPE)
+#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+
+// Dimensions of tensors that have as many as another one
+#define B_SIZES_LENGTH A_SIZES_LENGTH
+#define BSCALE_SIZES_LENGTH ASCALE_SIZES_LENGTH
+#define OUTPUT_SCALE_SIZES_LENGTH ASCALE_SIZES_LENGTH
+#define OUTPUT_SIZES_LENGTH A_SIZES_LENGTH
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
@@ -107,17 +139,35 @@
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
 #endif
-#ifndef PACKED
-#define PACKED 0
-#endif
 #ifndef LEFT_VECTOR
 #define LEFT_VECTOR 0
 #endif
 #ifndef RIGHT_VECTOR
 #define RIGHT_VECTOR 0
 #endif
+#ifndef LEFT_ALONG
+#define LEFT_ALONG 0
+#endif
+#ifndef RIGHT_ALONG
+#define RIGHT_ALONG 0
+#endif
+#ifndef OUTPUT_DOWN
+#define OUTPUT_DOWN 0
+#endif
+#ifndef SPLIT_K
+#define SPLIT_K 0
+#endif
 #ifndef BYTES
 #define BYTES 0
+#endif
+
+#if PASS >= 1
+#define RANK OUTPUT_SIZES_LENGTH
+#define ROW_AXIS (RANK - 2)
+#define COLUMN_AXIS (RANK - 1)
+#endif
+#if PASS == 1
+#define NUM_THREADS (32 * (TILE_ROWS / WAVE_ROWS) * (TILE_COLUMNS / WAVE_COLUMNS))
 #endif
 
 #if PASS >= 1

@@ -43,10 +43,7 @@
 //   SCRATCH_VECTOR  words that scratch is accessed in: 4 with COOPERATIVE_MATRIX, else 1
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE
 // or OUTPUT_SINGLE:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   InputTensor: FLOAT32, FLOAT16
 //   WeightTensor: FLOAT32, FLOAT16
 //   RecurrenceTensor: FLOAT32, FLOAT16
@@ -84,51 +81,71 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef BIAS_STORED
+#ifdef BIAS_TYPE
 #define BIAS_PRESENT 1
 #else
 #define BIAS_PRESENT 0
-#define BIAS_STORED uint
-#define BIAS_BITS 32
-#define BIAS_VALUE uint
+#define BIAS_TYPE UINT32
 #define BIAS_SIZES_LENGTH 0
 #endif
-#ifdef HIDDEN_INIT_STORED
+#ifdef HIDDEN_INIT_TYPE
 #define HIDDEN_INIT_PRESENT 1
 #else
 #define HIDDEN_INIT_PRESENT 0
-#define HIDDEN_INIT_STORED uint
-#define HIDDEN_INIT_BITS 32
-#define HIDDEN_INIT_VALUE uint
+#define HIDDEN_INIT_TYPE UINT32
 #define HIDDEN_INIT_SIZES_LENGTH 0
 #endif
-#ifdef SEQUENCE_LENGTHS_STORED
+#ifdef SEQUENCE_LENGTHS_TYPE
 #define SEQUENCE_LENGTHS_PRESENT 1
 #else
 #define SEQUENCE_LENGTHS_PRESENT 0
-#define SEQUENCE_LENGTHS_STORED uint
-#define SEQUENCE_LENGTHS_BITS 32
-#define SEQUENCE_LENGTHS_VALUE uint
+#define SEQUENCE_LENGTHS_TYPE UINT32
 #define SEQUENCE_LENGTHS_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_SEQUENCE_STORED
+#ifdef OUTPUT_SEQUENCE_TYPE
 #define OUTPUT_SEQUENCE_PRESENT 1
 #else
 #define OUTPUT_SEQUENCE_PRESENT 0
-#define OUTPUT_SEQUENCE_STORED uint
-#define OUTPUT_SEQUENCE_BITS 32
-#define OUTPUT_SEQUENCE_VALUE uint
+#define OUTPUT_SEQUENCE_TYPE UINT32
 #define OUTPUT_SEQUENCE_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_SINGLE_STORED
+#ifdef OUTPUT_SINGLE_TYPE
 #define OUTPUT_SINGLE_PRESENT 1
 #else
 #define OUTPUT_SINGLE_PRESENT 0
-#define OUTPUT_SINGLE_STORED uint
-#define OUTPUT_SINGLE_BITS 32
-#define OUTPUT_SINGLE_VALUE uint
+#define OUTPUT_SINGLE_TYPE UINT32
 #define OUTPUT_SINGLE_SIZES_LENGTH 0
 #endif
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define UINT32 uint, 32, uint
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
+#define WEIGHT_STORED STORED(WEIGHT_TYPE)
+#define WEIGHT_VALUE VALUE(WEIGHT_TYPE)
+#define RECURRENCE_STORED STORED(RECURRENCE_TYPE)
+#define RECURRENCE_VALUE VALUE(RECURRENCE_TYPE)
+#define BIAS_STORED STORED(BIAS_TYPE)
+#define BIAS_VALUE VALUE(BIAS_TYPE)
+#define HIDDEN_INIT_STORED STORED(HIDDEN_INIT_TYPE)
+#define HIDDEN_INIT_VALUE VALUE(HIDDEN_INIT_TYPE)
+#define SEQUENCE_LENGTHS_STORED STORED(SEQUENCE_LENGTHS_TYPE)
+#define SEQUENCE_LENGTHS_VALUE VALUE(SEQUENCE_LENGTHS_TYPE)
+#define OUTPUT_SEQUENCE_STORED STORED(OUTPUT_SEQUENCE_TYPE)
+#define OUTPUT_SEQUENCE_BITS BITS(OUTPUT_SEQUENCE_TYPE)
+#define OUTPUT_SEQUENCE_VALUE VALUE(OUTPUT_SEQUENCE_TYPE)
+#define OUTPUT_SINGLE_STORED STORED(OUTPUT_SINGLE_TYPE)
+#define OUTPUT_SINGLE_BITS BITS(OUTPUT_SINGLE_TYPE)
+#define OUTPUT_SINGLE_VALUE VALUE(OUTPUT_SINGLE_TYPE)
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
@@ -140,6 +157,9 @@
 // What only some passes define
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
+#endif
+#ifndef ACTIVATION_KINDS
+#define ACTIVATION_KINDS 0
 #endif
 
 #if (PASS == 4) && COOPERATIVE_MATRIX

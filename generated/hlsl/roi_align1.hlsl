@@ -19,10 +19,7 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // For each tensor, X being INPUT or ROI or BATCH_INDICES or OUTPUT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 16, 32, 64
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   InputTensor: FLOAT32, FLOAT16
 //   ROITensor: FLOAT32, FLOAT16
 //   BatchIndicesTensor: UINT64, UINT32
@@ -36,6 +33,28 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define UINT32 uint, 32, uint
+#define UINT64 uint64_t, 64, uint64_t
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
+#define ROI_STORED STORED(ROI_TYPE)
+#define ROI_VALUE VALUE(ROI_TYPE)
+#define BATCH_INDICES_STORED STORED(BATCH_INDICES_TYPE)
+#define BATCH_INDICES_VALUE VALUE(BATCH_INDICES_TYPE)
+#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

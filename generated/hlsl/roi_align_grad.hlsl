@@ -27,10 +27,7 @@
 // In pass 8 only:
 //   ELEMENTS_PER_THREAD  elements of a thread along dimension 1, which share the terms
 // For each tensor, X being INPUT or INPUT_GRADIENT or ROI or BATCH_INDICES or OUTPUT_GRADIENT or OUTPUT_ROIGRADIENT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 16, 32
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
+//   X_TYPE     its data type
 //   InputTensor: FLOAT32, FLOAT16
 //   InputGradientTensor: FLOAT32, FLOAT16
 //   ROITensor: FLOAT32, FLOAT16
@@ -50,33 +47,53 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
-#ifdef INPUT_STORED
+#ifdef INPUT_TYPE
 #define INPUT_PRESENT 1
 #else
 #define INPUT_PRESENT 0
-#define INPUT_STORED uint
-#define INPUT_BITS 32
-#define INPUT_VALUE uint
+#define INPUT_TYPE UINT32
 #define INPUT_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_GRADIENT_STORED
+#ifdef OUTPUT_GRADIENT_TYPE
 #define OUTPUT_GRADIENT_PRESENT 1
 #else
 #define OUTPUT_GRADIENT_PRESENT 0
-#define OUTPUT_GRADIENT_STORED uint
-#define OUTPUT_GRADIENT_BITS 32
-#define OUTPUT_GRADIENT_VALUE uint
+#define OUTPUT_GRADIENT_TYPE UINT32
 #define OUTPUT_GRADIENT_SIZES_LENGTH 0
 #endif
-#ifdef OUTPUT_ROIGRADIENT_STORED
+#ifdef OUTPUT_ROIGRADIENT_TYPE
 #define OUTPUT_ROIGRADIENT_PRESENT 1
 #else
 #define OUTPUT_ROIGRADIENT_PRESENT 0
-#define OUTPUT_ROIGRADIENT_STORED uint
-#define OUTPUT_ROIGRADIENT_BITS 32
-#define OUTPUT_ROIGRADIENT_VALUE uint
+#define OUTPUT_ROIGRADIENT_TYPE UINT32
 #define OUTPUT_ROIGRADIENT_SIZES_LENGTH 0
 #endif
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define UINT32 uint, 32, uint
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
+#define INPUT_GRADIENT_STORED STORED(INPUT_GRADIENT_TYPE)
+#define INPUT_GRADIENT_VALUE VALUE(INPUT_GRADIENT_TYPE)
+#define ROI_STORED STORED(ROI_TYPE)
+#define ROI_VALUE VALUE(ROI_TYPE)
+#define BATCH_INDICES_STORED STORED(BATCH_INDICES_TYPE)
+#define BATCH_INDICES_VALUE VALUE(BATCH_INDICES_TYPE)
+#define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
+#define OUTPUT_GRADIENT_BITS BITS(OUTPUT_GRADIENT_TYPE)
+#define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
+#define OUTPUT_ROIGRADIENT_STORED STORED(OUTPUT_ROIGRADIENT_TYPE)
+#define OUTPUT_ROIGRADIENT_BITS BITS(OUTPUT_ROIGRADIENT_TYPE)
+#define OUTPUT_ROIGRADIENT_VALUE VALUE(OUTPUT_ROIGRADIENT_TYPE)
 
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float

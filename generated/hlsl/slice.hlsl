@@ -12,11 +12,8 @@
 // dimensions.
 //
 // For each tensor, X being INPUT or OUTPUT:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 8, 16, 32, 64
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
-//              (uint64_t or uint for InputTensor, OutputTensor, which are moved as raw bits)
+//   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, OutputTensor, whose elements are moved as
+//              raw bits
 //   InputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputTensor: FLOAT64, FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
@@ -27,6 +24,32 @@
 //   NUM_THREADS  threads in a group
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors.
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define FLOAT64 double, 64, double
+#define INT8 uint, 8, int
+#define INT16 int16_t, 16, int
+#define INT32 int, 32, int
+#define INT64 int64_t, 64, int64_t
+#define UINT8 uint, 8, uint
+#define UINT16 uint16_t, 16, uint
+#define UINT32 uint, 32, uint
+#define UINT64 uint64_t, 64, uint64_t
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_BITS BITS(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
+#define OUTPUT_STORED STORED(OUTPUT_TYPE)
+#define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
 struct Dimension
 {

@@ -15,11 +15,8 @@
 // the line. The last dispatch writes the outputs. Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT_VALUE or INPUT or OUTPUT_INDEX:
-//   X_STORED   element type of its buffer: double, float, float16_t, int64_t, int, int16_t, uint64_t, uint,
-//              uint16_t; also uint where 32-bit words pack several elements
-//   X_BITS     bits of an element: 8, 16, 32, 64
-//   X_VALUE    type that elements are computed in: double, float (for float16_t too), int64_t, int, uint64_t or uint
-//              (uint64_t or uint for InputTensor, OutputValueTensor, which are moved as raw bits)
+//   X_TYPE     its data type: unsigned, with as many bits, for InputTensor, OutputValueTensor, whose elements are moved
+//              as raw bits
 //   OutputValueTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   InputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   OutputIndexTensor: UINT64, UINT32
@@ -41,6 +38,33 @@
 //
 // Dispatch groupColumns x rows groups: `parts` for each LINES of `count` lines to select from; enough for their threads
 // to cover `count` tiles; or one for each of `count` blocks of NUM_THREADS * ITEMS elements of merged runs.
+
+// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
+// in
+#define FLOAT16 float16_t, 16, float
+#define FLOAT32 float, 32, float
+#define INT8 uint, 8, int
+#define INT16 int16_t, 16, int
+#define INT32 int, 32, int
+#define INT64 int64_t, 64, int64_t
+#define UINT8 uint, 8, uint
+#define UINT16 uint16_t, 16, uint
+#define UINT32 uint, 32, uint
+#define UINT64 uint64_t, 64, uint64_t
+#define STORED_OF(stored, bits, value) stored
+#define BITS_OF(stored, bits, value) bits
+#define VALUE_OF(stored, bits, value) value
+#define STORED(type) STORED_OF(type)
+#define BITS(type) BITS_OF(type)
+#define VALUE(type) VALUE_OF(type)
+#define OUTPUT_VALUE_STORED STORED(OUTPUT_VALUE_TYPE)
+#define OUTPUT_VALUE_BITS BITS(OUTPUT_VALUE_TYPE)
+#define OUTPUT_VALUE_VALUE VALUE(OUTPUT_VALUE_TYPE)
+#define INPUT_STORED STORED(INPUT_TYPE)
+#define INPUT_BITS BITS(INPUT_TYPE)
+#define INPUT_VALUE VALUE(INPUT_TYPE)
+#define OUTPUT_INDEX_STORED STORED(OUTPUT_INDEX_TYPE)
+#define OUTPUT_INDEX_VALUE VALUE(OUTPUT_INDEX_TYPE)
 
 struct Dimension
 {

@@ -752,6 +752,7 @@ typedef struct dmlops_plan_SeparablePass_list {
 typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_Intermediate_list kept;
     dmlops_plan_Pass_list passes;
+    int64_t ranks;
     dmlops_plan_text_list lists;
     int64_t float_lists;
     int64_t boxes;
@@ -1277,11 +1278,6 @@ typedef struct dmlops_plan_Side {
     int64_t vector;
 } dmlops_plan_Side;
 
-typedef struct dmlops_plan_TapStep {
-    int is_even;
-    int64_t step;
-} dmlops_plan_TapStep;
-
 typedef struct dmlops_plan_Matrices {
     int is_worth;
     dmlops_plan_int_8 sizes;
@@ -1295,7 +1291,6 @@ typedef struct dmlops_plan_Matrices {
     int64_t count;
     dmlops_plan_Side left;
     dmlops_plan_Side right;
-    dmlops_plan_TapStep tap;
 } dmlops_plan_Matrices;
 
 typedef struct dmlops_plan_Tile {
@@ -1327,56 +1322,6 @@ typedef struct dmlops_plan_Packing {
     int64_t vector;
     int64_t in_word;
 } dmlops_plan_Packing;
-
-typedef struct dmlops_plan_Product {
-    dmlops_plan_Tile tile;
-    dmlops_plan_Split split;
-    int in_parts;
-    dmlops_plan_Matrices matrices;
-    dmlops_plan_Matrices factors;
-    int64_t channels;
-    dmlops_plan_int_8 strides;
-    dmlops_plan_Packing packing;
-    dmlops_plan_Row row;
-    int is_cooperative;
-} dmlops_plan_Product;
-
-typedef struct dmlops_plan_Dimension_16 {
-    int64_t count;
-    dmlops_plan_Dimension items[16];
-} dmlops_plan_Dimension_16;
-
-static inline void dmlops_plan_Dimension_16_append(dmlops_planning* planning, dmlops_plan_Dimension_16* list, const dmlops_plan_Dimension* item) {
-    if (list->count < 16) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_Dimension_16_insert(dmlops_planning* planning, dmlops_plan_Dimension_16* list, int64_t place, const dmlops_plan_Dimension* item) {
-    if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_Dimension_16_copy(dmlops_plan_Dimension_16* to, const dmlops_plan_Dimension_16* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-typedef struct dmlops_plan_Common {
-    dmlops_plan_Split split;
-    dmlops_plan_Dimension_16 sizes;
-    dmlops_plan_Dimension_16 walk;
-    int64_t words;
-    dmlops_plan_CommonConstants known;
-} dmlops_plan_Common;
 
 typedef struct dmlops_plan_int_96 {
     int64_t count;
@@ -1446,6 +1391,66 @@ DMLOPS_CALLED int dmlops_plan_int_96_equal(const dmlops_plan_int_96* a, const dm
     return same;
 }
 
+typedef struct dmlops_plan_WindowView {
+    dmlops_plan_int_96 words;
+    int64_t taps;
+    int64_t first;
+    int64_t tap_step;
+    int64_t merged;
+    dmlops_plan_Row row;
+    int is_phased;
+    int is_bordered;
+} dmlops_plan_WindowView;
+
+typedef struct dmlops_plan_Product {
+    dmlops_plan_Tile tile;
+    dmlops_plan_Split split;
+    int in_parts;
+    dmlops_plan_Matrices matrices;
+    dmlops_plan_Matrices factors;
+    int64_t channels;
+    dmlops_plan_WindowView window;
+    dmlops_plan_Packing packing;
+    int is_cooperative;
+} dmlops_plan_Product;
+
+typedef struct dmlops_plan_Dimension_16 {
+    int64_t count;
+    dmlops_plan_Dimension items[16];
+} dmlops_plan_Dimension_16;
+
+static inline void dmlops_plan_Dimension_16_append(dmlops_planning* planning, dmlops_plan_Dimension_16* list, const dmlops_plan_Dimension* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_Dimension_16_insert(dmlops_planning* planning, dmlops_plan_Dimension_16* list, int64_t place, const dmlops_plan_Dimension* item) {
+    if (list->count >= 16 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_Dimension_16_copy(dmlops_plan_Dimension_16* to, const dmlops_plan_Dimension_16* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+typedef struct dmlops_plan_Common {
+    dmlops_plan_Split split;
+    dmlops_plan_Dimension_16 sizes;
+    dmlops_plan_Dimension_16 walk;
+    int64_t words;
+    dmlops_plan_CommonConstants known;
+} dmlops_plan_Common;
+
 typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_Dimension_16 sizes;
     dmlops_plan_Dimension_16 walk;
@@ -1493,19 +1498,11 @@ typedef struct dmlops_plan_SplitK {
     int64_t time;
 } dmlops_plan_SplitK;
 
-typedef struct dmlops_plan_CooperativeChoice {
+typedef struct dmlops_plan_Choice {
     dmlops_plan_Tile tile;
     dmlops_plan_SplitK split;
     dmlops_plan_Row row;
-} dmlops_plan_CooperativeChoice;
-
-typedef struct dmlops_plan_BytePacking {
-    int64_t vector;
-    int64_t padded;
-    int64_t pitch;
-    int64_t left_items;
-    int64_t right_items;
-} dmlops_plan_BytePacking;
+} dmlops_plan_Choice;
 
 typedef struct dmlops_plan_Skinny {
     int is_transposed;
@@ -1520,6 +1517,19 @@ typedef struct dmlops_plan_Lanes {
     int64_t width;
     dmlops_plan_Split split;
 } dmlops_plan_Lanes;
+
+typedef struct dmlops_plan_TapStep {
+    int is_even;
+    int64_t step;
+} dmlops_plan_TapStep;
+
+typedef struct dmlops_plan_BytePacking {
+    int64_t vector;
+    int64_t padded;
+    int64_t pitch;
+    int64_t left_items;
+    int64_t right_items;
+} dmlops_plan_BytePacking;
 
 typedef struct dmlops_plan_Line {
     int64_t places;
@@ -1662,6 +1672,51 @@ typedef struct dmlops_plan_PassSelection {
     dmlops_plan_Parts parts;
     dmlops_plan_Sources sources;
 } dmlops_plan_PassSelection;
+
+typedef struct dmlops_plan_Loop_16 {
+    int64_t count;
+    dmlops_plan_Loop items[16];
+} dmlops_plan_Loop_16;
+
+static inline void dmlops_plan_Loop_16_append(dmlops_planning* planning, dmlops_plan_Loop_16* list, const dmlops_plan_Loop* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_Loop_16_insert(dmlops_planning* planning, dmlops_plan_Loop_16* list, int64_t place, const dmlops_plan_Loop* item) {
+    if (list->count >= 16 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_Loop_16_copy(dmlops_plan_Loop_16* to, const dmlops_plan_Loop_16* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+typedef struct dmlops_plan_Sets {
+    dmlops_plan_Loop_16 kept;
+    dmlops_plan_Loop_16 reduced;
+    int64_t number;
+    int64_t extent;
+    int is_across;
+    int is_reread;
+} dmlops_plan_Sets;
+
+typedef struct dmlops_plan_Sharing {
+    int64_t extent;
+    int64_t unroll;
+    int64_t lanes;
+    int64_t threads;
+} dmlops_plan_Sharing;
 
 typedef struct dmlops_plan_Space {
     dmlops_plan_int_64 firsts;
@@ -1825,35 +1880,6 @@ typedef struct dmlops_plan_GatherParams {
     dmlops_plan_GatherLookup_8 lookups;
 } dmlops_plan_GatherParams;
 
-typedef struct dmlops_plan_Loop_16 {
-    int64_t count;
-    dmlops_plan_Loop items[16];
-} dmlops_plan_Loop_16;
-
-static inline void dmlops_plan_Loop_16_append(dmlops_planning* planning, dmlops_plan_Loop_16* list, const dmlops_plan_Loop* item) {
-    if (list->count < 16) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_Loop_16_insert(dmlops_planning* planning, dmlops_plan_Loop_16* list, int64_t place, const dmlops_plan_Loop* item) {
-    if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_Loop_16_copy(dmlops_plan_Loop_16* to, const dmlops_plan_Loop_16* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
 typedef struct dmlops_plan_Moved {
     int64_t bytes;
     dmlops_plan_Loop_16 loops;
@@ -1920,22 +1946,6 @@ typedef struct dmlops_plan_PlanesParams {
     int64_t groupColumns;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_PlanesParams;
-
-typedef struct dmlops_plan_Sets {
-    dmlops_plan_Loop_16 kept;
-    dmlops_plan_Loop_16 reduced;
-    int64_t number;
-    int64_t extent;
-    int is_across;
-    int is_reread;
-} dmlops_plan_Sets;
-
-typedef struct dmlops_plan_Sharing {
-    int64_t extent;
-    int64_t unroll;
-    int64_t lanes;
-    int64_t threads;
-} dmlops_plan_Sharing;
 
 typedef struct dmlops_plan_Reduce {
     dmlops_plan_Tensor input;
@@ -2173,35 +2183,6 @@ DMLOPS_CALLED void dmlops_plan_int_8_4_insert(dmlops_planning* planning, dmlops_
 }
 
 DMLOPS_CALLED void dmlops_plan_int_8_4_copy(dmlops_plan_int_8_4* to, const dmlops_plan_int_8_4* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-typedef struct dmlops_plan_Tile_8 {
-    int64_t count;
-    dmlops_plan_Tile items[8];
-} dmlops_plan_Tile_8;
-
-static inline void dmlops_plan_Tile_8_append(dmlops_planning* planning, dmlops_plan_Tile_8* list, const dmlops_plan_Tile* item) {
-    if (list->count < 8) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_Tile_8_insert(dmlops_planning* planning, dmlops_plan_Tile_8* list, int64_t place, const dmlops_plan_Tile* item) {
-    if (list->count >= 8 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_Tile_8_copy(dmlops_plan_Tile_8* to, const dmlops_plan_Tile_8* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
@@ -3122,6 +3103,14 @@ DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const
 DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED const char* dmlops_plan_type_name(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
+DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float);
+DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
+    int is_signed);
+DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
+    tensor);
 DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
     dmlops_plan_Loop* inner);
 DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
@@ -3212,15 +3201,6 @@ DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
     parts, dmlops_plan_Threads* result);
-DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
-DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
-DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float);
-DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
-    int is_signed);
-DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
-    tensor);
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value);
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result);
@@ -3232,13 +3212,95 @@ DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t 
 DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_define_limits(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    dmlops_plan_int_512* result);
+DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result);
 DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result);
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts,
     dmlops_plan_CommonConstants* result);
+DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_CommonConstants* result);
+DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result);
+DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth, int64_t most);
+DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, int64_t depth, int64_t products);
+DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result);
+DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, int64_t row_axis, int64_t rows, int64_t run);
+DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
+    int64_t stride, dmlops_plan_int_8* result);
+DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
+    int64_t columns);
+DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
+DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
+    int64_t down, int64_t across, dmlops_plan_Split* result);
+DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan_Row* result);
+DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_WindowView* result);
+DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, int
+    in_parts, const dmlops_plan_Packing* packing, dmlops_plan_Common* result);
+DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product);
+DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_define_phases(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_WindowView* window);
+DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product);
+DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const
+    dmlops_plan_WindowView* window);
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const
+    dmlops_plan_WindowView* window, int64_t number, int64_t items);
+DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Matrices* found, int64_t channels, int64_t first, const dmlops_plan_WindowView* window, const
+    dmlops_plan_Common* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
+DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
+    row, dmlops_plan_Shape* result);
+DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Shape* shape);
+DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int64_t parts);
+DMLOPS_CALLED void dmlops_plan_split_k(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_SplitK* result);
+DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, const dmlops_plan_Row* row, dmlops_plan_Choice* result);
+DMLOPS_CALLED void dmlops_plan_split_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Choice* chosen, dmlops_plan_Split* result);
+DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Matrices* found, dmlops_plan_Product* result);
+DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Matrices* found, dmlops_plan_Skinny* result);
+DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
+    vector, dmlops_plan_Lanes* result);
+DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Matrices* found, dmlops_plan_Product* result);
+DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* output);
@@ -3251,28 +3313,19 @@ DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const
 DMLOPS_CALLED int dmlops_plan_is_upright(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
     result);
-DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result);
-DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_int_8* places, const dmlops_plan_int_8* others);
-DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result);
-DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
-    int64_t lines, int64_t depth, int64_t most);
+DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result);
+DMLOPS_CALLED void dmlops_plan_window_view(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_int_8* strides, const
+    dmlops_plan_Row* row, dmlops_plan_WindowView* result);
 DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis);
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis);
 DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
     dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result);
-DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t products);
-DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_sum_depth(dmlops_planning* planning, const dmlops_plan_Definition* op);
-DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result);
-DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t row_axis, int64_t rows, int64_t run);
 DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, dmlops_plan_TapStep* result);
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -3283,83 +3336,32 @@ DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, cons
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
     dmlops_plan_Tensor* tensor, int64_t most);
-DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
-    int64_t stride, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
-    int64_t columns);
-DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tensor* output);
-DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_CommonConstants* result);
-DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
-DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
-    int64_t down, int64_t across, dmlops_plan_Split* result);
-DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan_Row* result);
-DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result);
-DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, int
-    in_parts, const dmlops_plan_Packing* packing, int64_t taps_at_once, dmlops_plan_Common* result);
-DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product);
-DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product);
-DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common);
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, int64_t
-    number, int64_t items);
-DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Matrices* found, int64_t channels, int64_t first, const dmlops_plan_int_96* window, const
-    dmlops_plan_Common* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
-DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
-    row, dmlops_plan_Shape* result);
-DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Shape* shape);
-DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int64_t parts);
-DMLOPS_CALLED void dmlops_plan_split_k(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_SplitK* result);
-DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, dmlops_plan_Tile_8* result);
-DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t channels,
-    dmlops_plan_Tile* result);
-DMLOPS_CALLED void dmlops_plan_rates_of(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Rates* result);
 DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_fma_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12*
+    result);
+DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result);
-DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Side* side, dmlops_plan_Side* result);
-DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
 DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
 DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
     row);
-DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, int is_gathered, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
+DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, int is_gathered,
     dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_cooperative_rates(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Row* row, int is_gathered, dmlops_plan_Rates* result);
-DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile_12* tiles, const dmlops_plan_Row* row, int is_gathered, dmlops_plan_CooperativeChoice* result);
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_Product* result);
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
+    dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_window_rates(dmlops_planning* planning, const dmlops_plan_Row* row, int is_gathered,
+    dmlops_plan_Rates* result);
+DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_Product* result);
+DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth, dmlops_plan_Side* result);
 DMLOPS_CALLED int64_t dmlops_plan_cooperative_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
@@ -3383,19 +3385,9 @@ DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dm
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result);
-DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Matrices* found, dmlops_plan_Skinny* result);
-DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
-    vector, dmlops_plan_Lanes* result);
-DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Sliding* result);
@@ -3501,6 +3493,15 @@ DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const d
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted);
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
+DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced);
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets);
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
+    dmlops_plan_Sharing* result);
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets);
+DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result);
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result);
@@ -3580,15 +3581,6 @@ DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_int_8* sizes, const dmlops_plan_CommonConstants* known, int64_t down, int64_t across, const
     dmlops_plan_Groups* groups, dmlops_plan_PlanesParams* result);
-DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
-DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced);
-DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets);
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
-    dmlops_plan_Sharing* result);
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets);
-DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
-    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result);
 DMLOPS_CALLED void dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
     result);
 DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* op, int of_axes,
@@ -3735,6 +3727,67 @@ DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlop
         dmlops_out_refuse(planning, DMLOPS_REASON_TOO_LARGE, tensor->buffer.member, dmlops_max(span, longest));
         return;
     }
+}
+
+/* The name of a data type. */
+DMLOPS_CALLED const char* dmlops_plan_type_name(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
+    (void)planning;
+    if (is_float) {
+        return (bits == 64) ? "FLOAT64" : ((bits == 32) ? "FLOAT32" : "FLOAT16");
+    }
+    if (is_signed) {
+        if (bits < 16) {
+            return (bits == 4) ? "INT4" : "INT8";
+        }
+        return (bits == 64) ? "INT64" : ((bits == 32) ? "INT32" : "INT16");
+    }
+    if (bits < 16) {
+        return (bits == 4) ? "UINT4" : "UINT8";
+    }
+    if (bits > 32) {
+        return (bits == 128) ? "UINT128" : "UINT64";
+    }
+    return (bits == 32) ? "UINT32" : "UINT16";
+}
+
+/* Rejects a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan. */
+DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float) {
+    if ((bits == 16) && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_16_BIT)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_16_BIT, -1, bits);
+        return;
+    }
+    if ((bits == 64) && is_float && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_DOUBLES)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_DOUBLES, -1, bits);
+        return;
+    }
+}
+
+/* The macro of a type. */
+DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
+    int is_signed) {
+    dmlops_plan_check_type(planning, bits, is_float);
+    dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), dmlops_plan_type_name(planning, bits, is_float,
+        is_signed));
+}
+
+/* The macro of a tensor's type; elements taken as bits are unsigned integers. */
+DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    if (tensor->as_bits) {
+        dmlops_plan_define_type(planning, tensor->macro, tensor->bits, 0, 0);
+    } else {
+        dmlops_plan_define_type(planning, tensor->macro, tensor->bits, tensor->is_float, tensor->is_signed);
+    }
+}
+
+/* The macro of the type of a tensor whose elements are only moved, up to 128 bits each. */
+DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    dmlops_plan_define_type(planning, tensor->macro, tensor->bits, 0, 0);
+}
+
+/* The macro of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits. */
+DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
+    tensor) {
+    dmlops_plan_define_type(planning, macro, dmlops_max(tensor->bits, 32), tensor->is_float, tensor->is_signed);
 }
 
 /* Whether one loop can replace the two. */
@@ -4713,76 +4766,6 @@ DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* pla
     return;
 }
 
-/* The type of an element in a buffer; a whole word if that packs several. */
-DMLOPS_CALLED const char* dmlops_plan_stored_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
-    (void)planning;
-    if (is_float) {
-        return (bits == 64) ? "double" : ((bits == 32) ? "float" : "float16_t");
-    }
-    if (bits < 16) {
-        return "uint";
-    }
-    if (is_signed) {
-        return (bits == 64) ? "int64_t" : ((bits == 32) ? "int" : "int16_t");
-    }
-    return (bits == 128) ? "uint4" : ((bits == 64) ? "uint64_t" : ((bits == 32) ? "uint" : "uint16_t"));
-}
-
-/* The type in which an element is computed. */
-DMLOPS_CALLED const char* dmlops_plan_value_type(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
-    (void)planning;
-    if (is_float) {
-        return (bits == 64) ? "double" : "float";
-    }
-    if (is_signed) {
-        return (bits == 64) ? "int64_t" : "int";
-    }
-    return (bits == 128) ? "uint4" : ((bits == 64) ? "uint64_t" : "uint");
-}
-
-/* Rejects a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan. */
-DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float) {
-    if ((bits == 16) && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_16_BIT)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_16_BIT, -1, bits);
-        return;
-    }
-    if ((bits == 64) && is_float && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_DOUBLES)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_DOUBLES, -1, bits);
-        return;
-    }
-}
-
-/* The macros of a type. */
-DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
-    int is_signed) {
-    dmlops_plan_check_type(planning, bits, is_float);
-    dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_STORED"), dmlops_plan_stored_type(planning, bits, is_float,
-        is_signed));
-    dmlops_out_define(planning, macro, DMLOPS_TEXT("_BITS"), bits);
-    dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_VALUE"), dmlops_plan_value_type(planning, bits, is_float,
-        is_signed));
-}
-
-/* The macros of a tensor's type; elements taken as bits are unsigned integers. */
-DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    if (tensor->as_bits) {
-        dmlops_plan_define_type(planning, tensor->macro, tensor->bits, 0, 0);
-    } else {
-        dmlops_plan_define_type(planning, tensor->macro, tensor->bits, tensor->is_float, tensor->is_signed);
-    }
-}
-
-/* The macros of the type of a tensor whose elements are only moved, up to 128 bits each. */
-DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    dmlops_plan_define_type(planning, tensor->macro, tensor->bits, 0, 0);
-}
-
-/* The macros of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits. */
-DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
-    tensor) {
-    dmlops_plan_define_type(planning, macro, dmlops_max(tensor->bits, 32), tensor->is_float, tensor->is_signed);
-}
-
 /* An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is as good as none, since they
    count to less. */
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value) {
@@ -4885,11 +4868,11 @@ DMLOPS_CALLED void dmlops_plan_define_limits(dmlops_planning* planning, const dm
 
 /* Defines the macros of the tensors that are present and binds the resources of all; returns their sizes and strides as
    words. */
-DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    dmlops_plan_int_512* result) {
+DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result) {
     result->count = 0;
-    for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
         if (!tensor->is_present) {
             dmlops_plan_int_512_fill(planning, result, 16, 0);
         } else {
@@ -4897,7 +4880,9 @@ DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const d
             if (tensor->is_limited) {
                 dmlops_plan_define_limits(planning, tensor);
             }
-            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
+            if (((shader->ranks >> place) & 1) == 1) {
+                dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
+            }
             dmlops_plan_int_512_extend(planning, result, tensor->sizes.count, tensor->sizes.items);
             dmlops_plan_int_512_fill(planning, result, dmlops_subtract(8, tensor->sizes.count), 0);
             dmlops_plan_int_512_extend(planning, result, tensor->strides.count, tensor->strides.items);
@@ -4951,9 +4936,8 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
     if (op->is_double) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("DOUBLE"), 1);
     }
-    dmlops_plan_define_tensors(planning, op, &result->lists);
+    dmlops_plan_define_tensors(planning, op, shader, &result->lists);
     for (int64_t place = 0; place < shader->kept.count; ++place) {
-        const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
         dmlops_plan_int_8 sizes;
         sizes.count = 0;
         if (((wanted >> place) & 1) == 1) {
@@ -4961,7 +4945,6 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
                 op->kept_sizes.count)].count, op->kept_sizes.items[dmlops_item(planning, place,
                 op->kept_sizes.count)].items);
         }
-        dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), sizes.count);
         dmlops_plan_int_8 made_1;
         dmlops_plan_eight(planning, &sizes, &made_1);
         dmlops_plan_int_512_extend(planning, &result->lists, made_1.count, made_1.items);
@@ -5008,7 +4991,9 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
         if (op->activations.count > 1) {
             dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_COUNT"), op->activations.count);
         }
-        dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_KINDS"), fused.kinds);
+        if (fused.kinds != 0) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("ACTIVATION_KINDS"), fused.kinds);
+        }
     }
     result->scalars.count = 0;
     dmlops_plan_int_64_extend(planning, &result->scalars, firsts->count, firsts->items);
@@ -5019,6 +5004,1074 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
     }
     dmlops_plan_int_32_copy(&result->activations, &fused.words);
     return;
+}
+
+/* Rejects tensors that shaders cannot address, and an output with more elements than they count; then defines all
+   tensors and everything else that depends only on the description. */
+DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_CommonConstants* result) {
+    dmlops_out_begin(planning);
+    for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
+        if (tensor->is_present) {
+            dmlops_plan_check_span(planning, tensor);
+        }
+    }
+    int64_t count = dmlops_plan_element_count(planning, &output->sizes);
+    if (count >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, count);
+        memset(result, 0, sizeof *result);
+        return;
+    }
+    dmlops_plan_int_64 firsts;
+    firsts.count = 0;
+    dmlops_plan_int_64_fill(planning, &firsts, shader->kept.count, 0);
+    dmlops_plan_bind_common(planning, op, shader, 0, &firsts, result);
+    return;
+}
+
+/* For outputs that tiles do not speed up. */
+DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    dmlops_plan_padded(planning, &made_1, &result->sizes);
+    dmlops_plan_Side side;
+    side.steps = result->sizes;
+    side.depth = 0;
+    side.matrix = 0;
+    side.is_along = 0;
+    side.vector = 1;
+    result->is_worth = 0;
+    result->row_axis = -1;
+    result->column_axis = -1;
+    result->rows = 1;
+    result->columns = 1;
+    result->is_down = 0;
+    result->run = 1;
+    result->depth = 0;
+    result->count = 1;
+    result->left = side;
+    result->right = side;
+    return;
+}
+
+/* The addressing of a factor whose rows or columns run along `axis`. Its stride along a dimension of the output is the
+   sum of its own strides over all dimensions indexed by that coordinate. */
+DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    dmlops_plan_padded(planning, &made_1, &result->steps);
+    int64_t step = 0;
+    for (int64_t each_2 = 0; each_2 < places->count; ++each_2) {
+        const int64_t place = places->items[each_2];
+        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_2, tensor->strides.count)];
+        if (place == sizes->count) {
+            step = dmlops_add(step, stride);
+        } else {
+            if ((place < sizes->count) && (sizes->items[dmlops_item(planning, place, sizes->count)] > 1)) {
+                result->steps.items[dmlops_item(planning, place, result->steps.count)] =
+                    dmlops_add(result->steps.items[dmlops_item(planning, place, result->steps.count)], stride);
+            }
+        }
+    }
+    int is_along = (step == 1) || ((result->steps.items[dmlops_item(planning, axis, result->steps.count)] != 1) &&
+        (step < result->steps.items[dmlops_item(planning, axis, result->steps.count)]));
+    dmlops_plan_Side made_3;
+    made_3.steps = result->steps;
+    made_3.depth = step;
+    made_3.matrix = 0;
+    made_3.is_along = is_along;
+    made_3.vector = 1;
+    int64_t vector = dmlops_plan_side_vector(planning, &made_3, axis, sizes->items[dmlops_item(planning, axis,
+        sizes->count)], depth, 4);
+    result->depth = step;
+    result->matrix = 0;
+    result->is_along = is_along;
+    result->vector = vector;
+    return;
+}
+
+/* The widest vector, up to `most`, that fits wherever sums or lines start; `axis` has that many rows or columns. */
+DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth, int64_t most) {
+    if ((side->is_along ? side->depth : side->steps.items[dmlops_item(planning, axis, side->steps.count)]) != 1) {
+        return 1;
+    }
+    int64_t vector = side->is_along ? dmlops_gcd(most, depth) : dmlops_gcd(dmlops_gcd(most, lines), side->depth);
+    for (int64_t d = 0; d < side->steps.count; ++d) {
+        const int64_t step = side->steps.items[d];
+        if (side->is_along || (d != axis)) {
+            vector = dmlops_gcd(vector, step);
+        }
+    }
+    return vector;
+}
+
+/* Whether tiles support the types, and there is enough work for them: so many products, of which `depth` form a sum. */
+DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, int64_t depth, int64_t products) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    int is_whole = (op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)].bits >= 16) &&
+        (op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)].bits >= 16);
+    is_whole = is_whole && (op->tensors.items[dmlops_item(planning, contracted->output, op->tensors.count)].bits >= 16);
+    if (dmlops_plan_is_of_bytes(planning, op, shader)) {
+        is_whole = depth <= 33025;
+    }
+    return op->factors.applies && is_whole && !op->is_double && (products >= 96);
+}
+
+/* Whether the factors are bytes with zero points. */
+DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    return op->factors.applies && !op->tensors.items[dmlops_item(planning, shader->contracted.left,
+        op->tensors.count)].is_float;
+}
+
+/* The output as matrices; there is no window. */
+DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result) {
+    const dmlops_plan_Factors * factors = &op->factors;
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)];
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
+        op->tensors.count)];
+    int64_t row_axis = dmlops_subtract(output->sizes.count, 2);
+    int64_t column_axis = dmlops_subtract(output->sizes.count, 1);
+    if (!dmlops_plan_int_8_has(&factors->left, row_axis) || dmlops_plan_int_8_has(&factors->right, row_axis)) {
+        dmlops_plan_no_matrices(planning, result);
+        return;
+    }
+    if (!dmlops_plan_int_8_has(&factors->right, column_axis) || dmlops_plan_int_8_has(&factors->left, column_axis)) {
+        dmlops_plan_no_matrices(planning, result);
+        return;
+    }
+    if (dmlops_plan_int_8_has(&factors->left_less, column_axis) || dmlops_plan_int_8_has(&factors->right_less,
+        row_axis)) {
+        dmlops_plan_no_matrices(planning, result);
+        return;
+    }
+    int64_t rows = output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)];
+    int64_t columns = output->sizes.items[dmlops_item(planning, column_axis, output->sizes.count)];
+    if (!dmlops_plan_is_tiled(planning, op, shader, factors->depth, dmlops_plan_times(planning,
+        dmlops_plan_times(planning, rows, columns), factors->depth))) {
+        dmlops_plan_no_matrices(planning, result);
+        return;
+    }
+    int64_t run = (output->strides.items[dmlops_item(planning, column_axis, output->strides.count)] == 1) ? columns : 1;
+    int is_down = dmlops_plan_is_stored_down(planning, op, shader, row_axis, rows, run);
+    dmlops_plan_int_8 sizes;
+    sizes.count = 0;
+    for (int64_t d = 0; d < output->sizes.count; ++d) {
+        const int64_t size = output->sizes.items[d];
+        dmlops_plan_int_8_append(planning, &sizes, (d >= row_axis) ? 1 : size);
+    }
+    dmlops_plan_Side made_1;
+    dmlops_plan_side_of(planning, left, &factors->left, &output->sizes, row_axis, factors->depth, &made_1);
+    dmlops_plan_Side made_2;
+    dmlops_plan_side_of(planning, right, &factors->right, &output->sizes, column_axis, factors->depth, &made_2);
+    result->is_worth = 1;
+    result->sizes = sizes;
+    result->row_axis = row_axis;
+    result->column_axis = column_axis;
+    result->rows = rows;
+    result->columns = columns;
+    result->is_down = is_down;
+    result->run = is_down ? rows : run;
+    result->depth = factors->depth;
+    result->count = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(rows, columns));
+    result->left = made_1;
+    result->right = made_2;
+    return;
+}
+
+/* Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are: channels are
+   innermost in memory, or matrices are stored column by column. Bytes are never stored so. */
+DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, int64_t row_axis, int64_t rows, int64_t run) {
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
+        op->tensors.count)];
+    int is_adjacent = (output->strides.items[dmlops_item(planning, row_axis, output->strides.count)] == 1) && (rows >
+        1);
+    return is_adjacent && (run == 1) && !dmlops_plan_is_of_bytes(planning, op, shader);
+}
+
+/* Strides along the dimensions of the output, for a factor that has only one of them. */
+DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
+    int64_t stride, dmlops_plan_int_8* result) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t d = 0; d < output->sizes.count; ++d) {
+        dmlops_plan_int_8_append(planning, &made_1, (d == axis) ? stride : 0);
+    }
+    dmlops_plan_padded(planning, &made_1, result);
+    return;
+}
+
+/* The number of tiles of that size. */
+DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
+    int64_t columns) {
+    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, rows),
+        dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
+}
+
+/* Adjacent elements of a row or column that a thread stores at once: 1 or 4. */
+DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tensor* output) {
+    int64_t vector = dmlops_gcd(4, found->run);
+    for (int64_t axis = 0; axis < output->strides.count; ++axis) {
+        const int64_t stride = output->strides.items[axis];
+        if ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) && (stride >= found->run)) {
+            vector = dmlops_gcd(vector, stride);
+        }
+    }
+    return (vector == 4) ? 4 : 1;
+}
+
+/* Threads in a group. */
+DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
+    (void)planning;
+    return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
+        tile->wave_columns)), 32);
+}
+
+/* Splits k, of `depth` products, into at most so many parts, all but the last of which are multiples of `step`. */
+DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
+    int64_t down, int64_t across, dmlops_plan_Split* result) {
+    int64_t products = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, depth, parts),
+        step), step);
+    result->down = down;
+    result->across = across;
+    result->parts = dmlops_plan_ceil_div(planning, depth, products);
+    result->products = products;
+    return;
+}
+
+/* The vectors of four partial sums in one part; rows, or columns if these are stored, are padded. */
+DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
+    int64_t across = dmlops_plan_times(planning, found->rows, dmlops_plan_ceil_div(planning, found->columns, 4));
+    return dmlops_plan_times(planning, found->is_down ? dmlops_plan_times(planning, found->columns,
+        dmlops_plan_ceil_div(planning, found->rows, 4)) : across, found->count);
+}
+
+DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan_Row* result) {
+    (void)planning;
+    result->taps = 1;
+    result->reach = 0;
+    result->pitch = 0;
+    return;
+}
+
+DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_WindowView* result) {
+    result->words.count = 0;
+    dmlops_plan_Row made_1;
+    dmlops_plan_single_tap(planning, &made_1);
+    result->taps = 1;
+    result->first = 0;
+    result->tap_step = 0;
+    result->merged = 0;
+    result->row = made_1;
+    result->is_phased = 0;
+    result->is_bordered = 0;
+    return;
+}
+
+/* The macros and resources of all passes. Groups walk the tiles of a matrix in bands. */
+DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, int
+    in_parts, const dmlops_plan_Packing* packing, dmlops_plan_Common* result) {
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
+        op->tensors.count)];
+    int64_t sums_words = in_parts ? dmlops_plan_times(planning, dmlops_multiply(4,
+        dmlops_plan_partial_vectors(planning, found)), split->parts) : 0;
+    int64_t words = dmlops_add(sums_words, dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning,
+        packing->items, 4), 4), dmlops_divide(packing->vector, packing->in_word)));
+    if (words >= dmlops_divide(INT64_C(2147483648), packing->in_word)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
+        memset(result, 0, sizeof *result);
+        return;
+    }
+    dmlops_plan_begin_form(planning, op, shader, output, &result->known);
+    if (found->is_down) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), 1);
+    }
+    if (in_parts) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_K"), 1);
+    }
+    if ((found->row_axis > found->column_axis) && (found->column_axis != -1)) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TRANSPOSED"), 1);
+    }
+    dmlops_plan_Buffer made_1;
+    made_1 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
+    dmlops_out_write(planning, &made_1);
+    dmlops_out_share(planning);
+    int64_t height = dmlops_min(8, split->down);
+    int64_t last = dmlops_subtract(split->down, dmlops_multiply(dmlops_divide(dmlops_subtract(split->down, 1), height),
+        height));
+    dmlops_plan_int_8 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_8_append(planning, &made_2, dmlops_multiply(split->down, split->across));
+    dmlops_plan_int_8_append(planning, &made_2, found->count);
+    dmlops_plan_int_8_append(planning, &made_2, dmlops_multiply(height, split->across));
+    dmlops_plan_int_8_append(planning, &made_2, height);
+    dmlops_plan_int_8_append(planning, &made_2, last);
+    dmlops_plan_extents(planning, &made_2, &result->walk);
+    dmlops_plan_Dimension_16 made_3;
+    dmlops_plan_extents(planning, &found->sizes, &made_3);
+    result->split = *split;
+    dmlops_plan_Dimension_16_copy(&result->sizes, &made_3);
+    result->words = sums_words;
+    return;
+}
+
+/* One dispatch, preceded by one if factors are packed, and followed by one if there are partial sums. */
+DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product) {
+    const dmlops_plan_Matrices * found = &product->matrices;
+    const dmlops_plan_Packing * packing = &product->packing;
+    const dmlops_plan_WindowView * window = &product->window;
+    dmlops_plan_Common common;
+    dmlops_plan_begin_product(planning, op, shader, found, &product->split, product->in_parts, packing, &common);
+    int64_t first = window->first;
+    if (packing->items > 0) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), packing->vector);
+        if (dmlops_plan_is_of_bytes(planning, op, shader)) {
+            dmlops_plan_define_signs(planning, op, shader);
+        } else {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
+            dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(op->factors.depth,
+                product->tile.depth) == 0));
+        }
+        dmlops_plan_dispatch_single(planning, op, shader, found, &common, window, 2, packing->items);
+        first = dmlops_multiply(common.words, packing->in_word);
+    }
+    dmlops_plan_define_k_loop(planning, op, shader, product);
+    int64_t threads = dmlops_plan_tile_threads(planning, &product->tile);
+    int64_t tiles = dmlops_multiply(dmlops_multiply(product->split.down, product->split.across), found->count);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(tiles, product->split.parts), threads), threads, 1,
+        &groups);
+    dmlops_plan_ContractionParams params;
+    dmlops_plan_contraction_params(planning, op, &product->factors, product->channels, first, window, &common, &groups,
+        &params);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, packing->items > 0);
+    if (product->in_parts) {
+        dmlops_plan_add_parts(planning, op, shader, found, &common, window);
+    }
+}
+
+/* The macros of the types of bytes. */
+DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!op->tensors.items[dmlops_item(planning,
+        shader->contracted.left, op->tensors.count)].is_signed);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!op->tensors.items[dmlops_item(planning,
+        shader->contracted.right, op->tensors.count)].is_signed);
+}
+
+/* The macros of all passes under a window, where factors are floats. */
+DMLOPS_CALLED void dmlops_plan_define_phases(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_WindowView* window) {
+    if ((found->column_axis == -1) && !dmlops_plan_is_of_bytes(planning, op, shader)) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)window->is_phased);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), window->row.taps);
+    }
+}
+
+/* The macros of the pass that multiplies. */
+DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_WindowView * window = &product->window;
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
+        op->tensors.count)];
+    const dmlops_plan_Matrices * found = &product->matrices;
+    const dmlops_plan_Matrices * factors = &product->factors;
+    const dmlops_plan_Tile * tile = &product->tile;
+    int is_windowed = found->column_axis == -1;
+    int of_bytes = dmlops_plan_is_of_bytes(planning, op, shader);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), contracted->number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), factors->left.vector);
+    if (factors->left.is_along) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), 1);
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), factors->right.vector);
+    if (factors->right.is_along) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), 1);
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), product->in_parts ? 1 :
+        dmlops_plan_output_vector(planning, found, output));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile->wave_rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile->wave_columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
+    if (product->is_cooperative) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
+    }
+    if (product->packing.items > 0) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), 1);
+    }
+    dmlops_plan_define_phases(planning, op, shader, found, window);
+    if (is_windowed && !of_bytes) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(op->factors.depth,
+            tile->depth) == 0));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("BORDERED"), (int64_t)window->is_bordered);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), window->row.reach);
+        if (product->is_cooperative) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_MERGED"), window->merged);
+        }
+    }
+    if (of_bytes) {
+        dmlops_plan_define_signs(planning, op, shader);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)(op->factors.lessens_right ||
+            !right->is_signed));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)(op->factors.lessens_left ||
+            !op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)].is_signed));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
+            DMLOPS_CAPABILITY_DOT_PRODUCTS));
+    }
+}
+
+/* The pass in which each thread adds up four adjacent partial sums. */
+DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const
+    dmlops_plan_WindowView* window) {
+    dmlops_plan_dispatch_single(planning, op, shader, found, common, window, 1, dmlops_plan_partial_vectors(planning,
+        found));
+}
+
+/* A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited for. */
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const
+    dmlops_plan_WindowView* window, int64_t number, int64_t items) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
+        op->tensors.count)];
+    int is_last = number == 1;
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, items, 256, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(contracted->number, number));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
+    if (output->bits >= 16) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), is_last ? dmlops_plan_output_vector(planning,
+            found, output) : 1);
+    }
+    dmlops_plan_define_phases(planning, op, shader, found, window);
+    dmlops_plan_ContractionParams params;
+    dmlops_plan_contraction_params(planning, op, found, op->factors.depth, window->first, window, common, &groups,
+        &params);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, is_last);
+}
+
+/* The constants of a pass; `first` is the left factor's offset at the first tap. */
+DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Matrices* found, int64_t channels, int64_t first, const dmlops_plan_WindowView* window, const
+    dmlops_plan_Common* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
+    const dmlops_plan_Split * split = &common->split;
+    const dmlops_plan_CommonConstants * known = &common->known;
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
+        const int64_t step = found->left.steps.items[each_2];
+        dmlops_plan_int_8_append(planning, &made_1, dmlops_modulo(step, INT64_C(4294967296)));
+    }
+    dmlops_plan_int_8 made_3;
+    made_3.count = 0;
+    for (int64_t each_4 = 0; each_4 < found->right.steps.count; ++each_4) {
+        const int64_t step = found->right.steps.items[each_4];
+        dmlops_plan_int_8_append(planning, &made_3, dmlops_modulo(step, INT64_C(4294967296)));
+    }
+    dmlops_plan_Dimension_16_copy(&result->sizes, &common->sizes);
+    dmlops_plan_Dimension_16_copy(&result->walk, &common->walk);
+    result->leftSteps = made_1;
+    result->rightSteps = made_3;
+    dmlops_plan_int_96_copy(&result->window, &window->words);
+    dmlops_plan_int_512_copy(&result->lists, &known->lists);
+    dmlops_plan_int_32_copy(&result->activations, &known->activations);
+    result->matrices = found->count;
+    result->matrixRows = found->rows;
+    result->matrixColumns = found->columns;
+    result->matrixDepth = found->depth;
+    result->leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
+    result->rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
+    result->partDepth = split->products;
+    result->parts = split->parts;
+    result->tilesDown = split->down;
+    result->groupColumns = groups->columns;
+    result->channels = channels;
+    result->taps = window->taps;
+    result->leftFirst = dmlops_modulo(first, INT64_C(4294967296));
+    result->leftTapStep = dmlops_modulo(window->tap_step, INT64_C(4294967296));
+    result->leftMatrixStep = dmlops_modulo(found->left.matrix, INT64_C(4294967296));
+    dmlops_plan_int_64_copy(&result->elements, &op->elements);
+    dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
+    return;
+}
+
+/* That of a tile, which may hold several taps of a window. */
+DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
+    row, dmlops_plan_Shape* result) {
+    (void)planning;
+    result->rows = tile->rows;
+    result->columns = dmlops_subtract(tile->columns, row->reach);
+    result->step = dmlops_multiply(tile->depth, row->taps);
+    result->resident = tile->resident;
+    result->efficiency = tile->efficiency;
+    return;
+}
+
+/* The tiles of all matrices. */
+DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Shape* shape) {
+    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, shape->rows),
+        dmlops_plan_ceil_div(planning, found->columns, shape->columns)), found->count);
+}
+
+/* Nanoseconds that the product takes, apart from what is the same for all tiles. */
+DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int64_t parts) {
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_tile_count(planning, found, shape), parts);
+    int64_t steps = dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, found->depth, parts), shape->step);
+    int64_t area = dmlops_multiply(shape->rows, shape->columns);
+    int64_t alone = dmlops_plan_times(planning, steps, dmlops_add(rates->latency,
+        dmlops_divide(dmlops_multiply(dmlops_multiply(area, shape->step), 100), dmlops_multiply(rates->arithmetic,
+        rates->alone))));
+    int64_t busy = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(area, steps), shape->step), 100),
+        dmlops_multiply(rates->arithmetic, shape->efficiency));
+    int64_t traffic = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_add(shape->rows,
+        shape->columns), steps), shape->step), rates->element), 3563);
+    int64_t rounds = dmlops_plan_ceil_div(planning, groups, dmlops_multiply(132, shape->resident));
+    int64_t time = dmlops_max(dmlops_plan_times(planning, rounds, alone), dmlops_plan_times(planning,
+        dmlops_plan_ceil_div(planning, groups, 132), busy));
+    time = dmlops_max(time, dmlops_plan_times(planning, groups, traffic));
+    if (parts > 1) {
+        int64_t sums = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+            found->count);
+        time = dmlops_add(time, dmlops_add(1926, dmlops_plan_times(planning, parts, dmlops_divide(dmlops_multiply(8,
+            sums), 2333))));
+    }
+    return time;
+}
+
+/* The parts of k that take the least time, among those that fill all multiprocessors once, twice, and so on, as far as
+   k is deep enough; one unless it `may_split`. */
+DMLOPS_CALLED void dmlops_plan_split_k(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_SplitK* result) {
+    dmlops_plan_SplitK best;
+    best.parts = 1;
+    best.time = dmlops_plan_tile_time(planning, found, shape, rates, 1);
+    int64_t tiles = dmlops_plan_tile_count(planning, found, shape);
+    int64_t most = may_split ? dmlops_min(dmlops_divide(found->depth, dmlops_max(dmlops_multiply(2, shape->step), 64)),
+        128) : 1;
+    for (int64_t rounds = 1; rounds < dmlops_add(dmlops_multiply(2, shape->resident), 1); ++rounds) {
+        int64_t parts = dmlops_min(dmlops_divide(dmlops_multiply(rounds, 132), tiles), most);
+        if (parts > best.parts) {
+            int64_t time = dmlops_plan_tile_time(planning, found, shape, rates, parts);
+            if (time < best.time) {
+                dmlops_plan_SplitK made_1;
+                made_1.parts = parts;
+                made_1.time = time;
+                best = made_1;
+            }
+        }
+    }
+    *result = best;
+    return;
+}
+
+/* The candidate that takes the least time, with its parts of k. */
+DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, const dmlops_plan_Row* row, dmlops_plan_Choice* result) {
+    dmlops_plan_Shape made_1;
+    dmlops_plan_shape_of(planning, &tiles->items[dmlops_item(planning, 0, tiles->count)], row, &made_1);
+    dmlops_plan_SplitK made_2;
+    dmlops_plan_split_k(planning, found, &made_1, rates, row->taps == 1, &made_2);
+    dmlops_plan_Choice best;
+    best.tile = tiles->items[dmlops_item(planning, 0, tiles->count)];
+    best.split = made_2;
+    best.row = *row;
+    for (int64_t each_3 = 0; each_3 < tiles->count; ++each_3) {
+        const dmlops_plan_Tile* tile = &tiles->items[each_3];
+        dmlops_plan_Shape made_4;
+        dmlops_plan_shape_of(planning, tile, row, &made_4);
+        dmlops_plan_SplitK split;
+        dmlops_plan_split_k(planning, found, &made_4, rates, row->taps == 1, &split);
+        if (split.time < best.split.time) {
+            dmlops_plan_Choice made_5;
+            made_5.tile = *tile;
+            made_5.split = split;
+            made_5.row = *row;
+            best = made_5;
+        }
+    }
+    *result = best;
+    return;
+}
+
+/* The division of work. */
+DMLOPS_CALLED void dmlops_plan_split_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Choice* chosen, dmlops_plan_Split* result) {
+    const dmlops_plan_Tile * tile = &chosen->tile;
+    const dmlops_plan_Row * row = &chosen->row;
+    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found->columns, dmlops_subtract(tile->columns, row->reach));
+    dmlops_plan_split_into(planning, chosen->split.parts, found->depth, dmlops_multiply(tile->depth, row->taps), down,
+        across, result);
+    return;
+}
+
+DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    (void)planning;
+    return (tensor->bits == 16) && tensor->is_float;
+}
+
+/* Whether the device has cooperative matrices, both factors are float16, and there is enough work. */
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    int are_float16 = dmlops_plan_is_float16(planning, &op->tensors.items[dmlops_item(planning, contracted->left,
+        op->tensors.count)]) && dmlops_plan_is_float16(planning, &op->tensors.items[dmlops_item(planning,
+        contracted->right, op->tensors.count)]);
+    int64_t least = (found->column_axis == -1) ? 3 : 2;
+    int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
+    int is_tiny = (found->column_axis != -1) && (dmlops_max(dmlops_max(found->rows, found->columns), found->depth) <=
+        32);
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && are_float16 && is_large && !is_tiny;
+}
+
+/* The candidates. Two tiles in shared memory, and so one barrier per step, make steps of 32 products 1.11 times as fast
+   on an NVIDIA H200 (4096x4096x4096), but 48 KiB do not hold two of 64, which are 1.18 times as fast. Eight waves of
+   64x64 that split a step's k are at 0.81 to 1.05 of four where groups are few. For 16 to 32 rows or columns and a
+   depth of 4096 or more, the best of 32x64, 64x16 and 16x64 is at 0.62 to 0.94 of 32x256 and 256x32; with a depth of
+   512 or 1024, which take smaller tiles, at 1.15 to 1.62. */
+DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result) {
+    int64_t ahead = (depth <= 64) ? 1 : 2;
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 128;
+    made_1.columns = 128;
+    made_1.depth = 64;
+    made_1.wave_rows = 64;
+    made_1.wave_columns = 64;
+    made_1.ahead = 1;
+    made_1.resident = 2;
+    made_1.efficiency = 80;
+    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 64;
+    made_2.columns = 128;
+    made_2.depth = 64;
+    made_2.wave_rows = 32;
+    made_2.wave_columns = 32;
+    made_2.ahead = ahead;
+    made_2.resident = 1;
+    made_2.efficiency = 89;
+    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 64;
+    made_3.depth = 64;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 32;
+    made_3.ahead = ahead;
+    made_3.resident = 6;
+    made_3.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 32;
+    made_4.columns = 64;
+    made_4.depth = 64;
+    made_4.wave_rows = 32;
+    made_4.wave_columns = 16;
+    made_4.ahead = ahead;
+    made_4.resident = 7;
+    made_4.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 32;
+    made_5.columns = 32;
+    made_5.depth = 64;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 16;
+    made_5.ahead = ahead;
+    made_5.resident = 6;
+    made_5.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_5);
+    dmlops_plan_Tile made_6;
+    made_6.rows = 64;
+    made_6.columns = 256;
+    made_6.depth = 64;
+    made_6.wave_rows = 32;
+    made_6.wave_columns = 64;
+    made_6.ahead = ahead;
+    made_6.resident = 2;
+    made_6.efficiency = 80;
+    dmlops_plan_Tile_12_append(planning, result, &made_6);
+    dmlops_plan_Tile made_7;
+    made_7.rows = 32;
+    made_7.columns = 256;
+    made_7.depth = 64;
+    made_7.wave_rows = 32;
+    made_7.wave_columns = 32;
+    made_7.ahead = ahead;
+    made_7.resident = 3;
+    made_7.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_7);
+    dmlops_plan_Tile made_8;
+    made_8.rows = 256;
+    made_8.columns = 32;
+    made_8.depth = 64;
+    made_8.wave_rows = 32;
+    made_8.wave_columns = 32;
+    made_8.ahead = ahead;
+    made_8.resident = 3;
+    made_8.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_8);
+    return;
+}
+
+/* The tile, and k split into parts. */
+DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Matrices* found, dmlops_plan_Product* result) {
+    dmlops_plan_Rates rates;
+    rates.arithmetic = 3750;
+    rates.latency = 229;
+    rates.alone = 32;
+    rates.element = 2;
+    dmlops_plan_Tile_12 made_1;
+    dmlops_plan_cooperative_tiles(planning, found->depth, &made_1);
+    dmlops_plan_Row made_2;
+    dmlops_plan_single_tap(planning, &made_2);
+    dmlops_plan_Choice chosen;
+    dmlops_plan_choose_tile(planning, found, &made_1, &rates, &made_2, &chosen);
+    dmlops_plan_Split split;
+    dmlops_plan_split_of(planning, found, &chosen, &split);
+    int64_t left = dmlops_plan_side_vector(planning, &found->left, found->row_axis, found->rows, found->depth, 8);
+    int64_t right = dmlops_plan_side_vector(planning, &found->right, found->column_axis, found->columns, found->depth,
+        8);
+    dmlops_plan_Side made_3;
+    made_3 = found->left;
+    made_3.vector = left;
+    dmlops_plan_Side made_4;
+    made_4 = found->right;
+    made_4.vector = right;
+    result->factors = *found;
+    result->factors.left = made_3;
+    result->factors.right = made_4;
+    result->packing.items = 0;
+    result->packing.vector = 8;
+    result->packing.in_word = 2;
+    dmlops_plan_WindowView made_5;
+    dmlops_plan_no_window(planning, &made_5);
+    result->tile = chosen.tile;
+    result->split = split;
+    result->in_parts = split.parts > 1;
+    result->matrices = *found;
+    result->channels = op->factors.depth;
+    result->window = made_5;
+    result->is_cooperative = 1;
+    return;
+}
+
+/* The transposed problem: rows and columns, and with them the factors, swapped. */
+DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Matrices* result) {
+    (void)planning;
+    *result = *found;
+    result->row_axis = found->column_axis;
+    result->column_axis = found->row_axis;
+    result->rows = found->columns;
+    result->columns = found->rows;
+    result->is_down = 0;
+    result->run = 1;
+    result->left = found->right;
+    result->right = found->left;
+    return;
+}
+
+/* The matrices, transposed if they have too many rows. Threads store rows, contiguous or not. */
+DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Matrices* found, dmlops_plan_Skinny* result) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    if (found->rows > 4) {
+        dmlops_plan_Matrices made_1;
+        dmlops_plan_transposed(planning, found, &made_1);
+        result->is_transposed = 1;
+        result->matrices = made_1;
+        result->right = contracted->left;
+        return;
+    }
+    if (found->is_down) {
+        dmlops_plan_Matrices made_2;
+        made_2 = *found;
+        made_2.is_down = 0;
+        made_2.run = 1;
+        result->is_transposed = 0;
+        result->matrices = made_2;
+        result->right = contracted->right;
+        return;
+    }
+    result->is_transposed = 0;
+    result->matrices = *found;
+    result->right = contracted->right;
+    return;
+}
+
+/* Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny matrices are
+   better off in tiles. */
+DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    if (!found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
+        return 0;
+    }
+    dmlops_plan_Skinny skinny;
+    dmlops_plan_skinny_of(planning, shader, found, &skinny);
+    const dmlops_plan_Matrices * matrices = &skinny.matrices;
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, skinny.right, op->tensors.count)];
+    if ((matrices->count > 132) && (dmlops_plan_times(planning, matrices->columns, matrices->depth) < 2048)) {
+        return 0;
+    }
+    int64_t vector = dmlops_divide(128, right->bits);
+    int64_t axis = matrices->column_axis;
+    int64_t columns = matrices->columns;
+    return right->is_float && (dmlops_plan_side_vector(planning, &matrices->right, axis, columns, matrices->depth,
+        vector) == vector);
+}
+
+/* As many lanes as saturate a GPU. k is split if there are few groups even then. */
+DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
+    vector, dmlops_plan_Lanes* result) {
+    int is_along = matrices->right.is_along;
+    int64_t columns = is_along ? 4 : vector;
+    int64_t step = is_along ? vector : 4;
+    int64_t neighbors = is_along ? 1 : 4;
+    int64_t shared = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, matrices->columns, columns),
+        matrices->count);
+    int64_t wanted = dmlops_min(dmlops_divide(131072, shared), dmlops_plan_ceil_div(planning, matrices->depth, step));
+    int64_t lanes = dmlops_max(dmlops_plan_power_below(planning, wanted, dmlops_divide(512, neighbors)), 8);
+    int64_t width = dmlops_max(dmlops_divide(256, lanes), neighbors);
+    int64_t across = dmlops_plan_ceil_div(planning, matrices->columns, dmlops_multiply(columns, width));
+    int64_t groups = dmlops_plan_times(planning, across, matrices->count);
+    int64_t parts = 1;
+    if (groups < 128) {
+        parts = dmlops_max(dmlops_min(dmlops_divide(256, groups), dmlops_divide(matrices->depth, dmlops_multiply(128,
+            vector))), 1);
+    }
+    dmlops_plan_Split made_1;
+    dmlops_plan_split_into(planning, parts, matrices->depth, step, 1, across, &made_1);
+    result->columns = columns;
+    result->step = step;
+    result->lanes = lanes;
+    result->width = width;
+    result->split = made_1;
+    return;
+}
+
+/* One dispatch, followed by one if k is split. */
+DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    dmlops_plan_Skinny skinny;
+    dmlops_plan_skinny_of(planning, shader, found, &skinny);
+    const dmlops_plan_Matrices * matrices = &skinny.matrices;
+    int64_t vector = dmlops_divide(128, op->tensors.items[dmlops_item(planning, skinny.right, op->tensors.count)].bits);
+    dmlops_plan_Lanes share;
+    dmlops_plan_lanes_for(planning, matrices, vector, &share);
+    const dmlops_plan_Split * split = &share.split;
+    int in_parts = split->parts > 1;
+    dmlops_plan_Packing made_1;
+    made_1.items = 0;
+    made_1.vector = 1;
+    made_1.in_word = 1;
+    dmlops_plan_Common common;
+    dmlops_plan_begin_product(planning, op, shader, matrices, split, in_parts, &made_1, &common);
+    const dmlops_plan_Side * left = &matrices->left;
+    int64_t in_group = dmlops_multiply(share.lanes, share.width);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(shader->contracted.number, 2));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, share.step) :
+        1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
+    if (matrices->right.is_along) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), 1);
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("READS_AHEAD"), (int64_t)((vector == 8) && !matrices->right.is_along));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), 4);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), share.lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), share.width);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(share.width, share.columns));
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning, split->across,
+        matrices->count), split->parts), in_group), in_group, 1, &groups);
+    dmlops_plan_WindowView made_2;
+    dmlops_plan_no_window(planning, &made_2);
+    dmlops_plan_ContractionParams params;
+    dmlops_plan_contraction_params(planning, op, matrices, 0, 0, &made_2, &common, &groups, &params);
+    dmlops_put_ContractionParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+    if (in_parts) {
+        dmlops_plan_WindowView made_3;
+        dmlops_plan_no_window(planning, &made_3);
+        dmlops_plan_add_parts(planning, op, shader, matrices, &common, &made_3);
+    }
+}
+
+/* The candidates. A thread accumulates a quarter of its wave's rows and an eighth of its columns. */
+DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result) {
+    int64_t shallow = (depth < 32) ? 8 : 16;
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 128;
+    made_1.columns = 128;
+    made_1.depth = 16;
+    made_1.wave_rows = 32;
+    made_1.wave_columns = 64;
+    made_1.ahead = 1;
+    made_1.resident = 2;
+    made_1.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 64;
+    made_2.columns = 128;
+    made_2.depth = 16;
+    made_2.wave_rows = 32;
+    made_2.wave_columns = 64;
+    made_2.ahead = 1;
+    made_2.resident = 4;
+    made_2.efficiency = 85;
+    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 64;
+    made_3.depth = 16;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 32;
+    made_3.ahead = 1;
+    made_3.resident = 4;
+    made_3.efficiency = 70;
+    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 32;
+    made_4.columns = 128;
+    made_4.depth = 16;
+    made_4.wave_rows = 16;
+    made_4.wave_columns = 64;
+    made_4.ahead = 1;
+    made_4.resident = 5;
+    made_4.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 128;
+    made_5.columns = 32;
+    made_5.depth = 32;
+    made_5.wave_rows = 32;
+    made_5.wave_columns = 32;
+    made_5.ahead = 1;
+    made_5.resident = 3;
+    made_5.efficiency = 60;
+    dmlops_plan_Tile_12_append(planning, result, &made_5);
+    dmlops_plan_Tile made_6;
+    made_6.rows = 32;
+    made_6.columns = 64;
+    made_6.depth = 32;
+    made_6.wave_rows = 16;
+    made_6.wave_columns = 32;
+    made_6.ahead = 1;
+    made_6.resident = 7;
+    made_6.efficiency = 55;
+    dmlops_plan_Tile_12_append(planning, result, &made_6);
+    dmlops_plan_Tile made_7;
+    made_7.rows = 32;
+    made_7.columns = 32;
+    made_7.depth = shallow;
+    made_7.wave_rows = 16;
+    made_7.wave_columns = 32;
+    made_7.ahead = 1;
+    made_7.resident = 7;
+    made_7.efficiency = 80;
+    dmlops_plan_Tile_12_append(planning, result, &made_7);
+    dmlops_plan_Tile made_8;
+    made_8.rows = 16;
+    made_8.columns = 32;
+    made_8.depth = shallow;
+    made_8.wave_rows = 16;
+    made_8.wave_columns = 32;
+    made_8.ahead = 1;
+    made_8.resident = 8;
+    made_8.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_8);
+    return;
+}
+
+/* The tile, and k split into parts. */
+DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Matrices* found, dmlops_plan_Product* result) {
+    dmlops_plan_Rates rates;
+    rates.arithmetic = 225;
+    rates.latency = 210;
+    rates.alone = 47;
+    rates.element = 4;
+    dmlops_plan_Tile_12 made_1;
+    dmlops_plan_float_tiles(planning, found->depth, &made_1);
+    dmlops_plan_Row made_2;
+    dmlops_plan_single_tap(planning, &made_2);
+    dmlops_plan_Choice chosen;
+    dmlops_plan_choose_tile(planning, found, &made_1, &rates, &made_2, &chosen);
+    dmlops_plan_Split split;
+    dmlops_plan_split_of(planning, found, &chosen, &split);
+    result->packing.items = 0;
+    result->packing.vector = 4;
+    result->packing.in_word = 1;
+    dmlops_plan_WindowView made_3;
+    dmlops_plan_no_window(planning, &made_3);
+    result->tile = chosen.tile;
+    result->split = split;
+    result->in_parts = split.parts > 1;
+    result->matrices = *found;
+    result->factors = *found;
+    result->channels = op->factors.depth;
+    result->window = made_3;
+    result->is_cooperative = 0;
+    return;
+}
+
+/* False if the definition's own passes are as good. */
+DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Matrices found;
+    dmlops_plan_matrices_of(planning, op, shader, &found);
+    if (dmlops_plan_is_skinny(planning, op, shader, &found)) {
+        dmlops_plan_skinny(planning, op, shader, &found);
+        return 1;
+    }
+    return dmlops_plan_tiles(planning, op, shader, &found);
+}
+
+/* Tiles of cooperative matrices where these suit, else of ordinary arithmetic. False if there is too little to compute. */
+DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    if (dmlops_plan_suits_cooperative_matrix(planning, op, shader, found)) {
+        dmlops_plan_Product made_1;
+        dmlops_plan_cooperative_product(planning, op, found, &made_1);
+        dmlops_plan_product(planning, op, shader, &made_1);
+    } else {
+        if (found->is_worth) {
+            dmlops_plan_Product made_2;
+            dmlops_plan_float_product(planning, op, found, &made_2);
+            dmlops_plan_product(planning, op, shader, &made_2);
+        } else {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 /* Whether there is more than one phase. */
@@ -5148,102 +6201,106 @@ DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* For outputs that tiles do not speed up. */
-DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result) {
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    dmlops_plan_padded(planning, &made_1, &result->sizes);
-    dmlops_plan_Side side;
-    side.steps = result->sizes;
-    side.depth = 0;
-    side.matrix = 0;
-    side.is_along = 0;
-    side.vector = 1;
+/* The right factor's strides along the window, as it is in memory. */
+DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_8* result) {
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
+        op->tensors.count)];
+    int64_t behind = dmlops_subtract(right->sizes.count, op->factors.window.sizes.count);
+    result->count = 0;
+    for (int64_t d = 0; d < right->strides.count; ++d) {
+        const int64_t stride = right->strides.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_append(planning, result, stride);
+        }
+    }
+    return;
+}
+
+/* The constants of a window on the right factor, which has these strides: sizes, first coordinates, steps, taps,
+   limits, strides, divisors and periods; then its strides on the left one. Taps are the distances between those that
+   one phase meets. */
+DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result) {
+    const dmlops_plan_Window * window = &op->factors.window;
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)];
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
+    result->count = 0;
+    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
+    dmlops_plan_int_8 steps;
+    steps.count = 0;
+    dmlops_plan_int_8 taps;
+    taps.count = 0;
+    dmlops_plan_int_8 periods;
+    periods.count = 0;
+    dmlops_plan_int_8 left_steps;
+    left_steps.count = 0;
+    for (int64_t d = 0; d < window->right_first.count; ++d) {
+        const int64_t first = window->right_first.items[d];
+        dmlops_plan_int_8_append(planning, &steps, dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
+            window->right_steps.count)], first));
+        dmlops_plan_int_8_append(planning, &periods, dmlops_plan_period(planning, window, d));
+        dmlops_plan_int_8_append(planning, &taps,
+            dmlops_divide(dmlops_multiply(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
+            window->right_taps.count)], first), periods.items[dmlops_item(planning, d, periods.count)]),
+            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
+        dmlops_plan_int_8_append(planning, &left_steps,
+            dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
+            window->left_first.items[dmlops_item(planning, d, window->left_first.count)]),
+            left->strides.items[dmlops_item(planning, dmlops_add(behind, d), left->strides.count)]));
+    }
+    dmlops_plan_int_8 limits;
+    limits.count = 0;
+    for (int64_t d = 0; d < right->sizes.count; ++d) {
+        const int64_t size = right->sizes.items[d];
+        if (d >= behind) {
+            dmlops_plan_int_8_append(planning, &limits, size);
+        }
+    }
+    dmlops_plan_int_8_16 lists;
+    lists.count = 0;
+    dmlops_plan_int_8_16_append(planning, &lists, &window->sizes);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->right_first);
+    dmlops_plan_int_8_16_append(planning, &lists, &steps);
+    dmlops_plan_int_8_16_append(planning, &lists, &taps);
+    dmlops_plan_int_8_16_append(planning, &lists, &limits);
+    dmlops_plan_int_8_16_append(planning, &lists, strides);
+    dmlops_plan_int_8_16_append(planning, &lists, &window->right_divisors);
+    dmlops_plan_int_8_16_append(planning, &lists, &periods);
+    dmlops_plan_int_8_16_append(planning, &lists, &left_steps);
+    for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
+        const dmlops_plan_int_8* entries = &lists.items[each_1];
+        dmlops_plan_int_8 made_2;
+        dmlops_plan_eight(planning, entries, &made_2);
+        dmlops_plan_int_96_extend(planning, result, made_2.count, made_2.items);
+    }
+    return;
+}
+
+/* The window, along which the right factor has these strides. */
+DMLOPS_CALLED void dmlops_plan_window_view(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_int_8* strides, const
+    dmlops_plan_Row* row, dmlops_plan_WindowView* result) {
+    const dmlops_plan_Window * window = &op->factors.window;
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
+        op->tensors.count)];
+    dmlops_plan_int_96 made_1;
+    dmlops_plan_window_words(planning, op, shader, strides, &made_1);
     dmlops_plan_TapStep made_2;
-    made_2.is_even = 1;
-    made_2.step = 0;
-    result->is_worth = 0;
-    result->row_axis = -1;
-    result->column_axis = -1;
-    result->rows = 1;
-    result->columns = 1;
-    result->is_down = 0;
-    result->run = 1;
-    result->depth = 0;
-    result->count = 1;
-    result->left = side;
-    result->right = side;
-    result->tap = made_2;
+    dmlops_plan_tap_step(planning, window, left, &made_2);
+    dmlops_plan_int_96_copy(&result->words, &made_1);
+    result->taps = dmlops_plan_element_count(planning, &window->sizes);
+    result->first = dmlops_plan_first_of(planning, window, left);
+    result->tap_step = made_2.step;
+    result->merged = dmlops_plan_merged_last(planning, output, found->row_axis);
+    result->row = *row;
+    result->is_phased = dmlops_plan_is_divided(planning, window);
+    result->is_bordered = dmlops_plan_is_bordered(planning, window, &op->tensors.items[dmlops_item(planning,
+        contracted->right, op->tensors.count)], output);
     return;
-}
-
-/* The longest dimension that only one factor has, or NONE. */
-DMLOPS_CALLED int64_t dmlops_plan_own_axis(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_int_8* places, const dmlops_plan_int_8* others) {
-    (void)planning;
-    int64_t found = -1;
-    int64_t longest = 0;
-    for (int64_t axis = 0; axis < sizes->count; ++axis) {
-        const int64_t size = sizes->items[axis];
-        if ((size > longest) && dmlops_plan_int_8_has(places, axis) && !dmlops_plan_int_8_has(others, axis)) {
-            found = axis;
-            longest = size;
-        }
-    }
-    return found;
-}
-
-/* The addressing of a factor whose rows or columns run along `axis`. Its stride along a dimension of the output is the
-   sum of its own strides over all dimensions indexed by that coordinate. */
-DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result) {
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    dmlops_plan_padded(planning, &made_1, &result->steps);
-    int64_t step = 0;
-    for (int64_t each_2 = 0; each_2 < places->count; ++each_2) {
-        const int64_t place = places->items[each_2];
-        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_2, tensor->strides.count)];
-        if (place == sizes->count) {
-            step = dmlops_add(step, stride);
-        } else {
-            if ((place < sizes->count) && (sizes->items[dmlops_item(planning, place, sizes->count)] > 1)) {
-                result->steps.items[dmlops_item(planning, place, result->steps.count)] =
-                    dmlops_add(result->steps.items[dmlops_item(planning, place, result->steps.count)], stride);
-            }
-        }
-    }
-    int is_along = (step == 1) || ((result->steps.items[dmlops_item(planning, axis, result->steps.count)] != 1) &&
-        (step < result->steps.items[dmlops_item(planning, axis, result->steps.count)]));
-    dmlops_plan_Side made_3;
-    made_3.steps = result->steps;
-    made_3.depth = step;
-    made_3.matrix = 0;
-    made_3.is_along = is_along;
-    made_3.vector = 1;
-    int64_t vector = dmlops_plan_side_vector(planning, &made_3, axis, sizes->items[dmlops_item(planning, axis,
-        sizes->count)], depth, 4);
-    result->depth = step;
-    result->matrix = 0;
-    result->is_along = is_along;
-    result->vector = vector;
-    return;
-}
-
-/* The widest vector, up to `most`, that fits wherever sums or lines start; `axis` has that many rows or columns. */
-DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
-    int64_t lines, int64_t depth, int64_t most) {
-    if ((side->is_along ? side->depth : side->steps.items[dmlops_item(planning, axis, side->steps.count)]) != 1) {
-        return 1;
-    }
-    int64_t vector = side->is_along ? dmlops_gcd(most, depth) : dmlops_gcd(dmlops_gcd(most, lines), side->depth);
-    for (int64_t d = 0; d < side->steps.count; ++d) {
-        const int64_t step = side->steps.items[d];
-        if (side->is_along || (d != axis)) {
-            vector = dmlops_gcd(vector, step);
-        }
-    }
-    return vector;
 }
 
 /* The number of the output's last dimensions that form one, since their elements are evenly spaced, as far apart as
@@ -5299,104 +6356,6 @@ DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_pla
     return;
 }
 
-/* Whether tiles support the types, and there is enough work for them. */
-DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t products) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    int is_whole = (op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)].bits >= 16) &&
-        (op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)].bits >= 16);
-    is_whole = is_whole && (op->tensors.items[dmlops_item(planning, contracted->output, op->tensors.count)].bits >= 16);
-    if (dmlops_plan_is_of_bytes(planning, op, shader)) {
-        is_whole = dmlops_plan_sum_depth(planning, op) <= 33025;
-    }
-    return op->factors.applies && is_whole && !op->is_double && (products >= 96);
-}
-
-/* Whether the factors are bytes with zero points. */
-DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    return op->factors.applies && !op->tensors.items[dmlops_item(planning, shader->contracted.left,
-        op->tensors.count)].is_float;
-}
-
-/* The number of products per sum. */
-DMLOPS_CALLED int64_t dmlops_plan_sum_depth(dmlops_planning* planning, const dmlops_plan_Definition* op) {
-    return dmlops_plan_times(planning, op->factors.depth, dmlops_plan_most_places(planning, &op->factors.window));
-}
-
-/* The output as matrices. */
-DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result) {
-    if (op->factors.window.sizes.count > 0) {
-        dmlops_plan_windowed(planning, op, shader, result);
-        return;
-    }
-    const dmlops_plan_Factors * factors = &op->factors;
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)];
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
-        op->tensors.count)];
-    int64_t row_axis = dmlops_plan_own_axis(planning, &output->sizes, &factors->left, &factors->right);
-    int64_t column_axis = dmlops_plan_own_axis(planning, &output->sizes, &factors->right, &factors->left);
-    if ((row_axis == -1) || (column_axis == -1)) {
-        dmlops_plan_no_matrices(planning, result);
-        return;
-    }
-    if (dmlops_plan_int_8_has(&factors->left_less, column_axis) || dmlops_plan_int_8_has(&factors->right_less,
-        row_axis)) {
-        dmlops_plan_no_matrices(planning, result);
-        return;
-    }
-    int64_t rows = output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)];
-    int64_t columns = output->sizes.items[dmlops_item(planning, column_axis, output->sizes.count)];
-    if (!dmlops_plan_is_tiled(planning, op, shader, dmlops_plan_times(planning, dmlops_plan_times(planning, rows,
-        columns), factors->depth))) {
-        dmlops_plan_no_matrices(planning, result);
-        return;
-    }
-    int64_t run = (output->strides.items[dmlops_item(planning, column_axis, output->strides.count)] == 1) ? columns : 1;
-    int is_down = dmlops_plan_is_stored_down(planning, op, shader, row_axis, rows, run);
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    dmlops_plan_int_8_append(planning, &made_1, row_axis);
-    dmlops_plan_int_8_append(planning, &made_1, column_axis);
-    dmlops_plan_int_8 made_2;
-    dmlops_plan_boxed(planning, output, &made_1, &factors->window, &made_2);
-    dmlops_plan_Side made_3;
-    dmlops_plan_side_of(planning, left, &factors->left, &output->sizes, row_axis, factors->depth, &made_3);
-    dmlops_plan_Side made_4;
-    dmlops_plan_side_of(planning, right, &factors->right, &output->sizes, column_axis, factors->depth, &made_4);
-    dmlops_plan_TapStep made_5;
-    made_5.is_even = 1;
-    made_5.step = 0;
-    result->is_worth = 1;
-    result->sizes = made_2;
-    result->row_axis = row_axis;
-    result->column_axis = column_axis;
-    result->rows = rows;
-    result->columns = columns;
-    result->is_down = is_down;
-    result->run = is_down ? rows : run;
-    result->depth = factors->depth;
-    result->count = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(rows, columns));
-    result->left = made_3;
-    result->right = made_4;
-    result->tap = made_5;
-    return;
-}
-
-/* Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are: channels are
-   innermost in memory, or matrices are stored column by column. Bytes are never stored so. */
-DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t row_axis, int64_t rows, int64_t run) {
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
-        op->tensors.count)];
-    int is_adjacent = (output->strides.items[dmlops_item(planning, row_axis, output->strides.count)] == 1) && (rows >
-        1);
-    return is_adjacent && (run == 1) && !dmlops_plan_is_of_bytes(planning, op, shader);
-}
-
 /* The left factor's stride from one tap to the next. */
 DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, dmlops_plan_TapStep* result) {
@@ -5423,7 +6382,7 @@ DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The output as matrices, with a window: one matrix per phase of each channel group. */
+/* The output as matrices: one per phase of each channel group. */
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result) {
     const dmlops_plan_Factors * factors = &op->factors;
@@ -5442,8 +6401,9 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     dmlops_plan_boxed(planning, output, &made_1, window, &result->sizes);
     int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
     int64_t columns = dmlops_plan_element_count(planning, &result->sizes);
-    int64_t depth = dmlops_plan_sum_depth(planning, op);
-    int is_straight = dmlops_plan_has_phases(planning, window, output);
+    int64_t depth = dmlops_plan_times(planning, factors->depth, dmlops_plan_most_places(planning, window));
+    int is_straight = dmlops_plan_has_phases(planning, window, output) && (row_axis == 1) && (window->sizes.count ==
+        dmlops_subtract(output->sizes.count, 2));
     if (dmlops_plan_is_of_bytes(planning, op, shader)) {
         is_straight = is_straight && !dmlops_plan_is_divided(planning, window) && (factors->right_less.count == 0);
     }
@@ -5453,19 +6413,19 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     }
     for (int64_t d = 0; d < window->axes.count; ++d) {
         const int64_t axis = window->axes.items[d];
-        is_straight = is_straight && (axis == dmlops_add(window->axes.items[dmlops_item(planning, 0,
-            window->axes.count)], d));
+        is_straight = is_straight && (axis == dmlops_add(2, d));
     }
     int64_t row_step = left->strides.items[dmlops_item(planning, counts_rows, left->strides.count)];
     int64_t depth_step = left->strides.items[dmlops_item(planning, dmlops_subtract(1, counts_rows),
         left->strides.count)];
     int64_t matrix_step = dmlops_multiply(dmlops_divide(left->sizes.items[dmlops_item(planning, 0, left->sizes.count)],
         groups), left->strides.items[dmlops_item(planning, 0, left->strides.count)]);
-    dmlops_plan_tap_step(planning, window, left, &result->tap);
+    dmlops_plan_TapStep tap;
+    dmlops_plan_tap_step(planning, window, left, &tap);
     dmlops_plan_int_64 others;
     others.count = 0;
     dmlops_plan_int_64_append(planning, &others, row_step);
-    dmlops_plan_int_64_append(planning, &others, result->tap.step);
+    dmlops_plan_int_64_append(planning, &others, tap.step);
     dmlops_plan_int_64_append(planning, &others, dmlops_plan_first_of(planning, window, left));
     dmlops_plan_int_64_append(planning, &others, matrix_step);
     int64_t vector = dmlops_gcd((depth_step == 1) ? 4 : 1, factors->depth);
@@ -5495,7 +6455,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     made_7.matrix = 0;
     made_7.is_along = channels > 1;
     made_7.vector = (channels > 1) ? channels : dmlops_plan_columns_vector(planning, window, right, output);
-    result->is_worth = is_straight && dmlops_plan_is_tiled(planning, op, shader, dmlops_plan_times(planning,
+    result->is_worth = is_straight && dmlops_plan_is_tiled(planning, op, shader, depth, dmlops_plan_times(planning,
         dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
     result->row_axis = row_axis;
     result->column_axis = -1;
@@ -5579,18 +6539,6 @@ DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, con
     return vector;
 }
 
-/* Strides along the dimensions of the output, for a factor that has only one of them. */
-DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
-    int64_t stride, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    for (int64_t d = 0; d < output->sizes.count; ++d) {
-        dmlops_plan_int_8_append(planning, &made_1, (d == axis) ? stride : 0);
-    }
-    dmlops_plan_padded(planning, &made_1, result);
-    return;
-}
-
 /* The left factor's offset at the first tap. */
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor) {
@@ -5603,737 +6551,123 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
     return first;
 }
 
-/* The number of tiles of that size. */
-DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
-    int64_t columns) {
-    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, rows),
-        dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
-}
-
-/* Adjacent elements of a row or column that a thread stores at once: 1 or 4. */
-DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tensor* output) {
-    int64_t vector = dmlops_gcd(4, found->run);
-    for (int64_t axis = 0; axis < output->strides.count; ++axis) {
-        const int64_t stride = output->strides.items[axis];
-        if ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) && (stride >= found->run)) {
-            vector = dmlops_gcd(vector, stride);
-        }
-    }
-    return (vector == 4) ? 4 : 1;
-}
-
-/* Rejects tensors that shaders cannot address, and an output with more elements than they count; then defines all
-   tensors and everything else that depends only on the description. */
-DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_CommonConstants* result) {
-    dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-        }
-    }
-    int64_t count = dmlops_plan_element_count(planning, &output->sizes);
-    if (count >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, count);
-        memset(result, 0, sizeof *result);
-        return;
-    }
-    dmlops_plan_int_64 firsts;
-    firsts.count = 0;
-    dmlops_plan_int_64_fill(planning, &firsts, shader->kept.count, 0);
-    dmlops_plan_bind_common(planning, op, shader, 0, &firsts, result);
-    return;
-}
-
-/* Threads in a group. */
-DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
-    (void)planning;
-    return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
-        tile->wave_columns)), 32);
-}
-
-/* Splits k, of `depth` products, into at most so many parts, all but the last of which are multiples of `step`. */
-DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
-    int64_t down, int64_t across, dmlops_plan_Split* result) {
-    int64_t products = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, depth, parts),
-        step), step);
-    result->down = down;
-    result->across = across;
-    result->parts = dmlops_plan_ceil_div(planning, depth, products);
-    result->products = products;
-    return;
-}
-
-/* The vectors of four partial sums in one part; rows, or columns if these are stored, are padded. */
-DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
-    int64_t across = dmlops_plan_times(planning, found->rows, dmlops_plan_ceil_div(planning, found->columns, 4));
-    return dmlops_plan_times(planning, found->is_down ? dmlops_plan_times(planning, found->columns,
-        dmlops_plan_ceil_div(planning, found->rows, 4)) : across, found->count);
-}
-
-DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan_Row* result) {
-    (void)planning;
-    result->taps = 1;
-    result->reach = 0;
-    result->pitch = 0;
-    return;
-}
-
-/* The right factor's strides along the window, as it is in memory. */
-DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_8* result) {
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
-        op->tensors.count)];
-    int64_t behind = dmlops_subtract(right->sizes.count, op->factors.window.sizes.count);
-    result->count = 0;
-    for (int64_t d = 0; d < right->strides.count; ++d) {
-        const int64_t stride = right->strides.items[d];
-        if (d >= behind) {
-            dmlops_plan_int_8_append(planning, result, stride);
-        }
-    }
-    return;
-}
-
-/* The constants of a window on the right factor, which has these strides: sizes, first coordinates, steps, taps,
-   limits, strides, divisors and periods; then its strides on the left one. Taps are the distances between those that
-   one phase meets. None if there is no window. */
-DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)];
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
-    dmlops_plan_int_96 words;
-    words.count = 0;
-    if (window->sizes.count == 0) {
-        dmlops_plan_int_96_copy(result, &words);
-        return;
-    }
-    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    dmlops_plan_int_8 taps;
-    taps.count = 0;
-    dmlops_plan_int_8 periods;
-    periods.count = 0;
-    dmlops_plan_int_8 left_steps;
-    left_steps.count = 0;
-    for (int64_t d = 0; d < window->right_first.count; ++d) {
-        const int64_t first = window->right_first.items[d];
-        dmlops_plan_int_8_append(planning, &steps, dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
-            window->right_steps.count)], first));
-        dmlops_plan_int_8_append(planning, &periods, dmlops_plan_period(planning, window, d));
-        dmlops_plan_int_8_append(planning, &taps,
-            dmlops_divide(dmlops_multiply(dmlops_subtract(window->right_taps.items[dmlops_item(planning, d,
-            window->right_taps.count)], first), periods.items[dmlops_item(planning, d, periods.count)]),
-            window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
-        dmlops_plan_int_8_append(planning, &left_steps,
-            dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
-            window->left_first.items[dmlops_item(planning, d, window->left_first.count)]),
-            left->strides.items[dmlops_item(planning, dmlops_add(behind, d), left->strides.count)]));
-    }
-    dmlops_plan_int_8 limits;
-    limits.count = 0;
-    for (int64_t d = 0; d < right->sizes.count; ++d) {
-        const int64_t size = right->sizes.items[d];
-        if (d >= behind) {
-            dmlops_plan_int_8_append(planning, &limits, size);
-        }
-    }
-    dmlops_plan_int_8_16 lists;
-    lists.count = 0;
-    dmlops_plan_int_8_16_append(planning, &lists, &window->sizes);
-    dmlops_plan_int_8_16_append(planning, &lists, &window->right_first);
-    dmlops_plan_int_8_16_append(planning, &lists, &steps);
-    dmlops_plan_int_8_16_append(planning, &lists, &taps);
-    dmlops_plan_int_8_16_append(planning, &lists, &limits);
-    dmlops_plan_int_8_16_append(planning, &lists, strides);
-    dmlops_plan_int_8_16_append(planning, &lists, &window->right_divisors);
-    dmlops_plan_int_8_16_append(planning, &lists, &periods);
-    dmlops_plan_int_8_16_append(planning, &lists, &left_steps);
-    for (int64_t each_1 = 0; each_1 < lists.count; ++each_1) {
-        const dmlops_plan_int_8* entries = &lists.items[each_1];
-        dmlops_plan_int_8 made_2;
-        dmlops_plan_eight(planning, entries, &made_2);
-        dmlops_plan_int_96_extend(planning, &words, made_2.count, made_2.items);
-    }
-    dmlops_plan_int_96_copy(result, &words);
-    return;
-}
-
-/* The macros and resources of all passes. Groups walk the tiles of a matrix in bands. */
-DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, int
-    in_parts, const dmlops_plan_Packing* packing, int64_t taps_at_once, dmlops_plan_Common* result) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
-        op->tensors.count)];
-    int64_t sums_words = in_parts ? dmlops_plan_times(planning, dmlops_multiply(4,
-        dmlops_plan_partial_vectors(planning, found)), split->parts) : 0;
-    int64_t words = dmlops_add(sums_words, dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning,
-        packing->items, 4), 4), dmlops_divide(packing->vector, packing->in_word)));
-    if (words >= dmlops_divide(INT64_C(2147483648), packing->in_word)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
-        memset(result, 0, sizeof *result);
-        return;
-    }
-    dmlops_plan_begin_form(planning, op, shader, output, &result->known);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), found->row_axis);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), (int64_t)found->is_down);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_K"), (int64_t)in_parts);
-    if (found->column_axis != -1) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), found->column_axis);
-    } else {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), window->sizes.count);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_AXIS"), window->axes.items[dmlops_item(planning, 0,
-            window->axes.count)]);
-        if (!dmlops_plan_is_of_bytes(planning, op, shader)) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, window));
-            dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), taps_at_once);
-        }
-    }
-    dmlops_plan_Buffer made_1;
-    made_1 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
-    dmlops_out_write(planning, &made_1);
-    dmlops_out_share(planning);
-    int64_t height = dmlops_min(8, split->down);
-    int64_t last = dmlops_subtract(split->down, dmlops_multiply(dmlops_divide(dmlops_subtract(split->down, 1), height),
-        height));
-    dmlops_plan_int_8 made_2;
-    made_2.count = 0;
-    dmlops_plan_int_8_append(planning, &made_2, dmlops_multiply(split->down, split->across));
-    dmlops_plan_int_8_append(planning, &made_2, found->count);
-    dmlops_plan_int_8_append(planning, &made_2, dmlops_multiply(height, split->across));
-    dmlops_plan_int_8_append(planning, &made_2, height);
-    dmlops_plan_int_8_append(planning, &made_2, last);
-    dmlops_plan_extents(planning, &made_2, &result->walk);
-    dmlops_plan_Dimension_16 made_3;
-    dmlops_plan_extents(planning, &found->sizes, &made_3);
-    result->split = *split;
-    dmlops_plan_Dimension_16_copy(&result->sizes, &made_3);
-    result->words = sums_words;
-    return;
-}
-
-/* One dispatch, preceded by one if factors are packed, and followed by one if there are partial sums. */
-DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product) {
-    const dmlops_plan_Matrices * found = &product->matrices;
-    const dmlops_plan_Packing * packing = &product->packing;
-    const dmlops_plan_Row * row = &product->row;
-    dmlops_plan_Common common;
-    dmlops_plan_begin_product(planning, op, shader, found, &product->split, product->in_parts, packing, row->taps,
-        &common);
-    int64_t first = dmlops_plan_first_of(planning, &op->factors.window, &op->tensors.items[dmlops_item(planning,
-        shader->contracted.left, op->tensors.count)]);
-    if (packing->items > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), packing->vector);
-        if (dmlops_plan_is_of_bytes(planning, op, shader)) {
-            dmlops_plan_define_signs(planning, op, shader);
-        } else {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
-            dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(op->factors.depth,
-                product->tile.depth) == 0));
-        }
-        dmlops_plan_dispatch_single(planning, op, shader, found, &common, 2, packing->items);
-        first = dmlops_multiply(common.words, packing->in_word);
-    }
-    dmlops_plan_define_k_loop(planning, op, shader, product);
-    int64_t threads = dmlops_plan_tile_threads(planning, &product->tile);
-    int64_t tiles = dmlops_multiply(dmlops_multiply(product->split.down, product->split.across), found->count);
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(tiles, product->split.parts), threads), threads, 1,
-        &groups);
-    dmlops_plan_int_96 words;
-    dmlops_plan_window_words(planning, op, shader, &product->strides, &words);
-    dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, op, &product->factors, product->channels, first, &words, &common, &groups,
-        &params);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, packing->items > 0);
-    if (product->in_parts) {
-        dmlops_plan_add_parts(planning, op, shader, found, &common);
-    }
-}
-
-/* The macros of the types of bytes. */
-DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!op->tensors.items[dmlops_item(planning,
-        shader->contracted.left, op->tensors.count)].is_signed);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!op->tensors.items[dmlops_item(planning,
-        shader->contracted.right, op->tensors.count)].is_signed);
-}
-
-/* The macros of the pass that multiplies. */
-DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
-        op->tensors.count)];
-    const dmlops_plan_Matrices * found = &product->matrices;
-    const dmlops_plan_Matrices * factors = &product->factors;
-    const dmlops_plan_Tile * tile = &product->tile;
-    int is_windowed = found->column_axis == -1;
-    int of_bytes = dmlops_plan_is_of_bytes(planning, op, shader);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), contracted->number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), dmlops_plan_tile_threads(planning, tile));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), factors->left.vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), (int64_t)factors->left.is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), factors->right.vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)factors->right.is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), product->in_parts ? 1 :
-        dmlops_plan_output_vector(planning, found, output));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile->wave_rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile->wave_columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
-    if (product->is_cooperative) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
-    }
-    if (is_windowed) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), (int64_t)(product->packing.items > 0));
-    }
-    if (is_windowed && !of_bytes) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(op->factors.depth,
-            tile->depth) == 0));
-        dmlops_out_define(planning, "", DMLOPS_TEXT("BORDERED"), (int64_t)dmlops_plan_is_bordered(planning, window,
-            right, output));
-        dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), product->row.reach);
-        if (product->is_cooperative) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_MERGED"), dmlops_plan_merged_last(planning, output,
-                found->row_axis));
-        }
-    }
-    if (of_bytes) {
-        dmlops_plan_define_signs(planning, op, shader);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)(op->factors.lessens_right ||
-            !right->is_signed));
-        dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)(op->factors.lessens_left ||
-            !op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)].is_signed));
-        dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
-            DMLOPS_CAPABILITY_DOT_PRODUCTS));
-    }
-}
-
-/* The pass in which each thread adds up four adjacent partial sums. */
-DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common) {
-    dmlops_plan_dispatch_single(planning, op, shader, found, common, 1, dmlops_plan_partial_vectors(planning, found));
-}
-
-/* A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited for. */
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, int64_t
-    number, int64_t items) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
-        op->tensors.count)];
-    int is_last = number == 1;
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, items, 256, 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(contracted->number, number));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
-    if (output->bits >= 16) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), is_last ? dmlops_plan_output_vector(planning,
-            found, output) : 1);
-    }
-    int64_t first = dmlops_plan_first_of(planning, &op->factors.window, &op->tensors.items[dmlops_item(planning,
-        contracted->left, op->tensors.count)]);
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_window_strides(planning, op, shader, &made_1);
-    dmlops_plan_int_96 words;
-    dmlops_plan_window_words(planning, op, shader, &made_1, &words);
-    dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, op, found, op->factors.depth, first, &words, common, &groups, &params);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, is_last);
-}
-
-/* The constants of a pass; `first` is the left factor's offset at the first tap. */
-DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Matrices* found, int64_t channels, int64_t first, const dmlops_plan_int_96* window, const
-    dmlops_plan_Common* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
-    const dmlops_plan_Split * split = &common->split;
-    const dmlops_plan_CommonConstants * known = &common->known;
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
-        const int64_t step = found->left.steps.items[each_2];
-        dmlops_plan_int_8_append(planning, &made_1, dmlops_modulo(step, INT64_C(4294967296)));
-    }
-    dmlops_plan_int_8 made_3;
-    made_3.count = 0;
-    for (int64_t each_4 = 0; each_4 < found->right.steps.count; ++each_4) {
-        const int64_t step = found->right.steps.items[each_4];
-        dmlops_plan_int_8_append(planning, &made_3, dmlops_modulo(step, INT64_C(4294967296)));
-    }
-    dmlops_plan_Dimension_16_copy(&result->sizes, &common->sizes);
-    dmlops_plan_Dimension_16_copy(&result->walk, &common->walk);
-    result->leftSteps = made_1;
-    result->rightSteps = made_3;
-    dmlops_plan_int_96_copy(&result->window, window);
-    dmlops_plan_int_512_copy(&result->lists, &known->lists);
-    dmlops_plan_int_32_copy(&result->activations, &known->activations);
-    result->matrices = found->count;
-    result->matrixRows = found->rows;
-    result->matrixColumns = found->columns;
-    result->matrixDepth = found->depth;
-    result->leftDepthStep = dmlops_modulo(found->left.depth, INT64_C(4294967296));
-    result->rightDepthStep = dmlops_modulo(found->right.depth, INT64_C(4294967296));
-    result->partDepth = split->products;
-    result->parts = split->parts;
-    result->tilesDown = split->down;
-    result->groupColumns = groups->columns;
-    result->channels = channels;
-    result->taps = dmlops_plan_element_count(planning, &op->factors.window.sizes);
-    result->leftFirst = dmlops_modulo(first, INT64_C(4294967296));
-    result->leftTapStep = dmlops_modulo(found->tap.step, INT64_C(4294967296));
-    result->leftMatrixStep = dmlops_modulo(found->left.matrix, INT64_C(4294967296));
-    dmlops_plan_int_64_copy(&result->elements, &op->elements);
-    dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
-    return;
-}
-
-/* That of a tile, which may hold several taps of a window. */
-DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
-    row, dmlops_plan_Shape* result) {
-    (void)planning;
-    result->rows = tile->rows;
-    result->columns = dmlops_subtract(tile->columns, row->reach);
-    result->step = dmlops_multiply(tile->depth, row->taps);
-    result->resident = tile->resident;
-    result->efficiency = tile->efficiency;
-    return;
-}
-
-/* The tiles of all matrices. */
-DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Shape* shape) {
-    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, shape->rows),
-        dmlops_plan_ceil_div(planning, found->columns, shape->columns)), found->count);
-}
-
-/* Nanoseconds that the product takes, apart from what is the same for all tiles. */
-DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int64_t parts) {
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_tile_count(planning, found, shape), parts);
-    int64_t steps = dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, found->depth, parts), shape->step);
-    int64_t area = dmlops_multiply(shape->rows, shape->columns);
-    int64_t alone = dmlops_plan_times(planning, steps, dmlops_add(rates->latency,
-        dmlops_divide(dmlops_multiply(dmlops_multiply(area, shape->step), 100), dmlops_multiply(rates->arithmetic,
-        rates->alone))));
-    int64_t busy = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(area, steps), shape->step), 100),
-        dmlops_multiply(rates->arithmetic, shape->efficiency));
-    int64_t traffic = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_add(shape->rows,
-        shape->columns), steps), shape->step), rates->element), 3563);
-    int64_t rounds = dmlops_plan_ceil_div(planning, groups, dmlops_multiply(132, shape->resident));
-    int64_t time = dmlops_max(dmlops_plan_times(planning, rounds, alone), dmlops_plan_times(planning,
-        dmlops_plan_ceil_div(planning, groups, 132), busy));
-    time = dmlops_max(time, dmlops_plan_times(planning, groups, traffic));
-    if (parts > 1) {
-        int64_t sums = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
-            found->count);
-        time = dmlops_add(time, dmlops_add(1926, dmlops_plan_times(planning, parts, dmlops_divide(dmlops_multiply(8,
-            sums), 2333))));
-    }
-    return time;
-}
-
-/* The parts of k that take the least time, among those that fill all multiprocessors once, twice, and so on, as far as
-   k is deep enough; one unless it `may_split`. */
-DMLOPS_CALLED void dmlops_plan_split_k(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_SplitK* result) {
-    dmlops_plan_SplitK best;
-    best.parts = 1;
-    best.time = dmlops_plan_tile_time(planning, found, shape, rates, 1);
-    int64_t tiles = dmlops_plan_tile_count(planning, found, shape);
-    int64_t most = may_split ? dmlops_min(dmlops_divide(found->depth, dmlops_max(dmlops_multiply(2, shape->step), 64)),
-        128) : 1;
-    for (int64_t rounds = 1; rounds < dmlops_add(dmlops_multiply(2, shape->resident), 1); ++rounds) {
-        int64_t parts = dmlops_min(dmlops_divide(dmlops_multiply(rounds, 132), tiles), most);
-        if (parts > best.parts) {
-            int64_t time = dmlops_plan_tile_time(planning, found, shape, rates, parts);
-            if (time < best.time) {
-                dmlops_plan_SplitK made_1;
-                made_1.parts = parts;
-                made_1.time = time;
-                best = made_1;
-            }
-        }
-    }
-    *result = best;
-    return;
-}
-
-/* The candidates. With a window, their depth divides the `channels` of a tap if possible, so that a step reads a single
-   tap. A thread accumulates a quarter of its wave's rows and an eighth of its columns. */
-DMLOPS_CALLED void dmlops_plan_tiles_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, dmlops_plan_Tile_8* result) {
-    dmlops_plan_Tile_8 tiles;
-    tiles.count = 0;
-    if (found->column_axis != -1) {
-        int64_t shallow = (found->depth < 32) ? 8 : 16;
-        dmlops_plan_Tile made_1;
-        made_1.rows = 128;
-        made_1.columns = 128;
-        made_1.depth = 16;
-        made_1.wave_rows = 32;
-        made_1.wave_columns = 64;
-        made_1.ahead = 1;
-        made_1.resident = 2;
-        made_1.efficiency = 100;
-        dmlops_plan_Tile_8_append(planning, &tiles, &made_1);
-        dmlops_plan_Tile made_2;
-        made_2.rows = 64;
-        made_2.columns = 128;
-        made_2.depth = 16;
-        made_2.wave_rows = 32;
-        made_2.wave_columns = 64;
-        made_2.ahead = 1;
-        made_2.resident = 4;
-        made_2.efficiency = 85;
-        dmlops_plan_Tile_8_append(planning, &tiles, &made_2);
-        dmlops_plan_Tile made_3;
-        made_3.rows = 64;
-        made_3.columns = 64;
-        made_3.depth = 16;
-        made_3.wave_rows = 32;
-        made_3.wave_columns = 32;
-        made_3.ahead = 1;
-        made_3.resident = 4;
-        made_3.efficiency = 70;
-        dmlops_plan_Tile_8_append(planning, &tiles, &made_3);
-        dmlops_plan_Tile made_4;
-        made_4.rows = 32;
-        made_4.columns = 128;
-        made_4.depth = 16;
-        made_4.wave_rows = 16;
-        made_4.wave_columns = 64;
-        made_4.ahead = 1;
-        made_4.resident = 5;
-        made_4.efficiency = 100;
-        dmlops_plan_Tile_8_append(planning, &tiles, &made_4);
-        dmlops_plan_Tile made_5;
-        made_5.rows = 128;
-        made_5.columns = 32;
-        made_5.depth = 32;
-        made_5.wave_rows = 32;
-        made_5.wave_columns = 32;
-        made_5.ahead = 1;
-        made_5.resident = 3;
-        made_5.efficiency = 60;
-        dmlops_plan_Tile_8_append(planning, &tiles, &made_5);
-        dmlops_plan_Tile made_6;
-        made_6.rows = 32;
-        made_6.columns = 64;
-        made_6.depth = 32;
-        made_6.wave_rows = 16;
-        made_6.wave_columns = 32;
-        made_6.ahead = 1;
-        made_6.resident = 7;
-        made_6.efficiency = 55;
-        dmlops_plan_Tile_8_append(planning, &tiles, &made_6);
-        dmlops_plan_Tile made_7;
-        made_7.rows = 32;
-        made_7.columns = 32;
-        made_7.depth = shallow;
-        made_7.wave_rows = 16;
-        made_7.wave_columns = 32;
-        made_7.ahead = 1;
-        made_7.resident = 7;
-        made_7.efficiency = 80;
-        dmlops_plan_Tile_8_append(planning, &tiles, &made_7);
-        dmlops_plan_Tile made_8;
-        made_8.rows = 16;
-        made_8.columns = 32;
-        made_8.depth = shallow;
-        made_8.wave_rows = 16;
-        made_8.wave_columns = 32;
-        made_8.ahead = 1;
-        made_8.resident = 8;
-        made_8.efficiency = 100;
-        dmlops_plan_Tile_8_append(planning, &tiles, &made_8);
-        dmlops_plan_Tile_8_copy(result, &tiles);
-        return;
-    }
-    int64_t depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
-    dmlops_plan_Tile made_9;
-    made_9.rows = 64;
-    made_9.columns = 128;
-    made_9.depth = depth;
-    made_9.wave_rows = 32;
-    made_9.wave_columns = 64;
-    made_9.ahead = 1;
-    made_9.resident = 3;
-    made_9.efficiency = 76;
-    dmlops_plan_Tile_8_append(planning, &tiles, &made_9);
-    dmlops_plan_Tile made_10;
-    made_10.rows = 32;
-    made_10.columns = 128;
-    made_10.depth = depth;
-    made_10.wave_rows = 16;
-    made_10.wave_columns = 64;
-    made_10.ahead = 1;
-    made_10.resident = 6;
-    made_10.efficiency = 66;
-    dmlops_plan_Tile_8_append(planning, &tiles, &made_10);
-    dmlops_plan_Tile made_11;
-    made_11.rows = 32;
-    made_11.columns = 64;
-    made_11.depth = (dmlops_modulo(channels, 32) == 0) ? 32 : depth;
-    made_11.wave_rows = 16;
-    made_11.wave_columns = 32;
-    made_11.ahead = 1;
-    made_11.resident = 3;
-    made_11.efficiency = 100;
-    dmlops_plan_Tile_8_append(planning, &tiles, &made_11);
-    dmlops_plan_Tile made_12;
-    made_12.rows = 16;
-    made_12.columns = 128;
-    made_12.depth = depth;
-    made_12.wave_rows = 16;
-    made_12.wave_columns = 32;
-    made_12.ahead = 1;
-    made_12.resident = 6;
-    made_12.efficiency = 100;
-    dmlops_plan_Tile_8_append(planning, &tiles, &made_12);
-    dmlops_plan_Tile_8_copy(result, &tiles);
-    return;
-}
-
-/* The candidate that takes the least time. */
-DMLOPS_CALLED void dmlops_plan_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t channels,
-    dmlops_plan_Tile* result) {
-    dmlops_plan_Tile_8 tiles;
-    dmlops_plan_tiles_for(planning, found, channels, &tiles);
-    int64_t best = 0;
-    int64_t least = -1;
-    for (int64_t place = 0; place < tiles.count; ++place) {
-        const dmlops_plan_Tile* tile = &tiles.items[place];
-        dmlops_plan_Row made_1;
-        dmlops_plan_single_tap(planning, &made_1);
-        dmlops_plan_Shape made_2;
-        dmlops_plan_shape_of(planning, tile, &made_1, &made_2);
-        dmlops_plan_Rates made_3;
-        dmlops_plan_rates_of(planning, found, &made_3);
-        dmlops_plan_SplitK made_4;
-        dmlops_plan_split_k(planning, found, &made_2, &made_3, 1, &made_4);
-        int64_t time = made_4.time;
-        if ((least < 0) || (time < least)) {
-            best = place;
-            least = time;
-        }
-    }
-    *result = tiles.items[dmlops_item(planning, best, tiles.count)];
-    return;
-}
-
-/* The rates of single-precision arithmetic, with or without a window. */
-DMLOPS_CALLED void dmlops_plan_rates_of(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Rates* result) {
-    (void)planning;
-    if (found->column_axis != -1) {
-        result->arithmetic = 225;
-        result->latency = 210;
-        result->alone = 47;
-        result->element = 4;
-        return;
-    }
-    result->arithmetic = 225;
-    result->latency = 747;
-    result->alone = 58;
-    result->element = 4;
-    return;
-}
-
 /* Whether the left factor is packed first: where its strides require that, or where there are enough products. */
 DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Matrices* found) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     const dmlops_plan_Window * window = &op->factors.window;
-    if (found->column_axis != -1) {
-        return 0;
-    }
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
         dmlops_plan_times(planning, found->depth, found->count));
     int is_scattered = (dmlops_plan_element_count(planning, &window->sizes) > 1) || (found->left.depth != 1);
-    int is_direct = found->tap.is_even && !dmlops_plan_is_divided(planning, window);
+    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, shader->contracted.left,
+        op->tensors.count)];
+    dmlops_plan_TapStep made_1;
+    dmlops_plan_tap_step(planning, window, left, &made_1);
+    int is_direct = made_1.is_even && !dmlops_plan_is_divided(planning, window);
     return !is_direct || (is_scattered && (products >= 67108864));
 }
 
+/* The candidates. Their depth divides the `channels` of a tap if possible, so that a step reads a single tap. */
+DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12*
+    result) {
+    int64_t depth = (dmlops_modulo(channels, 16) == 0) ? 16 : 8;
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 64;
+    made_1.columns = 128;
+    made_1.depth = depth;
+    made_1.wave_rows = 32;
+    made_1.wave_columns = 64;
+    made_1.ahead = 1;
+    made_1.resident = 3;
+    made_1.efficiency = 76;
+    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 32;
+    made_2.columns = 128;
+    made_2.depth = depth;
+    made_2.wave_rows = 16;
+    made_2.wave_columns = 64;
+    made_2.ahead = 1;
+    made_2.resident = 6;
+    made_2.efficiency = 66;
+    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 32;
+    made_3.columns = 64;
+    made_3.depth = (dmlops_modulo(channels, 32) == 0) ? 32 : depth;
+    made_3.wave_rows = 16;
+    made_3.wave_columns = 32;
+    made_3.ahead = 1;
+    made_3.resident = 3;
+    made_3.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 16;
+    made_4.columns = 128;
+    made_4.depth = depth;
+    made_4.wave_rows = 16;
+    made_4.wave_columns = 32;
+    made_4.ahead = 1;
+    made_4.resident = 6;
+    made_4.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    return;
+}
+
 /* The tile, k split into parts, and the left factor packed by vectors of rows. */
-DMLOPS_CALLED void dmlops_plan_fma_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result) {
     int64_t channels = op->factors.depth;
-    dmlops_plan_tile_for(planning, found, channels, &result->tile);
-    dmlops_plan_Row made_1;
-    dmlops_plan_single_tap(planning, &made_1);
-    dmlops_plan_Shape made_2;
-    dmlops_plan_shape_of(planning, &result->tile, &made_1, &made_2);
-    dmlops_plan_Rates made_3;
-    dmlops_plan_rates_of(planning, found, &made_3);
-    dmlops_plan_SplitK made_4;
-    dmlops_plan_split_k(planning, found, &made_2, &made_3, 1, &made_4);
-    int64_t parts = made_4.parts;
-    int64_t down = dmlops_plan_ceil_div(planning, found->rows, result->tile.rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found->columns, result->tile.columns);
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
+        op->tensors.count)];
+    dmlops_plan_Rates rates;
+    rates.arithmetic = 225;
+    rates.latency = 747;
+    rates.alone = 58;
+    rates.element = 4;
+    dmlops_plan_Tile_12 made_1;
+    dmlops_plan_float_window_tiles(planning, channels, &made_1);
+    dmlops_plan_Row made_2;
+    dmlops_plan_single_tap(planning, &made_2);
+    dmlops_plan_Choice chosen;
+    dmlops_plan_choose_tile(planning, found, &made_1, &rates, &made_2, &chosen);
     dmlops_plan_Split split;
-    dmlops_plan_split_into(planning, parts, found->depth, result->tile.depth, down, across, &split);
+    dmlops_plan_split_of(planning, found, &chosen, &split);
     dmlops_plan_Matrices factors;
     factors = *found;
     int64_t items = 0;
-    if (dmlops_plan_packs_left(planning, op, found)) {
+    if (dmlops_plan_packs_left(planning, op, shader, found)) {
         int64_t vectors = dmlops_plan_ceil_div(planning, found->rows, 4);
-        dmlops_plan_int_8 steps;
-        dmlops_plan_axis_steps(planning, &op->tensors.items[dmlops_item(planning, shader->contracted.output,
-            op->tensors.count)], found->row_axis, 1, &steps);
         int64_t pitch = dmlops_multiply(4, vectors);
         int64_t whole = dmlops_plan_times(planning, found->depth, dmlops_multiply(4, vectors));
-        dmlops_plan_Side made_5;
-        made_5.steps = steps;
-        made_5.depth = pitch;
-        made_5.matrix = whole;
-        made_5.is_along = 0;
-        made_5.vector = 4;
-        dmlops_plan_Matrices made_6;
-        made_6 = *found;
-        made_6.left = made_5;
-        factors = made_6;
+        dmlops_plan_int_8 made_3;
+        dmlops_plan_axis_steps(planning, output, found->row_axis, 1, &made_3);
+        dmlops_plan_Side made_4;
+        made_4.steps = made_3;
+        made_4.depth = pitch;
+        made_4.matrix = whole;
+        made_4.is_along = 0;
+        made_4.vector = 4;
+        dmlops_plan_Matrices made_5;
+        made_5 = *found;
+        made_5.left = made_4;
+        factors = made_5;
         items = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth, vectors), found->count);
     }
-    dmlops_plan_int_8 made_7;
-    dmlops_plan_window_strides(planning, op, shader, &made_7);
-    dmlops_plan_Packing made_8;
-    made_8.items = items;
-    made_8.vector = 4;
-    made_8.in_word = 1;
-    dmlops_plan_Row made_9;
-    dmlops_plan_single_tap(planning, &made_9);
+    dmlops_plan_int_8 made_6;
+    dmlops_plan_window_strides(planning, op, shader, &made_6);
+    dmlops_plan_window_view(planning, op, shader, found, &made_6, &chosen.row, &result->window);
+    result->packing.items = items;
+    result->packing.vector = 4;
+    result->packing.in_word = 1;
+    result->tile = chosen.tile;
     result->split = split;
     result->in_parts = split.parts > 1;
     result->matrices = *found;
     result->factors = factors;
     result->channels = channels;
-    result->strides = made_7;
-    result->packing = made_8;
-    result->row = made_9;
     result->is_cooperative = 0;
     return;
-}
-
-DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    (void)planning;
-    return (tensor->bits == 16) && tensor->is_float;
 }
 
 /* The way to load a convolution's right factor: eight adjacent channels at once, or eight adjacent pixels if each
@@ -6397,19 +6731,6 @@ DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The way to load the right factor. */
-DMLOPS_CALLED void dmlops_plan_right_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Side* result) {
-    if (found->column_axis == -1) {
-        dmlops_plan_gathered(planning, op, shader, &found->right, result);
-        return;
-    }
-    *result = found->right;
-    result->vector = dmlops_plan_side_vector(planning, &found->right, found->column_axis, found->columns, found->depth,
-        8);
-    return;
-}
-
 /* The taps that tiles can hold at once. Each row of the output has so many columns that they keep its windows clear of
    the tensor's next row: the zeros before that row also end this one. */
 DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -6417,7 +6738,7 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
     const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
         op->tensors.count)];
-    if ((found->column_axis != -1) || dmlops_plan_is_divided(planning, window)) {
+    if (dmlops_plan_is_divided(planning, window)) {
         dmlops_plan_single_tap(planning, result);
         return;
     }
@@ -6485,209 +6806,112 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
     return dmlops_add(left, right) < dmlops_divide(32768, 16);
 }
 
-/* The tiles to choose from. With a window, their depth divides the `channels` of a tap if possible, so that a step
-   reads a single tap; gathering elements one by one takes registers, and so smaller shares. Two tiles in shared
-   memory, and so one barrier per step, make steps of 32 products 1.11 times as fast on an NVIDIA H200
-   (4096x4096x4096), but 48 KiB do not hold two of 64, which are 1.18 times as fast. Eight waves of 64x64 that split
-   a step's k are at 0.81 to 1.05 of four where groups are few. For 16 to 32 rows or columns and a depth of 4096 or
-   more, the best of 32x64, 64x16 and 16x64 is at 0.62 to 0.94 of 32x256 and 256x32; with a depth of 512 or 1024,
-   which take smaller tiles, at 1.15 to 1.62. */
-DMLOPS_CALLED void dmlops_plan_candidates(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t
-    channels, int is_gathered, dmlops_plan_Tile_12* result) {
-    dmlops_plan_Tile_12 tiles;
-    tiles.count = 0;
-    if (found->column_axis != -1) {
-        int64_t ahead = (found->depth <= 64) ? 1 : 2;
+/* The candidates with a single tap. Their depth divides the `channels` of a tap if possible, so that a step reads a
+   single tap; gathering elements one by one takes registers, and so smaller shares. */
+DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, int is_gathered,
+    dmlops_plan_Tile_12* result) {
+    int64_t depth = (dmlops_modulo(channels, 64) > 0) ? 32 : 64;
+    result->count = 0;
+    if (is_gathered) {
         dmlops_plan_Tile made_1;
         made_1.rows = 128;
         made_1.columns = 128;
-        made_1.depth = 64;
+        made_1.depth = 32;
         made_1.wave_rows = 64;
-        made_1.wave_columns = 64;
+        made_1.wave_columns = 32;
         made_1.ahead = 1;
         made_1.resident = 2;
-        made_1.efficiency = 80;
-        dmlops_plan_Tile_12_append(planning, &tiles, &made_1);
-        dmlops_plan_Tile made_2;
-        made_2.rows = 64;
-        made_2.columns = 128;
-        made_2.depth = 64;
-        made_2.wave_rows = 32;
-        made_2.wave_columns = 32;
-        made_2.ahead = ahead;
-        made_2.resident = 1;
-        made_2.efficiency = 89;
-        dmlops_plan_Tile_12_append(planning, &tiles, &made_2);
-        dmlops_plan_Tile made_3;
-        made_3.rows = 64;
-        made_3.columns = 64;
-        made_3.depth = 64;
-        made_3.wave_rows = 32;
-        made_3.wave_columns = 32;
-        made_3.ahead = ahead;
-        made_3.resident = 6;
-        made_3.efficiency = 100;
-        dmlops_plan_Tile_12_append(planning, &tiles, &made_3);
-        dmlops_plan_Tile made_4;
-        made_4.rows = 32;
-        made_4.columns = 64;
-        made_4.depth = 64;
-        made_4.wave_rows = 32;
-        made_4.wave_columns = 16;
-        made_4.ahead = ahead;
-        made_4.resident = 7;
-        made_4.efficiency = 100;
-        dmlops_plan_Tile_12_append(planning, &tiles, &made_4);
-        dmlops_plan_Tile made_5;
-        made_5.rows = 32;
-        made_5.columns = 32;
-        made_5.depth = 64;
-        made_5.wave_rows = 16;
-        made_5.wave_columns = 16;
-        made_5.ahead = ahead;
-        made_5.resident = 6;
-        made_5.efficiency = 100;
-        dmlops_plan_Tile_12_append(planning, &tiles, &made_5);
-        dmlops_plan_Tile made_6;
-        made_6.rows = 64;
-        made_6.columns = 256;
-        made_6.depth = 64;
-        made_6.wave_rows = 32;
-        made_6.wave_columns = 64;
-        made_6.ahead = ahead;
-        made_6.resident = 2;
-        made_6.efficiency = 80;
-        dmlops_plan_Tile_12_append(planning, &tiles, &made_6);
-        dmlops_plan_Tile made_7;
-        made_7.rows = 32;
-        made_7.columns = 256;
-        made_7.depth = 64;
-        made_7.wave_rows = 32;
-        made_7.wave_columns = 32;
-        made_7.ahead = ahead;
-        made_7.resident = 3;
-        made_7.efficiency = 100;
-        dmlops_plan_Tile_12_append(planning, &tiles, &made_7);
-        dmlops_plan_Tile made_8;
-        made_8.rows = 256;
-        made_8.columns = 32;
-        made_8.depth = 64;
-        made_8.wave_rows = 32;
-        made_8.wave_columns = 32;
-        made_8.ahead = ahead;
-        made_8.resident = 3;
-        made_8.efficiency = 100;
-        dmlops_plan_Tile_12_append(planning, &tiles, &made_8);
-        dmlops_plan_Tile_12_copy(result, &tiles);
-        return;
-    }
-    int64_t depth = (dmlops_modulo(channels, 64) > 0) ? 32 : 64;
-    if (is_gathered) {
-        dmlops_plan_Tile made_9;
-        made_9.rows = 128;
-        made_9.columns = 128;
-        made_9.depth = 32;
-        made_9.wave_rows = 64;
-        made_9.wave_columns = 32;
-        made_9.ahead = 1;
-        made_9.resident = 2;
-        made_9.efficiency = 26;
-        dmlops_plan_Tile_12_append(planning, &tiles, &made_9);
+        made_1.efficiency = 26;
+        dmlops_plan_Tile_12_append(planning, result, &made_1);
     } else {
-        dmlops_plan_Tile made_10;
-        made_10.rows = 128;
-        made_10.columns = 128;
-        made_10.depth = depth;
-        made_10.wave_rows = 64;
-        made_10.wave_columns = 64;
-        made_10.ahead = 1;
-        made_10.resident = 2;
-        made_10.efficiency = 100;
-        dmlops_plan_Tile_12_append(planning, &tiles, &made_10);
-        dmlops_plan_Tile made_11;
-        made_11.rows = 128;
-        made_11.columns = 128;
-        made_11.depth = depth;
-        made_11.wave_rows = 64;
-        made_11.wave_columns = 32;
-        made_11.ahead = 1;
-        made_11.resident = 2;
-        made_11.efficiency = 26;
-        dmlops_plan_Tile_12_append(planning, &tiles, &made_11);
+        dmlops_plan_Tile made_2;
+        made_2.rows = 128;
+        made_2.columns = 128;
+        made_2.depth = depth;
+        made_2.wave_rows = 64;
+        made_2.wave_columns = 64;
+        made_2.ahead = 1;
+        made_2.resident = 2;
+        made_2.efficiency = 100;
+        dmlops_plan_Tile_12_append(planning, result, &made_2);
+        dmlops_plan_Tile made_3;
+        made_3.rows = 128;
+        made_3.columns = 128;
+        made_3.depth = depth;
+        made_3.wave_rows = 64;
+        made_3.wave_columns = 32;
+        made_3.ahead = 1;
+        made_3.resident = 2;
+        made_3.efficiency = 26;
+        dmlops_plan_Tile_12_append(planning, result, &made_3);
     }
-    dmlops_plan_Tile made_12;
-    made_12.rows = 64;
-    made_12.columns = 128;
-    made_12.depth = depth;
-    made_12.wave_rows = 32;
-    made_12.wave_columns = 32;
-    made_12.ahead = 1;
-    made_12.resident = 3;
-    made_12.efficiency = 72;
-    dmlops_plan_Tile_12_append(planning, &tiles, &made_12);
-    dmlops_plan_Tile made_13;
-    made_13.rows = 64;
-    made_13.columns = 128;
-    made_13.depth = depth;
-    made_13.wave_rows = 32;
-    made_13.wave_columns = 64;
-    made_13.ahead = 1;
-    made_13.resident = 4;
-    made_13.efficiency = 14;
-    dmlops_plan_Tile_12_append(planning, &tiles, &made_13);
-    dmlops_plan_Tile made_14;
-    made_14.rows = 64;
-    made_14.columns = 64;
-    made_14.depth = depth;
-    made_14.wave_rows = 32;
-    made_14.wave_columns = 32;
-    made_14.ahead = 1;
-    made_14.resident = 1;
-    made_14.efficiency = 56;
-    dmlops_plan_Tile_12_append(planning, &tiles, &made_14);
-    dmlops_plan_Tile made_15;
-    made_15.rows = 32;
-    made_15.columns = 64;
-    made_15.depth = depth;
-    made_15.wave_rows = 32;
-    made_15.wave_columns = 16;
-    made_15.ahead = 1;
-    made_15.resident = 5;
-    made_15.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, &tiles, &made_15);
-    dmlops_plan_Tile made_16;
-    made_16.rows = 32;
-    made_16.columns = 32;
-    made_16.depth = depth;
-    made_16.wave_rows = 16;
-    made_16.wave_columns = 16;
-    made_16.ahead = 1;
-    made_16.resident = 5;
-    made_16.efficiency = 61;
-    dmlops_plan_Tile_12_append(planning, &tiles, &made_16);
-    dmlops_plan_Tile made_17;
-    made_17.rows = 16;
-    made_17.columns = 64;
-    made_17.depth = depth;
-    made_17.wave_rows = 16;
-    made_17.wave_columns = 16;
-    made_17.ahead = 1;
-    made_17.resident = 4;
-    made_17.efficiency = 98;
-    dmlops_plan_Tile_12_append(planning, &tiles, &made_17);
-    dmlops_plan_Tile_12_copy(result, &tiles);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 64;
+    made_4.columns = 128;
+    made_4.depth = depth;
+    made_4.wave_rows = 32;
+    made_4.wave_columns = 32;
+    made_4.ahead = 1;
+    made_4.resident = 3;
+    made_4.efficiency = 72;
+    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 64;
+    made_5.columns = 128;
+    made_5.depth = depth;
+    made_5.wave_rows = 32;
+    made_5.wave_columns = 64;
+    made_5.ahead = 1;
+    made_5.resident = 4;
+    made_5.efficiency = 14;
+    dmlops_plan_Tile_12_append(planning, result, &made_5);
+    dmlops_plan_Tile made_6;
+    made_6.rows = 64;
+    made_6.columns = 64;
+    made_6.depth = depth;
+    made_6.wave_rows = 32;
+    made_6.wave_columns = 32;
+    made_6.ahead = 1;
+    made_6.resident = 1;
+    made_6.efficiency = 56;
+    dmlops_plan_Tile_12_append(planning, result, &made_6);
+    dmlops_plan_Tile made_7;
+    made_7.rows = 32;
+    made_7.columns = 64;
+    made_7.depth = depth;
+    made_7.wave_rows = 32;
+    made_7.wave_columns = 16;
+    made_7.ahead = 1;
+    made_7.resident = 5;
+    made_7.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_7);
+    dmlops_plan_Tile made_8;
+    made_8.rows = 32;
+    made_8.columns = 32;
+    made_8.depth = depth;
+    made_8.wave_rows = 16;
+    made_8.wave_columns = 16;
+    made_8.ahead = 1;
+    made_8.resident = 5;
+    made_8.efficiency = 61;
+    dmlops_plan_Tile_12_append(planning, result, &made_8);
+    dmlops_plan_Tile made_9;
+    made_9.rows = 16;
+    made_9.columns = 64;
+    made_9.depth = depth;
+    made_9.wave_rows = 16;
+    made_9.wave_columns = 16;
+    made_9.ahead = 1;
+    made_9.resident = 4;
+    made_9.efficiency = 98;
+    dmlops_plan_Tile_12_append(planning, result, &made_9);
     return;
 }
 
-/* The tiles that contain several taps, each with `depth` channels: those that shared memory has room for. */
-DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
+/* The candidates that contain several taps, each with `depth` channels: those that shared memory has room for. */
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
     dmlops_plan_Tile_12* result) {
-    dmlops_plan_Tile_12 tiles;
-    tiles.count = 0;
-    if (row->taps == 1) {
-        dmlops_plan_Tile_12_copy(result, &tiles);
-        return;
-    }
+    result->count = 0;
     dmlops_plan_Tile deep;
     deep.rows = 64;
     deep.columns = 128;
@@ -6698,7 +6922,7 @@ DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t
     deep.resident = 3;
     deep.efficiency = 100;
     if (dmlops_plan_has_room(planning, &deep, row)) {
-        dmlops_plan_Tile_12_append(planning, &tiles, &deep);
+        dmlops_plan_Tile_12_append(planning, result, &deep);
     }
     dmlops_plan_Tile wide;
     wide.rows = 64;
@@ -6710,7 +6934,7 @@ DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t
     wide.resident = 1;
     wide.efficiency = 100;
     if (dmlops_plan_has_room(planning, &wide, row)) {
-        dmlops_plan_Tile_12_append(planning, &tiles, &wide);
+        dmlops_plan_Tile_12_append(planning, result, &wide);
     }
     dmlops_plan_Tile tall;
     tall.rows = 128;
@@ -6722,7 +6946,7 @@ DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t
     tall.resident = 1;
     tall.efficiency = 61;
     if (dmlops_plan_has_room(planning, &tall, row)) {
-        dmlops_plan_Tile_12_append(planning, &tiles, &tall);
+        dmlops_plan_Tile_12_append(planning, result, &tall);
     }
     dmlops_plan_Tile made_1;
     made_1.rows = 64;
@@ -6733,22 +6957,14 @@ DMLOPS_CALLED void dmlops_plan_row_candidates(dmlops_planning* planning, int64_t
     made_1.ahead = 1;
     made_1.resident = 4;
     made_1.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, &tiles, &made_1);
-    dmlops_plan_Tile_12_copy(result, &tiles);
+    dmlops_plan_Tile_12_append(planning, result, &made_1);
     return;
 }
 
-/* The rates of cooperative matrices; with a window, those of steps with one tap or several. */
-DMLOPS_CALLED void dmlops_plan_cooperative_rates(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Row* row, int is_gathered, dmlops_plan_Rates* result) {
+/* The rates of cooperative matrices, in steps with one tap or several. */
+DMLOPS_CALLED void dmlops_plan_window_rates(dmlops_planning* planning, const dmlops_plan_Row* row, int is_gathered,
+    dmlops_plan_Rates* result) {
     (void)planning;
-    if (found->column_axis != -1) {
-        result->arithmetic = 3750;
-        result->latency = 229;
-        result->alone = 32;
-        result->element = 2;
-        return;
-    }
     int64_t latency = 76;
     int64_t alone = 32;
     if (row->taps > 1) {
@@ -6765,139 +6981,104 @@ DMLOPS_CALLED void dmlops_plan_cooperative_rates(dmlops_planning* planning, cons
     return;
 }
 
-/* The candidate that takes the least time, with its parts of k; if there is none, no time is less. */
-DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile_12* tiles, const dmlops_plan_Row* row, int is_gathered, dmlops_plan_CooperativeChoice* result) {
-    dmlops_plan_Rates rates;
-    dmlops_plan_cooperative_rates(planning, found, row, is_gathered, &rates);
-    dmlops_plan_Tile made_1;
-    made_1.rows = 16;
-    made_1.columns = 64;
-    made_1.depth = 32;
-    made_1.wave_rows = 16;
-    made_1.wave_columns = 16;
-    made_1.ahead = 1;
-    made_1.resident = 1;
-    made_1.efficiency = 1;
-    dmlops_plan_SplitK made_2;
-    made_2.parts = 1;
-    made_2.time = INT64_C(4294967296);
-    dmlops_plan_CooperativeChoice best;
-    best.tile = made_1;
-    best.split = made_2;
-    best.row = *row;
-    for (int64_t each_3 = 0; each_3 < tiles->count; ++each_3) {
-        const dmlops_plan_Tile* tile = &tiles->items[each_3];
-        dmlops_plan_Shape made_4;
-        dmlops_plan_shape_of(planning, tile, row, &made_4);
-        dmlops_plan_SplitK split;
-        dmlops_plan_split_k(planning, found, &made_4, &rates, row->taps == 1, &split);
-        if (split.time < best.split.time) {
-            dmlops_plan_CooperativeChoice made_5;
-            made_5.tile = *tile;
-            made_5.split = split;
-            made_5.row = *row;
-            best = made_5;
-        }
-    }
-    *result = best;
-    return;
-}
-
-/* Whether the device has cooperative matrices, both factors are float16, and there is enough work. */
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    int are_float16 = dmlops_plan_is_float16(planning, &op->tensors.items[dmlops_item(planning, contracted->left,
-        op->tensors.count)]) && dmlops_plan_is_float16(planning, &op->tensors.items[dmlops_item(planning,
-        contracted->right, op->tensors.count)]);
-    int64_t least = (found->column_axis == -1) ? 3 : 2;
-    int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
-    int is_tiny = (found->column_axis != -1) && (dmlops_max(dmlops_max(found->rows, found->columns), found->depth) <=
-        32);
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && are_float16 && is_large && !is_tiny;
-}
-
-/* The tile, with one tap of a window or several, k split into parts, and the left factor packed by vectors along k. */
-DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_Product* result) {
+/* The tile, with one tap or several, k split into parts, and the left factor packed along k. */
+DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_Product* result) {
     const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
         op->tensors.count)];
-    int is_windowed = given->column_axis == -1;
-    dmlops_plan_Side right;
-    dmlops_plan_right_of(planning, op, shader, given, &right);
-    int is_gathered = is_windowed && (right.vector == 1);
-    dmlops_plan_Row made_1;
-    dmlops_plan_single_tap(planning, &made_1);
+    int64_t channels = op->factors.depth;
+    dmlops_plan_Side made_1;
+    dmlops_plan_gathered(planning, op, shader, &given->right, &made_1);
     dmlops_plan_Row made_2;
     dmlops_plan_row_of(planning, op, shader, given, &made_2);
-    dmlops_plan_Row single;
-    single = made_1;
+    dmlops_plan_Side right;
+    right = made_1;
     dmlops_plan_Row several;
     several = made_2;
-    int64_t channels = op->factors.depth;
-    dmlops_plan_Tile_12 made_3;
-    dmlops_plan_candidates(planning, given, channels, is_gathered, &made_3);
-    dmlops_plan_CooperativeChoice by_taps;
-    dmlops_plan_choose_tile(planning, given, &made_3, &single, is_gathered, &by_taps);
-    dmlops_plan_Matrices made_4;
-    dmlops_plan_in_rows(planning, given, window, &several, &made_4);
-    dmlops_plan_Tile_12 made_5;
-    dmlops_plan_row_candidates(planning, channels, &several, &made_5);
-    dmlops_plan_CooperativeChoice by_rows;
-    dmlops_plan_choose_tile(planning, &made_4, &made_5, &several, is_gathered, &by_rows);
-    dmlops_plan_CooperativeChoice chosen;
-    chosen = *((by_rows.split.time < by_taps.split.time) ? &by_rows : &by_taps);
-    const dmlops_plan_Tile * tile = &chosen.tile;
-    const dmlops_plan_Row * row = &chosen.row;
-    dmlops_plan_Matrices found;
-    dmlops_plan_in_rows(planning, given, window, row, &found);
-    int64_t down = dmlops_plan_ceil_div(planning, found.rows, tile->rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found.columns, dmlops_subtract(tile->columns, row->reach));
-    dmlops_plan_Split split;
-    dmlops_plan_split_into(planning, chosen.split.parts, found.depth, dmlops_multiply(tile->depth, row->taps), down,
-        across, &split);
-    int64_t vector = dmlops_plan_side_vector(planning, &found.left, found.row_axis, found.rows, found.depth, 8);
-    dmlops_plan_Side left;
-    left = found.left;
-    left.vector = vector;
-    int64_t items = 0;
-    if (is_windowed && ((vector < 8) || (dmlops_plan_element_count(planning, &window->sizes) > 1) ||
-        dmlops_plan_is_divided(planning, window))) {
-        int64_t eights = dmlops_plan_ceil_div(planning, found.depth, 8);
-        dmlops_plan_int_8 steps;
-        dmlops_plan_axis_steps(planning, output, found.row_axis, dmlops_multiply(8, eights), &steps);
-        dmlops_plan_Side made_6;
-        made_6.steps = steps;
-        made_6.depth = 1;
-        made_6.matrix = dmlops_plan_times(planning, found.rows, dmlops_multiply(8, eights));
-        made_6.is_along = 1;
-        made_6.vector = 8;
-        left = made_6;
-        items = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.count), eights);
+    int is_gathered = right.vector == 1;
+    dmlops_plan_Row made_3;
+    dmlops_plan_single_tap(planning, &made_3);
+    dmlops_plan_Rates rates;
+    dmlops_plan_window_rates(planning, &made_3, is_gathered, &rates);
+    dmlops_plan_Tile_12 made_4;
+    dmlops_plan_tap_tiles(planning, channels, is_gathered, &made_4);
+    dmlops_plan_Row made_5;
+    dmlops_plan_single_tap(planning, &made_5);
+    dmlops_plan_Choice chosen;
+    dmlops_plan_choose_tile(planning, given, &made_4, &rates, &made_5, &chosen);
+    if (several.taps > 1) {
+        dmlops_plan_Rates made_6;
+        dmlops_plan_window_rates(planning, &several, is_gathered, &made_6);
+        rates = made_6;
+        dmlops_plan_Matrices made_7;
+        dmlops_plan_in_rows(planning, given, window, &several, &made_7);
+        dmlops_plan_Tile_12 made_8;
+        dmlops_plan_row_tiles(planning, channels, &several, &made_8);
+        dmlops_plan_Choice rows;
+        dmlops_plan_choose_tile(planning, &made_7, &made_8, &rates, &several, &rows);
+        chosen = *((rows.split.time < chosen.split.time) ? &rows : &chosen);
     }
-    dmlops_plan_Matrices made_7;
-    made_7 = found;
-    made_7.left = left;
-    made_7.right = right;
-    dmlops_plan_int_8 made_8;
-    dmlops_plan_window_strides(planning, op, shader, &made_8);
-    dmlops_plan_Packing made_9;
-    made_9.items = items;
-    made_9.vector = 8;
-    made_9.in_word = 2;
+    dmlops_plan_in_rows(planning, given, window, &chosen.row, &result->matrices);
+    dmlops_plan_Split split;
+    dmlops_plan_split_of(planning, &result->matrices, &chosen, &split);
+    int64_t vector = dmlops_plan_side_vector(planning, &result->matrices.left, result->matrices.row_axis,
+        result->matrices.rows, result->matrices.depth, 8);
+    dmlops_plan_Side made_9;
+    made_9 = result->matrices.left;
+    made_9.vector = vector;
+    dmlops_plan_Side left;
+    left = made_9;
+    int64_t items = 0;
+    if ((vector < 8) || (dmlops_plan_element_count(planning, &window->sizes) > 1) || dmlops_plan_is_divided(planning,
+        window)) {
+        int64_t eights = dmlops_plan_ceil_div(planning, result->matrices.depth, 8);
+        dmlops_plan_int_8 steps;
+        dmlops_plan_axis_steps(planning, output, result->matrices.row_axis, dmlops_multiply(8, eights), &steps);
+        dmlops_plan_Side made_10;
+        made_10.steps = steps;
+        made_10.depth = 1;
+        made_10.matrix = dmlops_plan_times(planning, result->matrices.rows, dmlops_multiply(8, eights));
+        made_10.is_along = 1;
+        made_10.vector = 8;
+        left = made_10;
+        items = dmlops_plan_times(planning, dmlops_plan_times(planning, result->matrices.rows, result->matrices.count),
+            eights);
+    }
+    result->factors = result->matrices;
+    result->factors.left = left;
+    result->factors.right = right;
+    dmlops_plan_int_8 made_11;
+    dmlops_plan_window_strides(planning, op, shader, &made_11);
+    dmlops_plan_window_view(planning, op, shader, &result->matrices, &made_11, &chosen.row, &result->window);
+    result->packing.items = items;
+    result->packing.vector = 8;
+    result->packing.in_word = 2;
     result->tile = chosen.tile;
     result->split = split;
     result->in_parts = split.parts > 1;
-    result->matrices = found;
-    result->factors = made_7;
     result->channels = channels;
-    result->strides = made_8;
-    result->packing = made_9;
-    result->row = chosen.row;
     result->is_cooperative = 1;
     return;
+}
+
+/* Tiles of cooperative matrices where these suit, else of ordinary arithmetic. False if there is too little to compute. */
+DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    if (dmlops_plan_suits_cooperative_matrix(planning, op, shader, found)) {
+        dmlops_plan_Product made_1;
+        dmlops_plan_cooperative_window_product(planning, op, shader, found, &made_1);
+        dmlops_plan_product(planning, op, shader, &made_1);
+    } else {
+        if (found->is_worth) {
+            dmlops_plan_Product made_2;
+            dmlops_plan_float_window_product(planning, op, shader, found, &made_2);
+            dmlops_plan_product(planning, op, shader, &made_2);
+        } else {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 /* A plain matrix, with the adjacent elements that are loaded at once; `axis` has that many lines. */
@@ -7225,13 +7406,13 @@ DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dml
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
         op->tensors.count)];
     int is_windowed = found->column_axis == -1;
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_window_strides(planning, op, shader, &made_1);
-    dmlops_plan_int_8 strides;
-    strides = made_1;
+    dmlops_plan_WindowView made_1;
+    dmlops_plan_no_window(planning, &made_1);
     int64_t channels = op->factors.depth;
     dmlops_plan_Matrices factors;
     factors = *found;
+    dmlops_plan_WindowView window;
+    window = made_1;
     dmlops_plan_Packing packing;
     packing.items = 0;
     packing.vector = 16;
@@ -7242,31 +7423,43 @@ DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dml
         dmlops_plan_Matrices made_2;
         dmlops_plan_packed_factors(planning, op, shader, found, &layout, &made_2);
         factors = made_2;
+        channels = layout.padded;
         dmlops_plan_int_8 made_3;
         dmlops_plan_pixel_strides(planning, op, shader, &layout, &made_3);
-        strides = made_3;
-        channels = layout.padded;
-        dmlops_plan_Packing made_4;
-        made_4.items = dmlops_add(layout.left_items, layout.right_items);
-        made_4.vector = layout.vector;
-        made_4.in_word = 4;
-        packing = made_4;
+        dmlops_plan_Row made_4;
+        dmlops_plan_single_tap(planning, &made_4);
+        dmlops_plan_WindowView made_5;
+        dmlops_plan_window_view(planning, op, shader, found, &made_3, &made_4, &made_5);
+        window = made_5;
+        dmlops_plan_Packing made_6;
+        made_6.items = dmlops_add(layout.left_items, layout.right_items);
+        made_6.vector = layout.vector;
+        made_6.in_word = 4;
+        packing = made_6;
     } else {
         dmlops_plan_Side left;
         dmlops_plan_line_vector(planning, &found->left, found->row_axis, found->rows, channels, &left);
         dmlops_plan_Side right;
         right = found->right;
         right.vector = 4;
-        if (!is_windowed) {
-            dmlops_plan_Side made_5;
-            dmlops_plan_line_vector(planning, &found->right, found->column_axis, found->columns, channels, &made_5);
-            right = made_5;
+        if (is_windowed) {
+            dmlops_plan_int_8 made_7;
+            dmlops_plan_window_strides(planning, op, shader, &made_7);
+            dmlops_plan_Row made_8;
+            dmlops_plan_single_tap(planning, &made_8);
+            dmlops_plan_WindowView made_9;
+            dmlops_plan_window_view(planning, op, shader, found, &made_7, &made_8, &made_9);
+            window = made_9;
+        } else {
+            dmlops_plan_Side made_10;
+            dmlops_plan_line_vector(planning, &found->right, found->column_axis, found->columns, channels, &made_10);
+            right = made_10;
         }
-        dmlops_plan_Matrices made_6;
-        made_6 = *found;
-        made_6.left = left;
-        made_6.right = right;
-        factors = made_6;
+        dmlops_plan_Matrices made_11;
+        made_11 = *found;
+        made_11.left = left;
+        made_11.right = right;
+        factors = made_11;
     }
     int is_whole = (output->bits >= 16) || (dmlops_plan_output_vector(planning, found, output) == 4);
     int64_t sums = dmlops_plan_times(planning, 4, dmlops_plan_partial_vectors(planning, found));
@@ -7275,197 +7468,34 @@ DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dml
     dmlops_plan_byte_tile_for(planning, &factors, is_cooperative, &result->tile);
     dmlops_plan_Split split;
     dmlops_plan_byte_split(planning, &factors, &result->tile, is_cooperative, &split);
-    dmlops_plan_Row made_7;
-    dmlops_plan_single_tap(planning, &made_7);
     result->split = split;
     result->in_parts = (split.parts > 1) || (is_cooperative && !is_whole);
     result->matrices = *found;
     result->factors = factors;
     result->channels = channels;
-    result->strides = strides;
+    result->window = window;
     result->packing = packing;
-    result->row = made_7;
     result->is_cooperative = is_cooperative;
     return;
 }
 
-/* The transposed problem: rows and columns, and with them the factors, swapped. */
-DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
-    dmlops_plan_Matrices* result) {
-    (void)planning;
-    *result = *found;
-    result->row_axis = found->column_axis;
-    result->column_axis = found->row_axis;
-    result->rows = found->columns;
-    result->columns = found->rows;
-    result->is_down = 0;
-    result->run = 1;
-    result->left = found->right;
-    result->right = found->left;
-    return;
-}
-
-/* The matrices, transposed if they have too many rows. Threads store rows, contiguous or not. */
-DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Matrices* found, dmlops_plan_Skinny* result) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    if (found->rows > 4) {
-        dmlops_plan_Matrices made_1;
-        dmlops_plan_transposed(planning, found, &made_1);
-        result->is_transposed = 1;
-        result->matrices = made_1;
-        result->right = contracted->left;
-        return;
-    }
-    if (found->is_down) {
-        dmlops_plan_Matrices made_2;
-        made_2 = *found;
-        made_2.is_down = 0;
-        made_2.run = 1;
-        result->is_transposed = 0;
-        result->matrices = made_2;
-        result->right = contracted->right;
-        return;
-    }
-    result->is_transposed = 0;
-    result->matrices = *found;
-    result->right = contracted->right;
-    return;
-}
-
-/* Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny matrices are
-   better off in tiles. */
-DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    if ((op->factors.window.sizes.count > 0) || !found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
-        return 0;
-    }
-    dmlops_plan_Skinny skinny;
-    dmlops_plan_skinny_of(planning, shader, found, &skinny);
-    const dmlops_plan_Matrices * matrices = &skinny.matrices;
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, skinny.right, op->tensors.count)];
-    if ((matrices->count > 132) && (dmlops_plan_times(planning, matrices->columns, matrices->depth) < 2048)) {
-        return 0;
-    }
-    int64_t vector = dmlops_divide(128, right->bits);
-    int64_t axis = matrices->column_axis;
-    int64_t columns = matrices->columns;
-    return right->is_float && (dmlops_plan_side_vector(planning, &matrices->right, axis, columns, matrices->depth,
-        vector) == vector);
-}
-
-/* As many lanes as saturate a GPU. k is split if there are few groups even then. */
-DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
-    vector, dmlops_plan_Lanes* result) {
-    int is_along = matrices->right.is_along;
-    int64_t columns = is_along ? 4 : vector;
-    int64_t step = is_along ? vector : 4;
-    int64_t neighbors = is_along ? 1 : 4;
-    int64_t shared = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, matrices->columns, columns),
-        matrices->count);
-    int64_t wanted = dmlops_min(dmlops_divide(131072, shared), dmlops_plan_ceil_div(planning, matrices->depth, step));
-    int64_t lanes = dmlops_max(dmlops_plan_power_below(planning, wanted, dmlops_divide(512, neighbors)), 8);
-    int64_t width = dmlops_max(dmlops_divide(256, lanes), neighbors);
-    int64_t across = dmlops_plan_ceil_div(planning, matrices->columns, dmlops_multiply(columns, width));
-    int64_t groups = dmlops_plan_times(planning, across, matrices->count);
-    int64_t parts = 1;
-    if (groups < 128) {
-        parts = dmlops_max(dmlops_min(dmlops_divide(256, groups), dmlops_divide(matrices->depth, dmlops_multiply(128,
-            vector))), 1);
-    }
-    dmlops_plan_Split made_1;
-    dmlops_plan_split_into(planning, parts, matrices->depth, step, 1, across, &made_1);
-    result->columns = columns;
-    result->step = step;
-    result->lanes = lanes;
-    result->width = width;
-    result->split = made_1;
-    return;
-}
-
-/* One dispatch, followed by one if k is split. */
-DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    dmlops_plan_Skinny skinny;
-    dmlops_plan_skinny_of(planning, shader, found, &skinny);
-    const dmlops_plan_Matrices * matrices = &skinny.matrices;
-    int64_t vector = dmlops_divide(128, op->tensors.items[dmlops_item(planning, skinny.right, op->tensors.count)].bits);
-    dmlops_plan_Lanes share;
-    dmlops_plan_lanes_for(planning, matrices, vector, &share);
-    const dmlops_plan_Split * split = &share.split;
-    int in_parts = split->parts > 1;
-    dmlops_plan_Packing made_1;
-    made_1.items = 0;
-    made_1.vector = 1;
-    made_1.in_word = 1;
-    dmlops_plan_Common common;
-    dmlops_plan_begin_product(planning, op, shader, matrices, split, in_parts, &made_1, 1, &common);
-    const dmlops_plan_Side * left = &matrices->left;
-    int64_t in_group = dmlops_multiply(share.lanes, share.width);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(shader->contracted.number, 2));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TRANSPOSED"), (int64_t)skinny.is_transposed);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, share.step) :
-        1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), (int64_t)matrices->right.is_along);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("READS_AHEAD"), (int64_t)((vector == 8) && !matrices->right.is_along));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), 4);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), share.lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), share.width);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(share.width, share.columns));
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning, split->across,
-        matrices->count), split->parts), in_group), in_group, 1, &groups);
-    dmlops_plan_int_96 nothing;
-    nothing.count = 0;
-    dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, op, matrices, 0, 0, &nothing, &common, &groups, &params);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, 0);
-    if (in_parts) {
-        dmlops_plan_add_parts(planning, op, shader, matrices, &common);
-    }
-}
-
-/* Skinny matrices have their own pass; others use tiles. False if the definition's own passes are as good. */
-DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+/* False if the definition's own passes are as good. */
+DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Matrices found;
-    dmlops_plan_matrices_of(planning, op, shader, &found);
-    if (dmlops_plan_is_skinny(planning, op, shader, &found)) {
-        dmlops_plan_skinny(planning, op, shader, &found);
-        return 1;
-    }
-    return dmlops_plan_tiles(planning, op, shader, &found);
+    dmlops_plan_Matrices made_1;
+    dmlops_plan_matrices_of(planning, op, shader, &made_1);
+    return dmlops_plan_int8_tiles(planning, op, shader, &made_1);
 }
 
-/* Tiles of bytes, of cooperative matrices where these suit, or of ordinary arithmetic. False if there is too little to
-   compute. */
-DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+/* False if there is too little to compute. */
+DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    if (!dmlops_plan_is_of_bytes(planning, op, shader) && dmlops_plan_suits_cooperative_matrix(planning, op, shader,
-        found)) {
+    if (found->is_worth) {
         dmlops_plan_Product made_1;
-        dmlops_plan_cooperative_product(planning, op, shader, found, &made_1);
+        dmlops_plan_byte_product(planning, op, shader, found, &made_1);
         dmlops_plan_product(planning, op, shader, &made_1);
-    } else {
-        if (!found->is_worth) {
-            return 0;
-        } else {
-            if (dmlops_plan_is_of_bytes(planning, op, shader)) {
-                dmlops_plan_Product made_2;
-                dmlops_plan_byte_product(planning, op, shader, found, &made_2);
-                dmlops_plan_product(planning, op, shader, &made_2);
-            } else {
-                dmlops_plan_Product made_3;
-                dmlops_plan_fma_product(planning, op, shader, found, &made_3);
-                dmlops_plan_product(planning, op, shader, &made_3);
-            }
-        }
     }
-    return 1;
+    return found->is_worth;
 }
 
 /* The window: the definition's own, or that of a contraction. */
@@ -8145,7 +8175,7 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int6
 DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     dmlops_plan_Matrices found;
-    dmlops_plan_matrices_of(planning, op, shader, &found);
+    dmlops_plan_windowed(planning, op, shader, &found);
     int of_bytes = dmlops_plan_is_of_bytes(planning, op, shader);
     int has_byte_matrices = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (found.rows >= 4);
     int is_cooperative = of_bytes ? has_byte_matrices : dmlops_plan_suits_cooperative_matrix(planning, op, shader,
@@ -8156,7 +8186,10 @@ DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_p
     if (dmlops_plan_suits_sliding(planning, op, shader, &found, least_rows) && !has_small_tiles) {
         return dmlops_plan_sliding(planning, op, shader);
     }
-    return dmlops_plan_tiles(planning, op, shader, &found);
+    if (of_bytes) {
+        return dmlops_plan_int8_tiles(planning, op, shader, &found);
+    }
+    return dmlops_plan_window_tiles(planning, op, shader, &found);
 }
 
 /* The sizes of the box that a pass visits. */
@@ -8861,6 +8894,104 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
+/* The least power of 2 that is not below a positive number. */
+DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number) {
+    (void)planning;
+    return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
+}
+
+/* Whether adjacent elements belong to different sets. */
+DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced) {
+    return (dmlops_plan_repeats(planning, kept) > 1) && (kept->items[dmlops_item(planning, -1,
+        kept->count)].strides.items[dmlops_item(planning, 0, kept->items[dmlops_item(planning, -1,
+        kept->count)].strides.count)] < reduced->items[dmlops_item(planning, -1,
+        reduced->count)].strides.items[dmlops_item(planning, 0, reduced->items[dmlops_item(planning, -1,
+        reduced->count)].strides.count)]);
+}
+
+/* The threads that can share a set, if neighboring threads work on neighboring sets where these are adjacent. */
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
+    int64_t neighbors = sets->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, sets->number)) : 1;
+    return dmlops_divide(512, neighbors);
+}
+
+/* Divides sets among threads in parts of `extent` vectors: as many as have something to load, with more in flight for
+   each where a set is long or stays in registers. Few sets are shared by more threads, each with fewer vectors;
+   many, by fewer. `lanes` and `unroll` only grow or only shrink, within bounds. */
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
+    dmlops_plan_Sharing* result) {
+    int64_t most = dmlops_plan_most_lanes(planning, sets);
+    int64_t number = dmlops_plan_times(planning, sets->number, dmlops_plan_ceil_div(planning, sets->extent, extent));
+    int is_whole = !sets->is_across && (extent <= dmlops_multiply(most, 8));
+    int is_deep = sets->is_across && sets->is_reread && (sets->extent > dmlops_multiply(most, 8));
+    int64_t unroll = (is_whole || is_deep) ? 8 : 4;
+    int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
+    while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
+        && (dmlops_plan_times(planning, number, lanes) < 16384))) {
+        unroll = dmlops_divide(unroll, 2);
+        lanes = dmlops_plan_ceil_div(planning, extent, unroll);
+    }
+    lanes = dmlops_min(most, dmlops_plan_power_of_two(planning, lanes));
+    int64_t least = sets->is_across ? 1 : 128;
+    while (planning->reason == DMLOPS_REASON_NONE && (!sets->is_reread && (lanes > least) &&
+        (dmlops_plan_times(planning, number, lanes) >= 524288))) {
+        lanes = dmlops_divide(lanes, 2);
+        unroll = 8;
+    }
+    int64_t threads = dmlops_multiply(dmlops_divide(512, most), lanes);
+    result->extent = extent;
+    result->unroll = unroll;
+    result->lanes = lanes;
+    result->threads = dmlops_max(threads, 128);
+    return;
+}
+
+/* The vectors in a part of a set: all of them if there are enough sets to saturate a GPU, or if they are short: the
+   largest group takes at most so many rounds of loads. Where elements are read again, splitting takes another
+   dispatch, and pays only for longer and fewer sets. */
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
+    dmlops_plan_Sharing sharing;
+    dmlops_plan_shared(planning, sets, sets->extent, &sharing);
+    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing.lanes), sharing.threads);
+    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, dmlops_multiply(dmlops_multiply(sharing.lanes,
+        sharing.unroll), 1024));
+    int64_t most = dmlops_multiply(dmlops_plan_most_lanes(planning, sets), sharing.unroll);
+    int64_t least = sets->is_across ? most : dmlops_multiply(128, sharing.unroll);
+    int64_t enough = sets->is_reread ? 132 : 512;
+    int64_t rounds = sets->is_reread ? 5 : 3;
+    if ((sets->extent > dmlops_multiply(most, rounds)) && (groups < enough)) {
+        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups), dmlops_plan_ceil_div(planning,
+            sets->extent, least)), parts);
+    }
+    if (parts == 1) {
+        return sets->extent;
+    }
+    int64_t size = dmlops_plan_ceil_div(planning, sets->extent, parts);
+    int64_t step = (size > most) ? most : least;
+    return dmlops_multiply(dmlops_plan_ceil_div(planning, size, step), step);
+}
+
+/* The macros of how threads share sets, whose elements they may combine, and the groups. */
+DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result) {
+    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, sharing->extent);
+    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing->lanes),
+        sharing->threads), parts);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing->threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), sharing->lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_SETS"), (int64_t)sets->is_across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing->unroll);
+    if (is_combined) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
+            DMLOPS_CAPABILITY_WAVE_OPERATIONS));
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), sets->kept.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), sets->reduced.count);
+    dmlops_plan_grid(planning, dmlops_multiply(groups, sharing->threads), sharing->threads, 1, result);
+    return;
+}
+
 /* The place of each intermediate tensor, without rows that attention reads elsewhere; the tensors that are `copied`, as
    bits, are followed by copies as float16. Those that no output needs have none; their sizes may be meaningless. */
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -8998,6 +9129,12 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
     }
     dmlops_plan_CommonConstants known;
     dmlops_plan_bind_common(planning, op, shader, way.led, &space.firsts, &known);
+    for (int64_t place = 0; place < shader->kept.count; ++place) {
+        const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
+        int is_led = ((way.led >> place) & 1) == 1;
+        dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), is_led ?
+            op->kept_sizes.items[dmlops_item(planning, place, op->kept_sizes.count)].count : 0);
+    }
     dmlops_plan_int_512 lists;
     lists.count = 0;
     dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
@@ -10242,104 +10379,6 @@ DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dm
     result->planeCount = made_4.planes;
     result->groupColumns = groups->columns;
     dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
-    return;
-}
-
-/* The least power of 2 that is not below a positive number. */
-DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number) {
-    (void)planning;
-    return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
-}
-
-/* Whether adjacent elements belong to different sets. */
-DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced) {
-    return (dmlops_plan_repeats(planning, kept) > 1) && (kept->items[dmlops_item(planning, -1,
-        kept->count)].strides.items[dmlops_item(planning, 0, kept->items[dmlops_item(planning, -1,
-        kept->count)].strides.count)] < reduced->items[dmlops_item(planning, -1,
-        reduced->count)].strides.items[dmlops_item(planning, 0, reduced->items[dmlops_item(planning, -1,
-        reduced->count)].strides.count)]);
-}
-
-/* The threads that can share a set, if neighboring threads work on neighboring sets where these are adjacent. */
-DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
-    int64_t neighbors = sets->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, sets->number)) : 1;
-    return dmlops_divide(512, neighbors);
-}
-
-/* Divides sets among threads in parts of `extent` vectors: as many as have something to load, with more in flight for
-   each where a set is long or stays in registers. Few sets are shared by more threads, each with fewer vectors;
-   many, by fewer. `lanes` and `unroll` only grow or only shrink, within bounds. */
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
-    dmlops_plan_Sharing* result) {
-    int64_t most = dmlops_plan_most_lanes(planning, sets);
-    int64_t number = dmlops_plan_times(planning, sets->number, dmlops_plan_ceil_div(planning, sets->extent, extent));
-    int is_whole = !sets->is_across && (extent <= dmlops_multiply(most, 8));
-    int is_deep = sets->is_across && sets->is_reread && (sets->extent > dmlops_multiply(most, 8));
-    int64_t unroll = (is_whole || is_deep) ? 8 : 4;
-    int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
-    while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
-        && (dmlops_plan_times(planning, number, lanes) < 16384))) {
-        unroll = dmlops_divide(unroll, 2);
-        lanes = dmlops_plan_ceil_div(planning, extent, unroll);
-    }
-    lanes = dmlops_min(most, dmlops_plan_power_of_two(planning, lanes));
-    int64_t least = sets->is_across ? 1 : 128;
-    while (planning->reason == DMLOPS_REASON_NONE && (!sets->is_reread && (lanes > least) &&
-        (dmlops_plan_times(planning, number, lanes) >= 524288))) {
-        lanes = dmlops_divide(lanes, 2);
-        unroll = 8;
-    }
-    int64_t threads = dmlops_multiply(dmlops_divide(512, most), lanes);
-    result->extent = extent;
-    result->unroll = unroll;
-    result->lanes = lanes;
-    result->threads = dmlops_max(threads, 128);
-    return;
-}
-
-/* The vectors in a part of a set: all of them if there are enough sets to saturate a GPU, or if they are short: the
-   largest group takes at most so many rounds of loads. Where elements are read again, splitting takes another
-   dispatch, and pays only for longer and fewer sets. */
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
-    dmlops_plan_Sharing sharing;
-    dmlops_plan_shared(planning, sets, sets->extent, &sharing);
-    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing.lanes), sharing.threads);
-    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, dmlops_multiply(dmlops_multiply(sharing.lanes,
-        sharing.unroll), 1024));
-    int64_t most = dmlops_multiply(dmlops_plan_most_lanes(planning, sets), sharing.unroll);
-    int64_t least = sets->is_across ? most : dmlops_multiply(128, sharing.unroll);
-    int64_t enough = sets->is_reread ? 132 : 512;
-    int64_t rounds = sets->is_reread ? 5 : 3;
-    if ((sets->extent > dmlops_multiply(most, rounds)) && (groups < enough)) {
-        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups), dmlops_plan_ceil_div(planning,
-            sets->extent, least)), parts);
-    }
-    if (parts == 1) {
-        return sets->extent;
-    }
-    int64_t size = dmlops_plan_ceil_div(planning, sets->extent, parts);
-    int64_t step = (size > most) ? most : least;
-    return dmlops_multiply(dmlops_plan_ceil_div(planning, size, step), step);
-}
-
-/* The macros of how threads share sets, whose elements they may combine, and the groups. */
-DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
-    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result) {
-    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, sharing->extent);
-    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing->lanes),
-        sharing->threads), parts);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing->threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), sharing->lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_SETS"), (int64_t)sets->is_across);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing->unroll);
-    if (is_combined) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
-            DMLOPS_CAPABILITY_WAVE_OPERATIONS));
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), sets->kept.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), sets->reduced.count);
-    dmlops_plan_grid(planning, dmlops_multiply(groups, sharing->threads), sharing->threads, 1, result);
     return;
 }
 
@@ -13354,6 +13393,7 @@ static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43,
 static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
     {1, dmlops_convolution_passes},
+    5,
     {8, dmlops_convolution_lists},
     0,
     64,
@@ -13575,6 +13615,7 @@ static const int64_t dmlops_gemm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45
 static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {1, dmlops_gemm_kept},
     {2, dmlops_gemm_passes},
+    5,
     {0, NULL},
     0,
     0,
@@ -13691,6 +13732,7 @@ static const char* const dmlops_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {1, dmlops_average_pooling_passes},
+    1,
     {5, dmlops_average_pooling_lists},
     0,
     8,
@@ -13845,6 +13887,7 @@ static const char* const dmlops_lp_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling_passes},
+    1,
     {4, dmlops_lp_pooling_lists},
     0,
     8,
@@ -13938,6 +13981,7 @@ static const char* const dmlops_max_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {0, NULL},
     {1, dmlops_max_pooling_passes},
+    1,
     {4, dmlops_max_pooling_lists},
     0,
     8,
@@ -14029,6 +14073,7 @@ static const char* const dmlops_roi_pooling_lists[] = {"POOLED"};
 static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {1, dmlops_roi_pooling_passes},
+    7,
     {1, dmlops_roi_pooling_lists},
     0,
     0,
@@ -14255,6 +14300,7 @@ static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 
 static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {1, dmlops_upsample_2d_kept},
     {2, dmlops_upsample_2d_passes},
+    1,
     {0, NULL},
     0,
     0,
@@ -14448,6 +14494,7 @@ static const int64_t dmlops_batch_normalization_activations[] = {35, 37, 38, 39,
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     {1, dmlops_batch_normalization_passes},
+    1,
     {0, NULL},
     0,
     0,
@@ -14494,6 +14541,7 @@ static const int64_t dmlops_mean_variance_normalization_activations[] = {35, 37,
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_shader = {
     {3, dmlops_mean_variance_normalization_kept},
     {2, dmlops_mean_variance_normalization_passes},
+    15,
     {1, dmlops_mean_variance_normalization_lists},
     0,
     1,
@@ -14580,6 +14628,7 @@ static const char* const dmlops_local_response_normalization_lists[] = {"BEFORE"
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_shader = {
     {0, NULL},
     {1, dmlops_local_response_normalization_passes},
+    3,
     {2, dmlops_local_response_normalization_lists},
     0,
     2,
@@ -14641,6 +14690,7 @@ static const char* const dmlops_lp_normalization_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {1, dmlops_lp_normalization_kept},
     {2, dmlops_lp_normalization_passes},
+    1,
     {1, dmlops_lp_normalization_lists},
     0,
     1,
@@ -14703,6 +14753,7 @@ static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 0, 1, 3, 0, 1, 
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
+    255,
     {5, dmlops_rnn_lists},
     0,
     0,
@@ -14806,6 +14857,7 @@ static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1,
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
+    2047,
     {6, dmlops_lstm_lists},
     0,
     0,
@@ -14926,6 +14978,7 @@ static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {3, dmlops_gru_kept},
     {5, dmlops_gru_passes},
+    255,
     {5, dmlops_gru_lists},
     0,
     0,
@@ -15257,6 +15310,7 @@ static const char* const dmlops_max_pooling1_bounds[] = {"DIMS", "DIMENSION_COUN
 static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {2, dmlops_max_pooling1_passes},
+    5,
     {4, dmlops_max_pooling1_lists},
     0,
     8,
@@ -15351,6 +15405,7 @@ static const int64_t dmlops_max_unpooling_divisors[] = {0};
 static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {1, dmlops_max_unpooling_kept},
     {2, dmlops_max_unpooling_passes},
+    7,
     {0, NULL},
     0,
     0,
@@ -15476,6 +15531,7 @@ static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 
 static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_kept},
     {2, dmlops_resample_passes},
+    1,
     {1, dmlops_resample_lists},
     1,
     0,
@@ -15832,6 +15888,7 @@ static const char* const dmlops_max_pooling2_bounds[] = {"DIMS", "DIMENSION_COUN
 static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {2, dmlops_max_pooling2_passes},
+    5,
     {5, dmlops_max_pooling2_lists},
     0,
     16,
@@ -16036,6 +16093,7 @@ static const int64_t dmlops_mean_variance_normalization1_activations[] = {35, 37
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_shader = {
     {3, dmlops_mean_variance_normalization1_kept},
     {2, dmlops_mean_variance_normalization1_passes},
+    7,
     {2, dmlops_mean_variance_normalization1_lists},
     0,
     2,
@@ -16157,6 +16215,7 @@ static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1,
 static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_kept},
     {2, dmlops_resample1_passes},
+    1,
     {3, dmlops_resample1_lists},
     7,
     0,
@@ -16219,6 +16278,7 @@ static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_passes},
+    11,
     {0, NULL},
     0,
     0,
@@ -16288,7 +16348,7 @@ static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning
     op.factors.lessens_left = desc->AZeroPointTensor != NULL;
     op.factors.lessens_right = desc->BZeroPointTensor != NULL;
     op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    if (!dmlops_plan_products(planning, &op, &dmlops_matrix_multiply_integer_shader))
+    if (!dmlops_plan_int8_products(planning, &op, &dmlops_matrix_multiply_integer_shader))
         dmlops_plan_definition(planning, &op, &dmlops_matrix_multiply_integer_shader);
 }
 
@@ -16296,6 +16356,7 @@ static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] =
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multiply_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_matrix_multiply_passes},
+    167,
     {0, NULL},
     0,
     0,
@@ -16377,7 +16438,7 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     op.factors.lessens_left = desc->AZeroPointTensor != NULL;
     op.factors.lessens_right = desc->BZeroPointTensor != NULL;
     op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    if (!dmlops_plan_products(planning, &op, &dmlops_quantized_linear_matrix_multiply_shader))
+    if (!dmlops_plan_int8_products(planning, &op, &dmlops_quantized_linear_matrix_multiply_shader))
         dmlops_plan_definition(planning, &op, &dmlops_quantized_linear_matrix_multiply_shader);
 }
 
@@ -16388,6 +16449,7 @@ static const char* const dmlops_convolution_integer_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {1, dmlops_convolution_integer_passes},
+    11,
     {8, dmlops_convolution_integer_lists},
     0,
     64,
@@ -16542,6 +16604,7 @@ static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS"}
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_convolution_passes},
+    503,
     {11, dmlops_quantized_linear_convolution_lists},
     0,
     64,
@@ -16877,6 +16940,7 @@ static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
     {2, dmlops_average_pooling_grad_passes},
+    1,
     {6, dmlops_average_pooling_grad_lists},
     0,
     16,
@@ -16953,6 +17017,7 @@ static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_kept},
     {2, dmlops_max_pooling_grad_passes},
+    1,
     {6, dmlops_max_pooling_grad_lists},
     0,
     16,
@@ -17044,6 +17109,7 @@ static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0
 static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {1, dmlops_resample_grad_kept},
     {2, dmlops_resample_grad_passes},
+    1,
     {3, dmlops_resample_grad_lists},
     7,
     0,
@@ -17151,6 +17217,7 @@ static const char* const dmlops_adam_optimizer_lists[] = {"NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {1, dmlops_adam_optimizer_passes},
+    255,
     {1, dmlops_adam_optimizer_lists},
     0,
     0,
@@ -17244,6 +17311,7 @@ static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0
 static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {4, dmlops_roi_align_kept},
     {2, dmlops_roi_align_passes},
+    15,
     {0, NULL},
     0,
     0,
@@ -17415,6 +17483,7 @@ static const char* const dmlops_local_response_normalization_grad_lists[] = {"BE
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_grad_shader = {
     {2, dmlops_local_response_normalization_grad_kept},
     {2, dmlops_local_response_normalization_grad_passes},
+    7,
     {3, dmlops_local_response_normalization_grad_lists},
     0,
     2,
@@ -17506,6 +17575,7 @@ static const char* const dmlops_batch_normalization_grad_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader = {
     {2, dmlops_batch_normalization_grad_kept},
     {4, dmlops_batch_normalization_grad_passes},
+    1,
     {1, dmlops_batch_normalization_grad_lists},
     0,
     1,
@@ -17603,6 +17673,7 @@ static const char* const dmlops_dynamic_quantize_linear_lists[] = {"NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader = {
     {5, dmlops_dynamic_quantize_linear_kept},
     {6, dmlops_dynamic_quantize_linear_passes},
+    1,
     {1, dmlops_dynamic_quantize_linear_lists},
     0,
     0,
@@ -17665,6 +17736,7 @@ static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 
 static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {4, dmlops_roi_align1_kept},
     {2, dmlops_roi_align1_passes},
+    15,
     {0, NULL},
     0,
     0,
@@ -17741,6 +17813,7 @@ static const char* const dmlops_roi_align_grad_bounds[] = {"IS_AVERAGE", "IS_LIN
 static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {7, dmlops_roi_align_grad_kept},
     {6, dmlops_roi_align_grad_passes},
+    63,
     {2, dmlops_roi_align_grad_lists},
     0,
     3,
@@ -17858,6 +17931,7 @@ static const int64_t dmlops_batch_normalization_training_activations[] = {35, 37
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_shader = {
     {3, dmlops_batch_normalization_training_kept},
     {4, dmlops_batch_normalization_training_passes},
+    9,
     {1, dmlops_batch_normalization_training_lists},
     0,
     1,
@@ -17947,6 +18021,7 @@ static const char* const dmlops_batch_normalization_training_grad_lists[] = {"EX
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_grad_shader = {
     {2, dmlops_batch_normalization_training_grad_kept},
     {4, dmlops_batch_normalization_training_grad_passes},
+    1,
     {1, dmlops_batch_normalization_training_grad_lists},
     0,
     1,
@@ -18214,6 +18289,7 @@ static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1,
 static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_kept},
     {2, dmlops_resample2_passes},
+    1,
     {3, dmlops_resample2_lists},
     7,
     0,
@@ -18281,6 +18357,7 @@ static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 
 static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {1, dmlops_resample_grad1_kept},
     {2, dmlops_resample_grad1_passes},
+    1,
     {3, dmlops_resample_grad1_lists},
     7,
     0,
@@ -18370,6 +18447,7 @@ static const int64_t dmlops_multihead_attention_divisors[] = {36, 37};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
     {7, dmlops_multihead_attention_passes},
+    16383,
     {6, dmlops_multihead_attention_lists},
     0,
     0,
@@ -19681,6 +19759,7 @@ static const char* const dmlops_lp_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {1, dmlops_lp_pooling1_passes},
+    1,
     {5, dmlops_lp_pooling1_lists},
     0,
     16,
@@ -19778,6 +19857,7 @@ static const char* const dmlops_average_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {1, dmlops_average_pooling1_passes},
+    1,
     {6, dmlops_average_pooling1_lists},
     0,
     16,
@@ -19972,6 +20052,7 @@ static const char* const dmlops_quantized_linear_average_pooling_bounds[] = {"DI
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_pooling_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_average_pooling_passes},
+    31,
     {6, dmlops_quantized_linear_average_pooling_lists},
     0,
     16,
@@ -20140,6 +20221,7 @@ static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] =
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_float_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_to_float_passes},
+    103,
     {0, NULL},
     0,
     0,
@@ -20216,7 +20298,7 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
     op.factors.lessens_left = desc->AZeroPointTensor != NULL;
     op.factors.lessens_right = desc->BZeroPointTensor != NULL;
     op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    if (!dmlops_plan_products(planning, &op, &dmlops_matrix_multiply_integer_to_float_shader))
+    if (!dmlops_plan_int8_products(planning, &op, &dmlops_matrix_multiply_integer_to_float_shader))
         dmlops_plan_definition(planning, &op, &dmlops_matrix_multiply_integer_to_float_shader);
 }
 
@@ -20227,6 +20309,7 @@ static const int64_t dmlops_mean_variance_normalization2_activations[] = {35, 37
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_shader = {
     {3, dmlops_mean_variance_normalization2_kept},
     {2, dmlops_mean_variance_normalization2_passes},
+    7,
     {2, dmlops_mean_variance_normalization2_lists},
     0,
     2,
@@ -20348,6 +20431,7 @@ static const int64_t dmlops_multihead_attention1_divisors[] = {38, 39};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
     {7, dmlops_multihead_attention1_passes},
+    32767,
     {6, dmlops_multihead_attention1_lists},
     0,
     0,
@@ -21928,6 +22012,7 @@ static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1,
 static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_kept},
     {2, dmlops_resample3_passes},
+    1,
     {3, dmlops_resample3_lists},
     7,
     0,
@@ -21996,6 +22081,7 @@ static const char* const dmlops_fold_bounds[] = {"LEN", "LEN2", "LEN3", "DIMENSI
 static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {1, dmlops_fold_passes},
+    3,
     {6, dmlops_fold_lists},
     0,
     32,
@@ -22074,6 +22160,7 @@ static const char* const dmlops_unfold_bounds[] = {"DIMENSION_COUNT", "LEN", "LE
 static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {1, dmlops_unfold_passes},
+    3,
     {6, dmlops_unfold_lists},
     0,
     0,

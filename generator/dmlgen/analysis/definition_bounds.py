@@ -23,7 +23,7 @@ class DefinitionBounds(Bounds):
         self.operator = operator
         self.stage = stage
         self.fields = {} if stage is Stage.STRUCTURE else field_bounds(registry)
-        self._ranks = _rank_classes(operator) if operator is not None and stage >= Stage.VALUES else {}
+        self._ranks = rank_classes(operator) if operator is not None and stage >= Stage.VALUES else {}
 
     def member(self, node: ir.Member) -> Interval:
         if self.operator is None or node.name not in self.operator.member:
@@ -136,7 +136,7 @@ def field_bounds(registry: Registry) -> dict[str, Interval]:
     return bounds
 
 
-def _rank_classes(operator: Operator) -> Mapping[ir.Tensor, ir.Tensor]:
+def rank_classes(operator: Operator) -> Mapping[ir.Tensor, ir.Tensor]:
     """Tensors whose ranks are equal after the COUNTS stage, each with a representative of its class."""
     first: dict[ir.Tensor, ir.Tensor] = {}
     for rule in operator.rules:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from dmlgen.analysis.definition_bounds import Valid
 from dmlgen.expr import ir
@@ -67,8 +68,51 @@ class Tensor:
         return any(bits >= 16 for bits in self.bits)
 
 
+class DataType(NamedTuple):
+    """A data type in shaders: the HLSL type of an element in a buffer, where words pack what is narrower than
+    16 bits; its bits; and the HLSL type in which it is computed."""
+
+    name: str
+    stored: str
+    bits: int
+    value: str
+
+
+def data_type(name: str) -> DataType:
+    """That of a name such as FLOAT16."""
+    kind, bits = name.rstrip("0123456789"), int(re.sub(r"\D", "", name))
+    if bits == 128:
+        return DataType(name, "uint4", bits, "uint4")
+    value = {"FLOAT": {64: "double"}.get(bits, "float"), "INT": "int", "UINT": "uint"}[kind]
+    if kind != "FLOAT" and bits == 64:
+        value += "64_t"
+    stored = "float16_t" if kind == "FLOAT" else f"{value}16_t"
+    return DataType(name, "uint" if bits < 16 else stored if bits == 16 else value, bits, value)
+
+
+class WithTensors:
+    """A shader with tensors, of which it `moves` some as raw bits."""
+
+    moves: tuple[str, ...]
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        raise NotImplementedError
+
+    @property
+    def bits(self) -> tuple[int, ...]:
+        return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
+
+    def data_types(self, moves: Collection[str] = (), others: Collection[str] = ()) -> list[DataType]:
+        """Those of the tensors, of which it also `moves` some, and others."""
+        moved = {*self.moves, *moves}
+        names = {*others, *(name for tensor in self.tensors for name in tensor.types)}
+        names |= {f"UINT{bits}" for one in self.tensors if one.member in moved for bits in one.bits}
+        return sorted(map(data_type, names), key=lambda one: (one.name.rstrip("0123456789"), one.bits))
+
+
 @dataclass(frozen=True)
-class Shader:
+class Shader(WithTensors):
     """A shader that works element by element.
 
     `value` is the text of the element, after `value_lines`; `offset` that of its offset in the output, which
@@ -97,10 +141,6 @@ class Shader:
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         return (*self.inputs, self.output)
-
-    @property
-    def bits(self) -> tuple[int, ...]:
-        return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
@@ -152,7 +192,7 @@ def _map(
         values.add("int")  # either floating-point overload would do
     all_16 = [_of_16_bits(registry, tensor) for tensor in (*inputs, output)]
     if all(any(one.kind == "float" for one in types) for types in all_16):
-        stored = {_value_type(one) for types in all_16 for one in types}
+        stored = {data_type(one.name).value for types in all_16 for one in types}
         chosen = functions.choice(float16, called, values, stored)
     else:
         chosen = Choice(functions.closure(called, values))
@@ -239,13 +279,13 @@ def tensor_of(registry: Registry, operator: Operator, member: str) -> Tensor:
         function=short,
         types=types,
         bits=tuple(sorted({registry.data_type[name].bits for name in types})),
-        values=frozenset(_value_type(registry.data_type[name]) for name in types),
+        values=frozenset(data_type(name).value for name in types),
         is_optional=described.optional or described.count is not None,
     )
 
 
 @dataclass(frozen=True)
-class FormShader:
+class FormShader(WithTensors):
     """A shader with its own form: its tensors by role, and its steps by case as HLSL.
 
     `activations` are those that may be fused into it.
@@ -254,7 +294,6 @@ class FormShader:
     operator: str
     summary: Text
     moves: tuple[str, ...]
-    tensors: tuple[Tensor, ...]
     role: Mapping[str, Tensor]
     cases: Mapping[str, int]
     steps: Mapping[str, Mapping[str, str]]
@@ -266,6 +305,10 @@ class FormShader:
     params: Params
     resources: tuple[Resource, ...]
 
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return tuple(self.role.values())
+
     def functions(self, *names: str) -> tuple[str, ...]:
         """The texts of these functions, of those that the steps call, and of their dependencies."""
         return self.library.closure({*names, *self.called}, _value_types(self.tensors))
@@ -274,10 +317,6 @@ class FormShader:
         """The texts of these functions, with those that suffice where all tensors are float16."""
         values = _value_types(self.tensors)
         return self.library.choice(self.float16, {*names, *self.called}, values, values)
-
-    @property
-    def bits(self) -> tuple[int, ...]:
-        return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
 
 
 def _form(
@@ -310,7 +349,6 @@ def _form(
         operator=operator.name,
         summary=operator.summary,
         moves=(),
-        tensors=tuple(role.values()),
         role=role,
         cases={step.case: values[step.case] for step in schedule.steps if step.case in values},
         steps=steps,
@@ -388,11 +426,3 @@ def _types(operator: Operator, tensor: str) -> tuple[str, ...]:
 def _value_types(tensors: Iterable[Tensor]) -> set[str]:
     """The types in which a shader computes elements."""
     return {value for tensor in tensors for value in tensor.values}
-
-
-def _value_type(entry: EnumEntry) -> str:
-    """The type in which elements of a data type are computed: nothing smaller than 32 bits."""
-    if entry.kind == "float":
-        return "double" if entry.bits == 64 else "float"
-    sign = "u" if entry.kind == "unsigned" else ""
-    return f"{sign}int64_t" if entry.bits == 64 else f"{sign}int"

@@ -1,6 +1,7 @@
 """Functions, structs and macros of a shader: those that nothing reaches are left out.
 
-Templates have whole libraries, of which a shader needs a few functions. Macros are described in its head.
+Templates have whole libraries, of which a shader needs a few functions. Macros that a plan sets are described
+in its head.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dmlgen.outputs.hlsl_lines import MEANINGS
 
 _DEFINITION = re.compile(
     r"""^ (?: struct\ (?P<struct>\w+) \n\{\n (?:.*\n)*? \};
+            | \#define\ (?P<macro>\w+)\ \w+\(\w+\)
             | (?:precise\ )? [\w<>]+ \ (?P<function>\w+) \( (?P<parameters>[^)]*) \)
               (?: \ \{.*\} | \n\{\n (?:.*\n)*? \} )
         ) $""",
@@ -29,7 +31,8 @@ _MACRO = re.compile(r"//   (?:  )?(X(?=_))?([A-Z_][A-Z0-9_]*) ")
 
 @dataclass(frozen=True, eq=False)
 class _Definition:
-    """A function or a struct: its lines, and the words of its parameters and of all its code."""
+    """A function, a struct or a macro for a call: its lines, the words of its parameters and of all its
+    code."""
 
     name: str
     first: int
@@ -39,8 +42,8 @@ class _Definition:
 
 
 def reached(data: bytes) -> bytes:
-    """The text without functions that are not called from the entry point, structs that are not named, and
-    what its head says about macros that are not named.
+    """The text without functions that are not called from the entry point, structs and macros for calls that
+    are not named, and what its head says about macros that are not named.
 
     Of overloads, those are left out that take a struct of which there is none. A macro X_NAME is one of
     several that end in _NAME.
@@ -69,7 +72,7 @@ def _definitions(text: str) -> list[_Definition]:
         first = text.count("\n", 0, match.start())
         found.append(
             _Definition(
-                name=match["struct"] or match["function"],
+                name=match["struct"] or match["macro"] or match["function"],
                 first=first,
                 end=first + match[0].count("\n") + 1,
                 parameters=_words([match["parameters"] or ""]),
@@ -88,7 +91,7 @@ def _remove(lines: list[str], first: int, end: int) -> None:
     """Removes a definition, with the comment above it unless that goes on with what follows, and an empty
     line."""
     del lines[first:end]
-    if not lines[first] or lines[first].startswith("#"):
+    if not lines[first] or (lines[first].startswith("#") and not lines[first].startswith("#define")):
         while lines[first - 1].startswith("//"):
             first -= 1
             del lines[first]

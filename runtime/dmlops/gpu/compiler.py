@@ -11,6 +11,7 @@ import ctypes
 import hashlib
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -117,7 +118,9 @@ def with_loop_test(source: str, storage_buffers: int) -> str:
     many and their uniform buffer.
     """
     _, _, body = files(__package__).joinpath("loop_test.hlsl").read_text("utf-8").partition("\n\n")
-    return Template(body).substitute(source=source, binding=storage_buffers + 1)
+    threads = re.search(r"^\[numthreads\(.*\]$", source, re.MULTILINE)
+    assert threads is not None, "every shader has an entry point"
+    return Template(body).substitute(source=source, binding=storage_buffers + 1, threads=threads[0])
 
 
 def arguments(defines: Mapping[str, int | str], target: Target = "spirv") -> list[str]:

@@ -5,7 +5,7 @@ $source
 #undef CSMain
 [[vk::binding($binding, 0)]] RWByteAddressBuffer loopsEnded : register(u63);
 
-[numthreads(NUM_THREADS, 1, 1)]
+$threads
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     CSTested(group, thread);

@@ -25,16 +25,17 @@ from . import movement
 from .definition_inputs import DefinitionPlanner, absent, arrays, bits, member_indices, pair, tensor_of
 from .memory import buffer_size
 from .plans.capabilities import Capability
+from .plans.contraction import plan_products
 from .plans.convolutions import plan_convolutions
 from .plans.definition import plan_definition
 from .plans.definition_types import Definition, DefinitionShader
 from .plans.elementwise import Map, plan_map
 from .plans.gather import Gather, plan_gather
+from .plans.int8_product import plan_int8_products
 from .plans.nonzero import Nonzero, plan_nonzero
 from .plans.operands import MAX_RANK, NO_MEMBER, NONE, Buffer, Movement, Number, Switch, Tensor
 from .plans.philox import Philox, plan_philox
 from .plans.planning import Planning, Refused
-from .plans.products import plan_products
 from .plans.reasons import Reason
 from .plans.reduce import Reduce, plan_reduce
 from .plans.rows import plan_rows
@@ -56,6 +57,7 @@ KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] 
 
 PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], bool]] = {
     "products": plan_products,
+    "int8_products": plan_int8_products,
     "convolutions": plan_convolutions,
     "sliding": plan_sliding,
     "rows": plan_rows,

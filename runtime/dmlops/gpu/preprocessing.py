@@ -2,7 +2,7 @@
 
 The result compiles to the same code without any macro: conditions are decided, macros are replaced, and
 declarations that the entry point does not reach are left out; comments stay. Only what depends on the target
-(`__spirv__`) stays a condition, and macros with parameters stay macros.
+(`__spirv__`) stays a condition, and macros with parameters stay macros where the text calls them.
 
 The shaders of this package are within what this handles: no macro is defined twice or undefined, none uses #
 or ##, and there is no #include. Anything else raises ValueError.
@@ -24,6 +24,7 @@ _TOKEN = re.compile(
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)", re.DOTALL)
 _DEFINE = re.compile(r"(\w+)(\([^)]*\))?\s*(.*)", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_CALL = re.compile(r"\b(\w+)\(([^()]*)\)")
 _ENTRY = "CSMain"
 
 
@@ -89,6 +90,7 @@ class _Resolver:
     used: set[str] = field(default_factory=set)
     undefined: set[str] = field(default_factory=set)
     conditions: list[_Condition] = field(default_factory=list)
+    replacements: dict[str, str] = field(default_factory=dict)
 
     def run(self, text: str) -> str:
         self.macros = {name: _Macro("", str(value), True) for name, value in self.given.items()}
@@ -166,6 +168,7 @@ class _Resolver:
         if known is not None and (known.is_certain or self._is_certain()):
             raise ValueError(f"{name} is defined twice")
         self.macros[name] = _Macro(parameters, body, self._is_certain())
+        self.replacements.clear()
         if parameters or not self._is_certain():
             yield f"#define {name}{parameters} {body}".rstrip()
 
@@ -189,8 +192,27 @@ class _Resolver:
                 parts.append(token)
             else:
                 self.used.add(token)
-                parts.append(self._expanded(macro.body, {*hidden, token}))
+                parts.append(self._replacement(token, hidden))
         return "".join(parts)
+
+    def _replacement(self, name: str, hidden: Collection[str]) -> str:
+        """The replacement of a macro. Ends: macros with parameters call no earlier ones."""
+        if hidden or name not in self.replacements:
+            before, body = "", self.macros[name].body
+            while body != before:  # arguments are what the text has before they are expanded
+                before = body
+                body = self._expanded(_CALL.sub(self._called, body), {*hidden, name})
+            if hidden:
+                return body
+            self.replacements[name] = body
+        return self.replacements[name]
+
+    def _called(self, call: re.Match[str]) -> str:
+        macro = self.macros.get(call[1])
+        if macro is None or not macro.parameters or not macro.is_certain:
+            return call[0]
+        given = dict(zip(_WORD.findall(macro.parameters), call[2].split(", "), strict=False))
+        return "".join(given.get(token, token) for token in _TOKEN.findall(macro.body))
 
     def _value(self, text: str) -> int | None:
         """The value of a condition; None if it depends on the target."""

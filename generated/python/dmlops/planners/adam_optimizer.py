@@ -36,6 +36,7 @@ SHADER = DefinitionShader(
     passes=[
         Pass(0, False, 5, 0, 224, 0, False, -1, -1, -1),
     ],
+    ranks=255,
     lists=["NUMBER"],
     float_lists=0,
     boxes=0,

@@ -36,6 +36,7 @@ SHADER = DefinitionShader(
     passes=[
         Pass(0, False, 5, 0, 32, 0, False, -1, -1, -1),
     ],
+    ranks=1,
     lists=[],
     float_lists=0,
     boxes=0,

@@ -42,6 +42,7 @@ SHADER = DefinitionShader(
         Pass(2, False, 6, 0, 64, 2, False, -1, -1, -1),
         Pass(3, False, 7, 0, 128, 1, False, -1, -1, -1),
     ],
+    ranks=1,
     lists=["EXTENT"],
     float_lists=0,
     boxes=1,

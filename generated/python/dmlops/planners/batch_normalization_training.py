@@ -53,6 +53,7 @@ SHADER = DefinitionShader(
         Pass(2, False, 5, 0, 32, 1, False, -1, -1, -1),
         Pass(3, False, 6, 0, 64, 4, False, -1, -1, -1),
     ],
+    ranks=9,
     lists=["EXTENT"],
     float_lists=0,
     boxes=1,

@@ -47,6 +47,7 @@ SHADER = DefinitionShader(
         Pass(4, False, 2, 0, 4, 4, False, -1, -1, -1),
         Pass(5, False, 3, 0, 8, 16, False, -1, -1, -1),
     ],
+    ranks=1,
     lists=["NUMBER"],
     float_lists=0,
     boxes=0,

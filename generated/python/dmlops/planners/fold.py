@@ -37,6 +37,7 @@ SHADER = DefinitionShader(
     passes=[
         Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1),
     ],
+    ranks=3,
     lists=["START_PADDING", "DILATIONS", "STRIDES", "OUTPUT_SIZES2", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"],
     float_lists=0,
     boxes=32,

@@ -55,6 +55,7 @@ SHADER = DefinitionShader(
         Pass(3, False, 6, 0, 64, 4, False, -1, -1, -1),
         Pass(4, False, 7, 0, 128, 4, False, -1, -1, -1),
     ],
+    ranks=255,
     lists=["NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"],
     float_lists=0,
     boxes=0,

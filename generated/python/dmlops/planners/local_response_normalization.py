@@ -37,6 +37,7 @@ SHADER = DefinitionShader(
     passes=[
         Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1),
     ],
+    ranks=3,
     lists=["BEFORE", "SPAN"],
     float_lists=0,
     boxes=2,

@@ -41,6 +41,7 @@ SHADER = DefinitionShader(
         Pass(0, True, 0, 3, 0, 1, False, -1, -1, -1),
         Pass(1, False, 2, 0, 4, 3, False, -1, -1, -1),
     ],
+    ranks=7,
     lists=["BEFORE", "SPAN", "AFTER"],
     float_lists=0,
     boxes=2,

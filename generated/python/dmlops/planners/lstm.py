@@ -56,6 +56,7 @@ SHADER = DefinitionShader(
         Pass(3, False, 9, 0, 512, 4, False, -1, -1, -1),
         Pass(4, False, 10, 0, 1024, 2, False, -1, -1, -1),
     ],
+    ranks=2047,
     lists=["NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"],
     float_lists=0,
     boxes=0,

@@ -40,6 +40,7 @@ SHADER = DefinitionShader(
     passes=[
         Pass(0, False, 4, 0, 16, 0, False, -1, -1, -1),
     ],
+    ranks=11,
     lists=[],
     float_lists=0,
     boxes=0,
@@ -115,4 +116,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("products", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("int8_products", SHADER, inputs, "", "")

@@ -40,6 +40,7 @@ SHADER = DefinitionShader(
     passes=[
         Pass(0, False, 7, 0, 128, 0, False, -1, -1, -1),
     ],
+    ranks=103,
     lists=[],
     float_lists=0,
     boxes=0,
@@ -122,4 +123,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("products", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("int8_products", SHADER, inputs, "", "")

@@ -39,6 +39,7 @@ SHADER = DefinitionShader(
         Pass(0, True, 0, 1, 0, 0, False, -1, 0, -1),
         Pass(1, False, 2, 0, 4, 1, False, -1, -1, -1),
     ],
+    ranks=7,
     lists=[],
     float_lists=0,
     boxes=0,

@@ -51,6 +51,7 @@ SHADER = DefinitionShader(
         Pass(0, True, 0, 7, 0, 3, False, -1, -1, -1),
         Pass(1, False, 3, 0, 8, 6, False, -1, -1, -1),
     ],
+    ranks=7,
     lists=["AXES", "EXTENT"],
     float_lists=0,
     boxes=2,

@@ -40,6 +40,7 @@ SHADER = DefinitionShader(
     passes=[
         Pass(0, False, 9, 0, 512, 0, False, -1, -1, -1),
     ],
+    ranks=503,
     lists=[
         "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW",
         "NUMBER", "NUMBER2", "NUMBER3", "NUMBER4",

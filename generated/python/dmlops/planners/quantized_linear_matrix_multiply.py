@@ -40,6 +40,7 @@ SHADER = DefinitionShader(
     passes=[
         Pass(0, False, 8, 0, 256, 0, False, -1, -1, -1),
     ],
+    ranks=167,
     lists=[],
     float_lists=0,
     boxes=0,
@@ -126,4 +127,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("products", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("int8_products", SHADER, inputs, "", "")

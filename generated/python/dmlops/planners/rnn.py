@@ -53,6 +53,7 @@ SHADER = DefinitionShader(
         Pass(2, False, 6, 0, 64, 2, False, -1, -1, -1),
         Pass(3, False, 7, 0, 128, 2, False, -1, -1, -1),
     ],
+    ranks=255,
     lists=["NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"],
     float_lists=0,
     boxes=0,

@@ -54,6 +54,7 @@ SHADER = DefinitionShader(
         Pass(4, False, 4, 0, 16, 125, False, -1, -1, -1),
         Pass(5, False, 5, 0, 32, 77, False, -1, -1, -1),
     ],
+    ranks=63,
     lists=["INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"],
     float_lists=0,
     boxes=3,

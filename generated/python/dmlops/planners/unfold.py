@@ -37,6 +37,7 @@ SHADER = DefinitionShader(
     passes=[
         Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1),
     ],
+    ranks=3,
     lists=["BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"],
     float_lists=0,
     boxes=0,

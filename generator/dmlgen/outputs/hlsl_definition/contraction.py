@@ -18,6 +18,12 @@ QUOTIENT = ("windowDivisors", "windowPeriods", "windowLeftSteps")
 """Constants of a window, as the planner gives them."""
 
 
+_ZEROS = (
+    *("COOPERATIVE_MATRIX", "LEFT_VECTOR", "RIGHT_VECTOR", "LEFT_ALONG", "RIGHT_ALONG"),
+    *("OUTPUT_DOWN", "SPLIT_K"),
+)
+
+
 @dataclass(frozen=True)
 class ContractedPass(FormPasses):
     """The pass that computes an output by its contraction, followed by the one that adds up partial sums.
@@ -85,7 +91,8 @@ class ContractedPass(FormPasses):
 
     @property
     def zeros(self) -> tuple[str, ...]:
-        return ("COOPERATIVE_MATRIX", "PACKED", "LEFT_VECTOR", "RIGHT_VECTOR")
+        own = ("PACKED",) if self.contraction.window is not None else ("TRANSPOSED",) if self.skinny else ()
+        return (*_ZEROS, *own)
 
     @property
     def whole(self) -> tuple[FormPass, ...]:
@@ -96,6 +103,13 @@ class ContractedPass(FormPasses):
         """The number of the pass for skinny matrices of floats; None with a window."""
         is_plain = self.contraction.window is None and not self.contraction.of_bytes
         return self.number + 2 if is_plain else None
+
+
+@dataclass(frozen=True)
+class Int8Pass(ContractedPass):
+    """That of a contraction of bytes without a window."""
+
+    planner = "int8_products"
 
 
 @dataclass(frozen=True)
@@ -118,5 +132,6 @@ def contracted_pass(printer: ShaderPrinter, operator: Operator, number: int) -> 
     value = printer.made(contraction.output, contraction.value)
     less = (one.less for one in (contraction.left, contraction.right))
     texts = ("" if one is None else printer.as_int(one) for one in less)
-    made = ContractedPass if contraction.window is None else ConvolutionPass
+    plain = Int8Pass if contraction.of_bytes else ContractedPass
+    made = plain if contraction.window is None else ConvolutionPass
     return made(number + (few is not None), left, right, output, value, contraction, few, *texts)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from dmlgen.analysis.definition_bounds import rank_classes
 from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.printer import ATOM
-from dmlgen.outputs.hlsl import Tensor
+from dmlgen.outputs.hlsl import Tensor, WithTensors
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_definition.constants import Constant as Known
 from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
@@ -71,7 +72,7 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class DefinitionShader:
+class DefinitionShader(WithTensors):
     """The shader of a definition."""
 
     operator: str
@@ -83,6 +84,7 @@ class DefinitionShader:
     limited: tuple[str, ...]  # tensors whose type's least and greatest values are used
     quantized: frozenset[str]  # of those, the ones to whose type numbers are quantized
     kept: tuple[Kept, ...]
+    ranks: Mapping[str, str]  # for tensors that always have the rank of another one, its macro
     passes: tuple[Pass, ...]
     fast: FormPass | None  # after them, a faster way to compute the outputs, or intermediate tensors
     known_lists: tuple[Known, ...]
@@ -120,8 +122,17 @@ class DefinitionShader:
     def zeros(self) -> tuple[str, ...]:
         """The macros that are 0 in passes whose planner does not define them."""
         forms = [form for form in (self.fast, self.within) if form is not None]
-        own = {"BYTES": self.writes_bytes, "PAIRS": self.writes_pairs}
+        own = {
+            "BYTES": self.writes_bytes,
+            "PAIRS": self.writes_pairs,
+            "ACTIVATION_KINDS": bool(self.activations),
+        }
         return (*(name for form in forms for name in form.zeros), *(name for name, has in own.items() if has))
+
+    @property
+    def ranked(self) -> tuple[Tensor, ...]:
+        """The tensors whose ranks do not follow from another one's."""
+        return tuple(one for one in self.tensors if one.member not in self.ranks)
 
     @property
     def may_be_double(self) -> bool:
@@ -184,10 +195,6 @@ class DefinitionShader:
         """The lists that belong to tensors, which precede `known_lists` among the constants."""
         tensors = (f"{tensor.local}{what}" for tensor in self.tensors for what in ("Sizes", "Strides"))
         return (*tensors, *(f"{kept.name}Sizes" for kept in self.kept))
-
-    @property
-    def bits(self) -> tuple[int, ...]:
-        return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
 
 
 def text(shader: DefinitionShader, templates: Templates) -> bytes:
@@ -264,6 +271,7 @@ def shader_of(
         limited=tuple(printer.limited),
         quantized=frozenset(printer.quantized),
         kept=tuple(printer.kept.values()),
+        ranks=_ranks(operator, tuple(tensors.values())),
         passes=tuple(passes),
         fast=fast,
         known_lists=printer.constants.known("ints", "floats"),
@@ -283,6 +291,21 @@ def shader_of(
         listed=tuple(sorted(printer.listed)),
         reads_in_place=printer.reads_in_place,
     )
+
+
+def _ranks(operator: Operator, tensors: Sequence[Tensor]) -> Mapping[str, str]:
+    """For tensors that always have the rank of an earlier, required one, its macro."""
+    classes = rank_classes(operator)
+    first: dict[ir.Tensor, str] = {}
+    ranks = {}
+    for one in tensors:
+        tensor = ir.Tensor(one.member)
+        known = classes.get(tensor, tensor)
+        if known in first:
+            ranks[one.member] = first[known]
+        elif not one.is_optional:
+            first[known] = one.macro
+    return ranks
 
 
 def _chosen(

@@ -32,6 +32,7 @@ class Static:
 
     kept: tuple[Entry, ...]
     passes: tuple[Entry, ...]
+    ranks: int
     lists: tuple[str, ...]
     float_lists: int
     boxes: int
@@ -66,6 +67,7 @@ def static_of(shader: DefinitionShader, plans: Plans) -> Static:
     return Static(
         kept=tuple((one.macro, one.type == "REAL_VALUE", one.type == "int64_t") for one in shader.kept),
         passes=tuple(passes),
+        ranks=sum(1 << tensors.index(one.member) for one in shader.ranked),
         lists=tuple(one.macro for one in shader.known_lists),
         float_lists=sum(1 << n for n, one in enumerate(shader.known_lists) if one.kind == "floats"),
         boxes=sum(1 << n for n, one in enumerate(shader.known_lists) if one.name in shader.boxes),

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from .. import shader
 from ..plans.operands import Tensor
-from ..plans.types import stored_type, value_type
 from ..preprocessing import function, resolved
 
 _BINDING = re.compile(r"\[\[vk::binding\((\d+), 0\)\]\]")
@@ -25,6 +24,24 @@ _OVER_RESULTS = re.compile(r"\[unroll\](\n *for .*\n.*\bFinished\()")
 _RESOURCE = r"\[\[vk::binding\({}, 0\)\]\] .*> (\w+) : register"
 _CONSTANTS = re.compile(r"(\[\[vk::binding\(\d+, 0\)\]\] cbuffer Params [^}]*)\}")
 _FINISHED = re.compile(r"^(\w+ )Finished(\((List|uint) at, \w+ total\))\n\{\n(?:.*\n)*?\}\n", re.MULTILINE)
+
+
+def stored_type(bits: int, is_float: bool, is_signed: bool) -> str:
+    """The type of an element in a buffer; a whole word if that packs several."""
+    if bits < 16:
+        return "uint"
+    return "float16_t" if is_float and bits == 16 else _number_type(bits, is_float, is_signed)
+
+
+def value_type(bits: int, is_float: bool, is_signed: bool) -> str:
+    """The type in which an element is computed."""
+    return _number_type(max(bits, 32), is_float, is_signed)
+
+
+def _number_type(bits: int, is_float: bool, is_signed: bool) -> str:
+    if is_float:
+        return "double" if bits == 64 else "float"
+    return f"{'' if is_signed else 'u'}int{'' if bits == 32 else f'{bits}_t'}"
 
 
 class Part(NamedTuple):

@@ -9,12 +9,15 @@ from .definition_types import AttentionPass, AttentionViews, View
 from .loops import Row, Words, ceil_div, element_count, times
 from .operands import NONE, Eight, Sizes, Tensor, Tensors, Threads
 from .planning import Planning
-from .tuning import (
-    ATTENTION_DEPTH,
-    ATTENTION_FEW_ROWS,
-    ATTENTION_GROUPS,
-    ATTENTION_MANY_ROWS,
-)
+
+ATTENTION_MANY_ROWS = 64  # NVIDIA H200: 32 at 0.82
+"queries per group, if that leaves enough groups"
+ATTENTION_FEW_ROWS = 32  # NVIDIA H200: 64 at 0.64 to 0.91
+"queries per group otherwise"
+ATTENTION_DEPTH = 16  # NVIDIA H200: 8 at 0.95
+"elements of a query and a key multiplied per iteration"
+ATTENTION_GROUPS = 256  # NVIDIA H200: 128 at 0.85 to 1.00, 512 at 0.79 to 1.00
+"groups that saturate a GPU"
 
 ATTENTION_THREADS = 128  # in a group
 ROW_THREADS = 16  # threads that share a row

@@ -17,12 +17,17 @@ from .definition_types import AttentionPass
 from .loops import ceil_div, times
 from .operands import WAVE, Sizes, Tensors, Threads
 from .planning import Planning
-from .tuning import (
-    ATTENTION_WAVES,
-    PARTS_COOPERATIVE_GROUPS,
-    PARTS_COOPERATIVE_LEAST,
-    PARTS_COOPERATIVE_WORTH,
+
+ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups
+"waves in a group with cooperative matrices"
+PARTS_COOPERATIVE_GROUPS = 264  # NVIDIA H200: 132 at 0.80 to 1.10
+"groups that occupy a GPU with cooperative matrices, which take parts of the keys only if there are fewer"
+PARTS_COOPERATIVE_LEAST = 64  # NVIDIA H200: 128 at 0.91 to 1.00, 256 at 0.77 to 0.97
+"keys per part then, at least"
+PARTS_COOPERATIVE_WORTH = (
+    4096  # NVIDIA H200: 1.1 to 7 times as fast with that many, with 256 to 2048 0.70 to 0.95
 )
+"parts times keys from which that pays"
 
 UNIT_ROWS = 16  # of a wave
 # Elements of a query or a value, at most, for which

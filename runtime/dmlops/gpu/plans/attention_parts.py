@@ -17,16 +17,23 @@ from .definition_types import AttentionPass, AttentionViews
 from .loops import ceil_div, power_below, times
 from .operands import NONE, Sizes, Tensors, Threads
 from .planning import Planning
-from .tuning import (
-    PARTS_COOPERATIVE_SHARED,
-    PARTS_FEW_QUERIES,
-    PARTS_GROUPS,
-    PARTS_KEYS,
-    PARTS_LEAST_KEYS,
-    PARTS_MOST_QUERIES,
-    PARTS_QUERIES,
-    PARTS_THREADS,
-)
+
+PARTS_FEW_QUERIES = 4  # NVIDIA H200: 1.03 to 15 times as fast
+"queries up to which keys are split into parts, and read once for all queries and heads that share them"
+PARTS_MOST_QUERIES = 64  # NVIDIA H200: 1.4 to 2.8 times as fast with 64
+"the same if there are few in all heads together, but many keys"
+PARTS_QUERIES = 2560  # NVIDIA H200: 1.1 to 12 times as fast with fewer, with 3072 and more 0.6 to 1.2
+"queries in all heads together up to which these are few"
+PARTS_LEAST_KEYS = 256  # NVIDIA H200: 0.95 to 1.09 times as fast with that many, with 64 and 128 0.63 to 0.78
+"keys from which on there are many"
+PARTS_COOPERATIVE_SHARED = 2  # NVIDIA H200: 1 at 0.94, 4 at 0.76 to 0.87, 8 at 0.32 to 0.58
+"heads that share keys up to which that beats cooperative matrices for single queries"
+PARTS_THREADS = 128  # NVIDIA H200: 64 at 0.87 to 1.00, 256 at 0.99
+"threads in a group of that form"
+PARTS_GROUPS = 1024  # NVIDIA H200: 512 at 1.01
+"groups that saturate a GPU's memory bandwidth"
+PARTS_KEYS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.99
+"keys per part, at most"
 
 VECTOR_BITS = 128
 MOST_LANES = 16

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .definition_types import Definition, DefinitionShader
-from .loops import Words, bind
+from .definition_types import MAX_COUNT, Definition, DefinitionShader
+from .loops import Words, bind, check_span, define_tensor, element_count
 from .operands import NO_MEMBER, Eight, Sizes, Tensor
 from .planning import Planning
 from .reasons import Reason
-from .types import define_tensor
 
 Lists = Annotated[list[int], 512]
 
@@ -100,18 +99,19 @@ def define_limits(out: Planning, tensor: Tensor) -> None:
     out.define(f"{tensor.macro}_FLOATS", int(tensor.is_float))
 
 
-def define_tensors(out: Planning, op: Definition) -> Lists:
+def define_tensors(out: Planning, op: Definition, shader: DefinitionShader) -> Lists:
     """Defines the macros of the tensors that are present and binds the resources of all; returns their sizes
     and strides as words."""
     lists: Lists = []
-    for tensor in op.tensors:
+    for place, tensor in enumerate(op.tensors):
         if not tensor.is_present:
             lists.extend([0] * 16)
         else:
             define_tensor(out, tensor)
             if tensor.is_limited:
                 define_limits(out, tensor)
-            out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
+            if shader.ranks >> place & 1 == 1:
+                out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
             lists.extend(tensor.sizes)
             lists.extend([0] * (8 - len(tensor.sizes)))
             lists.extend(tensor.strides)
@@ -150,12 +150,11 @@ def bind_common(
     The intermediate tensors that are `wanted`, as bits, start at the words `firsts` of scratch."""
     if op.is_double:
         out.define("DOUBLE", 1)
-    lists = define_tensors(out, op)
-    for place, kept in enumerate(shader.kept):
+    lists = define_tensors(out, op, shader)
+    for place in range(len(shader.kept)):
         sizes: Eight = []
         if wanted >> place & 1 == 1:
             sizes.extend(op.kept_sizes[place])
-        out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
         lists.extend(eight(out, sizes))
     for place, bound in enumerate(op.bounds):
         out.define(f"{shader.bounds[place]}_BOUND", bound)
@@ -173,10 +172,26 @@ def bind_common(
     if shader.is_fused:
         if len(op.activations) > 1:
             out.define("ACTIVATION_COUNT", len(op.activations))
-        out.define("ACTIVATION_KINDS", fused.kinds)
+        if fused.kinds != 0:
+            out.define("ACTIVATION_KINDS", fused.kinds)
     scalars: Words = []
     scalars.extend(firsts)
     for place, number in enumerate(op.numbers):
         is_word = shader.float_numbers >> place & 1 == 1 or 0 <= number < 2**31
         scalars.append(number if is_word else counted(out, number))
     return CommonConstants(lists, fused.words, scalars)
+
+
+def begin_form(out: Planning, op: Definition, shader: DefinitionShader, output: Tensor) -> CommonConstants:
+    """Rejects tensors that shaders cannot address, and an output with more elements than they count; then
+    defines all tensors and everything else that depends only on the description."""
+    out.begin()
+    for tensor in op.tensors:
+        if tensor.is_present:
+            check_span(out, tensor)
+    count = element_count(output.sizes)
+    if count >= MAX_COUNT:
+        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, count)
+    firsts: Words = []
+    firsts.extend([0] * len(shader.kept))
+    return bind_common(out, op, shader, 0, firsts)

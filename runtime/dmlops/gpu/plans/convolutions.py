@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from .capabilities import Capability
-from .cooperative_matrix import suits_cooperative_matrix
+from .cooperative_matrix import COOPERATIVE_DIRECT_ROWS, suits_cooperative_matrix
 from .definition_types import Definition, DefinitionShader
-from .gemm_view import is_of_bytes, matrices_of
+from .gemm_view import is_of_bytes
+from .implicit_gemm import plan_window_tiles, windowed
+from .int8_product import plan_int8_tiles
 from .loops import element_count
 from .planning import Planning
 from .polyphase import is_upright, upright
-from .products import plan_tiles
 from .sliding import plan_sliding, suits_sliding
-from .tuning import (
-    BYTES_DIRECT_ROWS,
-    COOPERATIVE_DIRECT_ROWS,
-    COOPERATIVE_LARGE_ROWS,
-    COOPERATIVE_LARGE_TAPS,
-    TILE_DIRECT_ROWS,
-    TILE_POINT_ROWS,
-)
+
+TILE_DIRECT_ROWS = 9  # NVIDIA H200: 4 at 0.4 to 1.2, 13 at 0.6 to 0.85
+"rows from which tiles pay with a window of several taps; below, windows slide over the input"
+TILE_POINT_ROWS = 4  # NVIDIA H200: 9 at 0.5 to 1.1
+"the same with a single tap"
+COOPERATIVE_LARGE_ROWS = 6  # NVIDIA H200: 3 at 0.56 to 0.77 with 4 rows, 9 at 0.64 to 1.3 with 8
+"the same with windows of more taps than the next number"
+COOPERATIVE_LARGE_TAPS = 9  # NVIDIA H200: 25 at 0.69 to 0.77 with 4 rows
+"taps of a window up to which tiles pay from COOPERATIVE_DIRECT_ROWS rows"
+BYTES_DIRECT_ROWS = 4  # NVIDIA H200: 3 at 0.87 to 0.94 with 3 rows, 9 at 0.5 to 0.96
+"the same as TILE_DIRECT_ROWS with bytes"
 
 
 def plan_convolutions(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
@@ -42,7 +46,7 @@ def rows_for_tiles(taps: int, of_bytes: bool, is_cooperative: bool) -> int:
 
 def plan_in_order(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
     """Slides the window over the input, or uses tiles."""
-    found = matrices_of(op, shader)
+    found = windowed(op, shader)
     of_bytes = is_of_bytes(op, shader)
     has_byte_matrices = out.has(Capability.COOPERATIVE_MATRIX_INT8) and found.rows >= BYTES_DIRECT_ROWS
     is_cooperative = has_byte_matrices if of_bytes else suits_cooperative_matrix(out, op, shader, found)
@@ -51,4 +55,6 @@ def plan_in_order(out: Planning, op: Definition, shader: DefinitionShader) -> bo
     has_small_tiles = is_cooperative and taps == 1
     if suits_sliding(op, shader, found, least_rows) and not has_small_tiles:
         return plan_sliding(out, op, shader)
-    return plan_tiles(out, op, shader, found)
+    if of_bytes:
+        return plan_int8_tiles(out, op, shader, found)
+    return plan_window_tiles(out, op, shader, found)

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from .capabilities import Capability
 from .definition_types import MAX_COUNT, Definition, DefinitionShader
-from .gemm_view import Matrices, Side, axis_steps, output_vector, side_vector, tiles_of
-from .loops import ceil_div, element_count, times
+from .gemm_view import Matrices, Side, axis_steps, matrices_of, output_vector, side_vector, tiles_of
+from .implicit_gemm import window_strides, window_view
+from .loops import MULTIPROCESSORS, ceil_div, element_count, times
 from .operands import NONE, Eight
 from .planning import Planning
 from .product import (
@@ -22,22 +23,31 @@ from .product import (
     Product,
     Split,
     Tile,
+    no_window,
     partial_vectors,
+    plan_product,
     single_tap,
     split_into,
-    window_strides,
 )
-from .tuning import (
-    BYTES_DEEP,
-    BYTES_GROUPS,
-    BYTES_MOST_PARTS,
-    BYTES_PART,
-    COOPERATIVE_MOST_PARTS,
-    COOPERATIVE_PART,
-    COOPERATIVE_WINDOW_PART,
-    MULTIPROCESSORS,
-    TILE_FEW_ROWS,
+
+TILE_FEW_ROWS = 32  # NVIDIA H200: 16 at 0.73, 64 at 1.00, 128 at 1.00
+"rows up to which tiles are 16 or 32 rows high"
+COOPERATIVE_PART = 512  # NVIDIA H200: 384 at 1.00, 640 at 0.99
+"products in a part of k, at least; k is split from four times as many"
+COOPERATIVE_WINDOW_PART = 256  # NVIDIA H200: 64 at 0.63 with 256 products of a sum, at 1.0 with 576 to 2304
+"the same with a window"
+COOPERATIVE_MOST_PARTS = (
+    8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00; without a window, 8 at 0.35 to 0.7
 )
+"parts of k with a window, at most"
+BYTES_GROUPS = 128  # NVIDIA H200: tiles half as large at 0.8 to 1.0, twice as large at 0.65 to 0.9
+"groups that saturate a GPU with products of bytes"
+BYTES_PART = 256  # NVIDIA H200: 1024 at 0.81
+"products in a part of k, at least"
+BYTES_MOST_PARTS = 8  # NVIDIA H200: 4 at 0.81, 16 at 1.00
+"parts of k, at most"
+BYTES_DEEP = 4  # NVIDIA H200: 2 at 0.7 to 1.0, 12 at 0.88, 24 at 0.72 to 1.0
+"channels up to which they are padded to vectors of 4 bytes; more are padded to 16"
 
 
 class BytePacking(NamedTuple):
@@ -202,18 +212,20 @@ def byte_product(out: Planning, op: Definition, shader: DefinitionShader, found:
     matrices cannot store the output: storing bytes one by one takes atomics, which do not mix with them."""
     output = op.tensors[shader.contracted.output]
     is_windowed = found.column_axis == NONE
-    strides, channels = window_strides(op, shader), op.factors.depth
-    factors = found
+    channels, factors, window = op.factors.depth, found, no_window()
     packing = Packing(0, 16, 4)
     if is_windowed and found.right.vector < 4:
         layout = byte_packing(op, shader, found)
         factors = packed_factors(op, shader, found, layout)
-        strides, channels = pixel_strides(op, shader, layout), layout.padded
+        channels = layout.padded
+        window = window_view(out, op, shader, found, pixel_strides(op, shader, layout), single_tap())
         packing = Packing(layout.left_items + layout.right_items, layout.vector, 4)
     else:
         left = line_vector(found.left, found.row_axis, found.rows, channels)
         right = found.right._replace(vector=4)
-        if not is_windowed:
+        if is_windowed:
+            window = window_view(out, op, shader, found, window_strides(op, shader), single_tap())
+        else:
             right = line_vector(found.right, found.column_axis, found.columns, channels)
         factors = found._replace(left=left, right=right)
     is_whole = output.bits >= 16 or output_vector(found, output) == 4
@@ -228,8 +240,19 @@ def byte_product(out: Planning, op: Definition, shader: DefinitionShader, found:
         found,
         factors,
         channels,
-        strides,
+        window,
         packing,
-        single_tap(),
         is_cooperative,
     )
+
+
+def plan_int8_products(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
+    """False if the definition's own passes are as good."""
+    return plan_int8_tiles(out, op, shader, matrices_of(op, shader))
+
+
+def plan_int8_tiles(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+    """False if there is too little to compute."""
+    if found.is_worth:
+        plan_product(out, op, shader, byte_product(out, op, shader, found))
+    return found.is_worth

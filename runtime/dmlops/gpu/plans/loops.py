@@ -1,4 +1,4 @@
-"""Loops over dimensions, and their form in shaders."""
+"""Loops over dimensions, tensors and numbers, and their form in shaders."""
 
 from __future__ import annotations
 
@@ -6,9 +6,17 @@ from collections.abc import Sequence
 from math import gcd
 from typing import Annotated, NamedTuple
 
+from .capabilities import Capability
 from .operands import NO_MEMBER, Eight, Groups, Number, Sizes, Tensor, Tensors
 from .planning import Planning
 from .reasons import Reason
+
+MULTIPROCESSORS = 132  # NVIDIA H200: has that many
+"multiprocessors, each with its own registers and shared memory, that work is shared among"
+SATURATING_THREADS = 16384  # NVIDIA H200: for reductions 8192 at 0.83 to 1.12, 65536 at 0.85 to 1.00
+"threads that saturate a GPU; with fewer, each reduces or sorts less"
+ELEMENTWISE_BUSY = 262144  # NVIDIA H200: 1 at 0.89, 16384 at 0.96, 65536 at 0.98
+"threads that saturate a GPU; with fewer, each writes single bytes, not words of them, or a single vector"
 
 COUNT_LIMIT = 2**32
 """Shaders count elements in 32 bits: every tensor spans fewer than this."""
@@ -97,6 +105,53 @@ def check_span(out: Planning, tensor: Tensor) -> None:
         longest = size if size > longest else longest
     if span >= COUNT_LIMIT or longest >= COUNT_LIMIT // 2:
         out.refuse(Reason.TOO_LARGE, tensor.buffer.member, max(span, longest))
+
+
+def type_name(bits: int, is_float: bool, is_signed: bool) -> str:
+    """The name of a data type."""
+    if is_float:
+        return "FLOAT64" if bits == 64 else "FLOAT32" if bits == 32 else "FLOAT16"
+    if is_signed:
+        if bits < 16:
+            return "INT4" if bits == 4 else "INT8"
+        return "INT64" if bits == 64 else "INT32" if bits == 32 else "INT16"
+    if bits < 16:
+        return "UINT4" if bits == 4 else "UINT8"
+    if bits > 32:
+        return "UINT128" if bits == 128 else "UINT64"
+    return "UINT32" if bits == 32 else "UINT16"
+
+
+def check_type(out: Planning, bits: int, is_float: bool) -> None:
+    """Rejects a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan."""
+    if bits == 16 and out.has(Capability.LACKS_16_BIT):
+        out.refuse(Reason.LACKS_16_BIT, NO_MEMBER, bits)
+    if bits == 64 and is_float and out.has(Capability.LACKS_DOUBLES):
+        out.refuse(Reason.LACKS_DOUBLES, NO_MEMBER, bits)
+
+
+def define_type(out: Planning, macro: str, bits: int, is_float: bool, is_signed: bool) -> None:
+    """The macro of a type."""
+    check_type(out, bits, is_float)
+    out.define_text(f"{macro}_TYPE", type_name(bits, is_float, is_signed))
+
+
+def define_tensor(out: Planning, tensor: Tensor) -> None:
+    """The macro of a tensor's type; elements taken as bits are unsigned integers."""
+    if tensor.as_bits:
+        define_type(out, tensor.macro, tensor.bits, False, False)
+    else:
+        define_type(out, tensor.macro, tensor.bits, tensor.is_float, tensor.is_signed)
+
+
+def define_moved(out: Planning, tensor: Tensor) -> None:
+    """The macro of the type of a tensor whose elements are only moved, up to 128 bits each."""
+    define_type(out, tensor.macro, tensor.bits, False, False)
+
+
+def define_scratch(out: Planning, macro: str, tensor: Tensor) -> None:
+    """The macro of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits."""
+    define_type(out, macro, max(tensor.bits, 32), tensor.is_float, tensor.is_signed)
 
 
 def continues(outer: Loop, inner: Loop) -> bool:

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .loops import Dimensions, Loop, Loops, ceil_div, check_span, dimensions, element_count, grid
+from .loops import (
+    Dimensions,
+    Loop,
+    Loops,
+    ceil_div,
+    check_span,
+    define_moved,
+    define_tensor,
+    dimensions,
+    element_count,
+    grid,
+)
 from .operands import Read, Tensor, Written
 from .planning import Planning
-from .tuning import NONZERO_ITEMS, NONZERO_THREADS
-from .types import define_moved, define_tensor
+
+NONZERO_THREADS = 256  # NVIDIA H200: 512 at 0.97 to 1.01, and 0.88 where the tensor is small
+"threads in a group"
+NONZERO_ITEMS = 8  # NVIDIA H200: 4 at 0.74 to 0.92, 16 at 0.87 to 1.16
+"elements per thread"
 
 
 class Nonzero(NamedTuple):

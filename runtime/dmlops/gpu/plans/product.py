@@ -11,16 +11,18 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .capabilities import Capability
-from .common_bindings import CommonConstants, Lists, eight
+from .common_bindings import CommonConstants, Lists, begin_form
 from .definition_types import MAX_COUNT, Definition, DefinitionShader
-from .forms import begin_form
-from .gemm_view import Matrices, first_of, is_bordered, is_of_bytes, merged_last, output_vector
-from .loops import Dimensions, Words, ceil_div, element_count, extents, grid, times
-from .operands import NO_MEMBER, NONE, WAVE, Eight, Groups, Sizes
+from .gemm_view import Matrices, is_of_bytes, output_vector
+from .loops import Dimensions, Words, ceil_div, extents, grid, times
+from .operands import NO_MEMBER, NONE, WAVE, Eight, Groups
 from .planning import Planning
-from .polyphase import is_divided, period
 from .reasons import Reason
-from .tuning import SINGLE_THREADS, TILE_WALK
+
+TILE_WALK = 8  # NVIDIA H200: 1, 2, 4, 16 at 0.98 to 1.03 for float16
+"rows of tiles that are walked as one band, so that shared factors stay in the cache"
+SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
+"threads in a group, for passes that add up partial sums or pack factors"
 
 # Passes, relative to the contraction's number
 PARTS_PASS = 1  # adds up partial sums
@@ -73,11 +75,27 @@ class Packing(NamedTuple):
     in_word: int
 
 
+class WindowView(NamedTuple):
+    """The window of a product: its constants (`words`), the number of its `taps`, the left factor's
+    offset at the `first` of them and its stride from tap to tap, how many of the output's last dimensions
+    form one (`merged`), and the taps that a tile holds at once. `is_phased`: it steps in fractions;
+    `is_bordered`: it reaches beyond the edge of the right factor."""
+
+    words: WindowWords
+    taps: int
+    first: int
+    tap_step: int
+    merged: int
+    row: Row
+    is_phased: bool
+    is_bordered: bool
+
+
 class Product(NamedTuple):
     """The parameters of a plan. `in_parts`: partial sums go to scratch, even if k has a single part.
 
     `matrices` are those of the tensors; `factors` are the same with the factors as the k-loop reads them:
-    packed, perhaps, with so many `channels` per tap, and with `strides` along the right factor's window.
+    packed, perhaps, with so many `channels` per tap of the window.
     """
 
     tile: Tile
@@ -86,9 +104,8 @@ class Product(NamedTuple):
     matrices: Matrices
     factors: Matrices
     channels: int
-    strides: Eight
+    window: WindowView
     packing: Packing
-    row: Row
     is_cooperative: bool
 
 
@@ -164,48 +181,9 @@ def single_tap() -> Row:
     return Row(1, 0, 0)
 
 
-def window_strides(op: Definition, shader: DefinitionShader) -> Eight:
-    """The right factor's strides along the window, as it is in memory."""
-    right = op.tensors[shader.contracted.right]
-    behind = len(right.sizes) - len(op.factors.window.sizes)
-    strides: Eight = [stride for d, stride in enumerate(right.strides) if d >= behind]
-    return strides
-
-
-def window_words(out: Planning, op: Definition, shader: DefinitionShader, strides: Sizes) -> WindowWords:
-    """The constants of a window on the right factor, which has these strides: sizes, first coordinates,
-    steps, taps, limits, strides, divisors and periods; then its strides on the left one. Taps are the
-    distances between those that one phase meets. None if there is no window."""
-    window, contracted = op.factors.window, shader.contracted
-    left, right = op.tensors[contracted.left], op.tensors[contracted.right]
+def no_window() -> WindowView:
     words: WindowWords = []
-    if len(window.sizes) == 0:
-        return words
-    behind = len(right.sizes) - len(window.sizes)
-    steps: Eight = []
-    taps: Eight = []
-    periods: Eight = []
-    left_steps: Eight = []
-    for d, first in enumerate(window.right_first):
-        steps.append(window.right_steps[d] - first)
-        periods.append(period(window, d))
-        taps.append((window.right_taps[d] - first) * periods[d] // window.right_divisors[d])
-        left_steps.append((window.left_taps[d] - window.left_first[d]) * left.strides[behind + d])
-    limits: Eight = [size for d, size in enumerate(right.sizes) if d >= behind]
-    lists: Annotated[list[Sizes], 16] = [
-        window.sizes,
-        window.right_first,
-        steps,
-        taps,
-        limits,
-        strides,
-        window.right_divisors,
-        periods,
-        left_steps,
-    ]
-    for entries in lists:
-        words.extend(eight(out, entries))
-    return words
+    return WindowView(words, 1, 0, 0, 0, single_tap(), False, False)
 
 
 def begin_product(
@@ -216,27 +194,20 @@ def begin_product(
     split: Split,
     in_parts: bool,
     packing: Packing,
-    taps_at_once: int,
 ) -> Common:
     """The macros and resources of all passes. Groups walk the tiles of a matrix in bands."""
-    window, output = op.factors.window, op.tensors[shader.contracted.output]
+    output = op.tensors[shader.contracted.output]
     sums_words = times(4 * partial_vectors(found), split.parts) if in_parts else 0
     words = sums_words + times(ceil_div(packing.items, 4) * 4, packing.vector // packing.in_word)
     if words >= MAX_COUNT // packing.in_word:  # the shader counts elements there
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     known = begin_form(out, op, shader, output)
-    out.define("RANK", len(output.sizes))
-    out.define("ROW_AXIS", found.row_axis)
-    out.define("OUTPUT_DOWN", int(found.is_down))
-    out.define("SPLIT_K", int(in_parts))
-    if found.column_axis != NONE:
-        out.define("COLUMN_AXIS", found.column_axis)
-    else:
-        out.define("WINDOW_RANK", len(window.sizes))
-        out.define("WINDOW_AXIS", window.axes[0])
-        if not is_of_bytes(op, shader):
-            out.define("PHASED", int(is_divided(window)))
-            out.define("TAPS_AT_ONCE", taps_at_once)
+    if found.is_down:
+        out.define("OUTPUT_DOWN", 1)
+    if in_parts:
+        out.define("SPLIT_K", 1)
+    if found.row_axis > found.column_axis and found.column_axis != NONE:
+        out.define("TRANSPOSED", 1)
     out.write(out.scratch(max(4 * words, 16)))
     out.share()
     height = min(TILE_WALK, split.down)
@@ -247,9 +218,9 @@ def begin_product(
 
 def plan_product(out: Planning, op: Definition, shader: DefinitionShader, product: Product) -> None:
     """One dispatch, preceded by one if factors are packed, and followed by one if there are partial sums."""
-    found, packing, row = product.matrices, product.packing, product.row
-    common = begin_product(out, op, shader, found, product.split, product.in_parts, packing, row.taps)
-    first = first_of(op.factors.window, op.tensors[shader.contracted.left])
+    found, packing, window = product.matrices, product.packing, product.window
+    common = begin_product(out, op, shader, found, product.split, product.in_parts, packing)
+    first = window.first
     if packing.items > 0:
         out.define("PACK_VECTOR", packing.vector)
         if is_of_bytes(op, shader):
@@ -257,17 +228,16 @@ def plan_product(out: Planning, op: Definition, shader: DefinitionShader, produc
         else:
             out.define("TILE_DEPTH", product.tile.depth)
             out.define("WHOLE_TAPS", int(op.factors.depth % product.tile.depth == 0))
-        dispatch_single(out, op, shader, found, common, PACK_PASS, packing.items)
+        dispatch_single(out, op, shader, found, common, window, PACK_PASS, packing.items)
         first = common.words * packing.in_word
     define_k_loop(out, op, shader, product)
     threads = tile_threads(product.tile)
     tiles = product.split.down * product.split.across * found.count
     groups = grid(out, tiles * product.split.parts * threads, threads, 1)
-    words = window_words(out, op, shader, product.strides)
-    params = contraction_params(op, product.factors, product.channels, first, words, common, groups)
+    params = contraction_params(op, product.factors, product.channels, first, window, common, groups)
     out.dispatch(params, groups, packing.items > 0)
     if product.in_parts:
-        add_parts(out, op, shader, found, common)
+        add_parts(out, op, shader, found, common, window)
 
 
 def define_signs(out: Planning, op: Definition, shader: DefinitionShader) -> None:
@@ -276,18 +246,28 @@ def define_signs(out: Planning, op: Definition, shader: DefinitionShader) -> Non
     out.define("RIGHT_UNSIGNED", int(not op.tensors[shader.contracted.right].is_signed))
 
 
+def define_phases(
+    out: Planning, op: Definition, shader: DefinitionShader, found: Matrices, window: WindowView
+) -> None:
+    """The macros of all passes under a window, where factors are floats."""
+    if found.column_axis == NONE and not is_of_bytes(op, shader):
+        out.define("PHASED", int(window.is_phased))
+        out.define("TAPS_AT_ONCE", window.row.taps)
+
+
 def define_k_loop(out: Planning, op: Definition, shader: DefinitionShader, product: Product) -> None:
     """The macros of the pass that multiplies."""
-    window, contracted = op.factors.window, shader.contracted
+    contracted, window = shader.contracted, product.window
     right, output = op.tensors[contracted.right], op.tensors[contracted.output]
     found, factors, tile = product.matrices, product.factors, product.tile
     is_windowed, of_bytes = found.column_axis == NONE, is_of_bytes(op, shader)
     out.define("PASS", contracted.number)
-    out.define("NUM_THREADS", tile_threads(tile))
     out.define("LEFT_VECTOR", factors.left.vector)
-    out.define("LEFT_ALONG", int(factors.left.is_along))
+    if factors.left.is_along:
+        out.define("LEFT_ALONG", 1)
     out.define("RIGHT_VECTOR", factors.right.vector)
-    out.define("RIGHT_ALONG", int(factors.right.is_along))
+    if factors.right.is_along:
+        out.define("RIGHT_ALONG", 1)
     out.define("OUTPUT_VECTOR", 1 if product.in_parts else output_vector(found, output))
     out.define("TILE_ROWS", tile.rows)
     out.define("TILE_COLUMNS", tile.columns)
@@ -297,14 +277,15 @@ def define_k_loop(out: Planning, op: Definition, shader: DefinitionShader, produ
     out.define("AHEAD", tile.ahead)
     if product.is_cooperative:
         out.define("COOPERATIVE_MATRIX", 1)
-    if is_windowed:
-        out.define("PACKED", int(product.packing.items > 0))
+    if product.packing.items > 0:
+        out.define("PACKED", 1)
+    define_phases(out, op, shader, found, window)
     if is_windowed and not of_bytes:
         out.define("WHOLE_TAPS", int(op.factors.depth % tile.depth == 0))
-        out.define("BORDERED", int(is_bordered(window, right, output)))
-        out.define("REACH", product.row.reach)
+        out.define("BORDERED", int(window.is_bordered))
+        out.define("REACH", window.row.reach)
         if product.is_cooperative:
-            out.define("OUTPUT_MERGED", merged_last(output, found.row_axis))
+            out.define("OUTPUT_MERGED", window.merged)
     if of_bytes:
         define_signs(out, op, shader)
         # UINT8 always has a zero point, as tiles hold it.
@@ -314,10 +295,15 @@ def define_k_loop(out: Planning, op: Definition, shader: DefinitionShader, produ
 
 
 def add_parts(
-    out: Planning, op: Definition, shader: DefinitionShader, found: Matrices, common: Common
+    out: Planning,
+    op: Definition,
+    shader: DefinitionShader,
+    found: Matrices,
+    common: Common,
+    window: WindowView,
 ) -> None:
     """The pass in which each thread adds up four adjacent partial sums."""
-    dispatch_single(out, op, shader, found, common, PARTS_PASS, partial_vectors(found))
+    dispatch_single(out, op, shader, found, common, window, PARTS_PASS, partial_vectors(found))
 
 
 def dispatch_single(
@@ -326,6 +312,7 @@ def dispatch_single(
     shader: DefinitionShader,
     found: Matrices,
     common: Common,
+    window: WindowView,
     number: int,
     items: int,
 ) -> None:
@@ -341,9 +328,8 @@ def dispatch_single(
     out.define("RIGHT_VECTOR", 1)
     if output.bits >= 16:
         out.define("OUTPUT_VECTOR", output_vector(found, output) if is_last else 1)
-    first = first_of(op.factors.window, op.tensors[contracted.left])
-    words = window_words(out, op, shader, window_strides(op, shader))
-    params = contraction_params(op, found, op.factors.depth, first, words, common, groups)
+    define_phases(out, op, shader, found, window)
+    params = contraction_params(op, found, op.factors.depth, window.first, window, common, groups)
     out.dispatch(params, groups, is_last)
 
 
@@ -352,7 +338,7 @@ def contraction_params(
     found: Matrices,
     channels: int,
     first: int,
-    window: WindowWords,
+    window: WindowView,
     common: Common,
     groups: Groups,
 ) -> ContractionParams:
@@ -363,7 +349,7 @@ def contraction_params(
         common.walk,
         [step % 2**32 for step in found.left.steps],
         [step % 2**32 for step in found.right.steps],
-        window,
+        window.words,
         known.lists,
         known.activations,
         found.count,
@@ -377,9 +363,9 @@ def contraction_params(
         split.down,
         groups.columns,
         channels,
-        element_count(op.factors.window.sizes),
+        window.taps,
         first % 2**32,
-        found.tap.step % 2**32,
+        window.tap_step % 2**32,
         found.left.matrix % 2**32,
         op.elements,
         known.scalars,

@@ -13,6 +13,7 @@ from .loops import (
     Words,
     ceil_div,
     check_span,
+    define_tensor,
     dimensions,
     in_steps,
     lone,
@@ -25,7 +26,6 @@ from .operands import NO_MEMBER, Eight, Read, Sizes, Switches, Tensor, Written
 from .planning import Planning
 from .reasons import Reason
 from .sets import Sets, Sharing, are_across, define_sharing, part_extent, shared
-from .types import define_tensor
 
 INPUT = 0  # the strides of a loop
 OUTPUT = 1

@@ -13,27 +13,39 @@ from .loops import (
     across,
     ceil_div,
     check_span,
+    define_scratch,
+    define_tensor,
     dimensions,
     grid,
     repeats,
 )
 from .operands import Read, Tensor, Written
 from .planning import Planning
-from .tuning import (
-    SCAN_BLOCKS,
-    SCAN_FEW_BYTES,
-    SCAN_FEW_LINES,
-    SCAN_FEW_THREADS,
-    SCAN_ITEMS,
-    SCAN_MANY_LINES,
-    SCAN_SHORT_BYTES,
-    SCAN_SIDE_BYTES,
-    SCAN_SIDE_ITEMS,
-    SCAN_SIDE_THREADS,
-    SCAN_THREADS,
-    SCAN_VECTOR_BITS,
-)
-from .types import define_scratch, define_tensor
+
+SCAN_THREADS = 128  # NVIDIA H200: 64 at 0.79 to 1.02, 256 at 0.75 to 1.10
+"threads in a group"
+SCAN_FEW_THREADS = 64  # NVIDIA H200: 128 at 0.65 to 0.94
+"threads in a group whose lines have SCAN_FEW_BYTES or less"
+SCAN_FEW_BYTES = 256  # NVIDIA H200: 512 at 0.92
+"bytes of a line up to which groups have fewer threads"
+SCAN_ITEMS = 4  # NVIDIA H200: 2 at 0.81, 8 at 0.58, 16 at 0.37 for single elements; 8 at 0.81 for vectors
+"elements per thread, at least"
+SCAN_VECTOR_BITS = 128  # NVIDIA H200: 64 at 0.86 for float16
+"bits per thread, at least, where elements are loaded in vectors"
+SCAN_SHORT_BYTES = 64  # NVIDIA H200: 128 at 0.20 with lines of 128, 0 and 32 at 1.00
+"bytes of a line up to which a thread scans it alone"
+SCAN_MANY_LINES = 131072  # NVIDIA H200: with 4096 lines, sharing them in groups is 13 times as fast
+"interleaved lines from which each is scanned by one thread"
+SCAN_SIDE_BYTES = 32  # NVIDIA H200: 64 at 0.94 for float32 and at 0.63 for float16
+"bytes of interleaved lines that a group scans together, if there are fewer"
+SCAN_SIDE_ITEMS = 8  # NVIDIA H200: 4 at 0.71
+"elements per thread in such a group"
+SCAN_SIDE_THREADS = 512  # NVIDIA H200: 1024 with 64 bytes at 1.13 for float32 and at 0.90 for float16
+"threads in such a group"
+SCAN_FEW_LINES = 256  # NVIDIA H200: 32 at 0.46 to 0.60, 2048 at 1.00
+"lines below which long ones are cut into segments"
+SCAN_BLOCKS = 16  # NVIDIA H200: 8 at 1.01, 32 at 0.79
+"length of a segment, at least, in blocks of a group's threads times items"
 
 MAX_SEGMENTS = 1024
 

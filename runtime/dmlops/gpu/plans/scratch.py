@@ -8,7 +8,7 @@ from .attention import Sources
 from .definition_types import Definition, DefinitionShader
 from .loops import Words, ceil_div, element_count
 from .operands import NONE, Eight, Sizes
-from .tuning import REDUCTION_GROUPS
+from .sets import REDUCTION_GROUPS
 
 
 class Space(NamedTuple):

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from .common_bindings import begin_form
 from .definition_types import Definition, DefinitionShader, SeparablePass
-from .forms import begin_form
 from .loops import (
     Words,
     ceil_div,
@@ -22,16 +22,23 @@ from .loops import (
 from .operands import NONE, Eight, Sizes, Tensor
 from .planes import Extent, extent_of, planes_params
 from .planning import Planning
-from .tuning import (
-    SEPARABLE_COLUMNS,
-    SEPARABLE_GROUPS,
-    SEPARABLE_MANY,
-    SEPARABLE_ROWS,
-    SEPARABLE_SMALLER,
-    SEPARABLE_SPAN,
-    SEPARABLE_TABLE,
-    SEPARABLE_THREADS,
-)
+
+SEPARABLE_THREADS = 256  # NVIDIA H200: 128 at 0.89 to 1.00, 512 at 0.98
+"threads in a group, at most"
+SEPARABLE_GROUPS = 264  # NVIDIA H200: 33 at 1.00, 528 to 2112 at 1.00, 8448 at 0.72 to 0.99
+"groups that saturate a GPU; with fewer, threads compute fewer planes at once"
+SEPARABLE_MANY = 1056  # NVIDIA H200: 4224 at 0.90
+"groups that leave no idle tail; with more, each takes more planes and rows"
+SEPARABLE_TABLE = 7168  # NVIDIA H200: 896 at less than 0.01 to 1.08
+"words of tables in shared memory, at most"
+SEPARABLE_SMALLER = 3  # NVIDIA H200: 1 at 0.31 to 0.53, 6 at 1.00
+"ratio of the tensor's width to the output's from which taps are reduced vertically first"
+SEPARABLE_COLUMNS = 64  # NVIDIA H200: 32 at 0.93, 128 at 1.00
+"columns of the output that a group then has, at most"
+SEPARABLE_ROWS = 8  # NVIDIA H200: 4 at 0.82, 16 at 0.73
+"its rows"
+SEPARABLE_SPAN = 512  # NVIDIA H200: 256 at 0.87, 1024 at 1.00
+"columns of the tensor that a group then reads, at most, apart from the taps of one more element"
 
 COLUMNS = 4
 """Adjacent elements of a thread, if there are many."""

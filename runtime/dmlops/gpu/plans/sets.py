@@ -5,22 +5,28 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .capabilities import Capability
-from .loops import Loops, ceil_div, grid, repeats, times
+from .loops import MULTIPROCESSORS, SATURATING_THREADS, Loops, ceil_div, grid, repeats, times
 from .operands import Groups
 from .planning import Planning
-from .tuning import (
-    MULTIPROCESSORS,
-    REDUCTION_BUSY,
-    REDUCTION_GROUPS,
-    REDUCTION_LEAST_THREADS,
-    REDUCTION_LONG,
-    REDUCTION_MOST_THREADS,
-    REDUCTION_NEIGHBORS,
-    REDUCTION_REREAD_LONG,
-    REDUCTION_UNROLL,
-    REDUCTION_WHOLE_UNROLL,
-    SATURATING_THREADS,
-)
+
+REDUCTION_LEAST_THREADS = 128  # NVIDIA H200: 32 at 1.01, 64 at 1.00, 256 at 0.96
+"threads in a group, at least"
+REDUCTION_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.93
+"threads in a group, at most"
+REDUCTION_UNROLL = 4  # NVIDIA H200: 2 at 0.96, 8 at 0.97
+"vectors that a thread has in flight"
+REDUCTION_WHOLE_UNROLL = 8  # NVIDIA H200: 4 at 0.90, 16 at 0.98
+"the same where a set stays in registers, or is long and read again"
+REDUCTION_NEIGHBORS = 16  # NVIDIA H200: 8 at 0.97 to 1.01, 32 at 0.90 to 1.02
+"adjacent sets, or vectors of sets, whose elements are loaded together"
+REDUCTION_BUSY = 262144  # NVIDIA H200: 131072 at 0.75 to 1.07, no limit at 0.46 to 1.00
+"threads that keep a GPU busy throughout; with twice as many, fewer share a set"
+REDUCTION_LONG = 3  # NVIDIA H200: rows that take 4 are 1.25 to 1.7 times as fast split
+"rounds of loads by the largest group that a set takes, at most, if it is not split"
+REDUCTION_REREAD_LONG = 5  # NVIDIA H200: split, rows that take 5 are at 0.81 to 0.93, 8 at 0.95 to 1.24
+"the same where elements are read again"
+REDUCTION_GROUPS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.91
+"groups that saturate a GPU; with fewer, sets are split into parts"
 
 MAX_BLOCKS = 1024  # of vectors that one thread adds up: bounds rounding errors
 FIRST = 0  # a loop's stride in the tensor that sets are of

@@ -11,32 +11,38 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
+from .cooperative_matrix import COOPERATIVE_GROUPS
 from .definition_types import Definition, DefinitionShader
 from .gemm_view import Matrices, side_vector
-from .loops import ceil_div, grid, power_below, times
+from .loops import MULTIPROCESSORS, ceil_div, grid, power_below, times
 from .planning import Planning
 from .product import (
     SKINNY_PASS,
     Packing,
     Split,
-    WindowWords,
     add_parts,
     begin_product,
     contraction_params,
+    no_window,
     split_into,
 )
-from .tuning import (
-    COOPERATIVE_GROUPS,
-    MULTIPROCESSORS,
-    SKINNY_ALL_THREADS,
-    SKINNY_LANES,
-    SKINNY_LEAST,
-    SKINNY_LEAST_THREADS,
-    SKINNY_MOST_THREADS,
-    SKINNY_NEIGHBORS,
-    SKINNY_PART,
-    SKINNY_VECTORS,
-)
+
+SKINNY_LEAST_THREADS = 256  # NVIDIA H200: 128 at 1.00, 512 at 0.71 to 0.99
+"threads in a group, at least"
+SKINNY_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.72 to 0.84, 1024 at 0.34 to 1.00
+"the same, at most"
+SKINNY_ALL_THREADS = 131072  # NVIDIA H200: 65536 at 0.72 to 0.86, 262144 at 0.94 to 1.09
+"threads that saturate a GPU's memory bandwidth; with fewer columns, more lanes share each"
+SKINNY_LEAST = 2048  # NVIDIA H200: 512 at 0.73 with 4 rows of 64, at 0.31 for float16; 8192 at 0.85 with one
+"products per row from which batches of matrices take this form"
+SKINNY_LANES = 8  # NVIDIA H200: 64 at 0.94 to 1.10
+"lanes per sum, at least, where vectors run along k: a cache line"
+SKINNY_NEIGHBORS = 4  # NVIDIA H200: 2 at 0.72 to 0.91, 8 at 0.73 to 0.84
+"threads side by side on adjacent columns, at least"
+SKINNY_PART = 128  # NVIDIA H200: 64 at 0.89, 256 at 0.92
+"vectors of 16 bytes along k in a part, at least"
+SKINNY_VECTORS = 4  # NVIDIA H200: 2 at 0.80 to 1.02, 8 at 0.94 to 1.05
+"vectors that a thread has in flight"
 
 MOST_ROWS = 4  # that a thread accumulates
 VECTOR_BITS = 128
@@ -89,7 +95,7 @@ def skinny_of(shader: DefinitionShader, found: Matrices) -> Skinny:
 def is_skinny(op: Definition, shader: DefinitionShader, found: Matrices) -> bool:
     """Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny
     matrices are better off in tiles."""
-    if len(op.factors.window.sizes) > 0 or not found.is_worth or min(found.rows, found.columns) > MOST_ROWS:
+    if not found.is_worth or min(found.rows, found.columns) > MOST_ROWS:
         return False
     skinny = skinny_of(shader, found)
     matrices, right = skinny.matrices, op.tensors[skinny.right]
@@ -126,15 +132,15 @@ def plan_skinny(out: Planning, op: Definition, shader: DefinitionShader, found: 
     share = lanes_for(matrices, vector)
     split = share.split
     in_parts = split.parts > 1
-    common = begin_product(out, op, shader, matrices, split, in_parts, Packing(0, 1, 1), 1)
+    common = begin_product(out, op, shader, matrices, split, in_parts, Packing(0, 1, 1))
 
     left, in_group = matrices.left, share.lanes * share.width
     out.define("PASS", shader.contracted.number + SKINNY_PASS)
     out.define("NUM_THREADS", in_group)
-    out.define("TRANSPOSED", int(skinny.is_transposed))
     out.define("LEFT_VECTOR", gcd(left.vector, share.step) if left.is_along else 1)
     out.define("RIGHT_VECTOR", vector)
-    out.define("RIGHT_ALONG", int(matrices.right.is_along))
+    if matrices.right.is_along:
+        out.define("RIGHT_ALONG", 1)
     # float16 of many columns have enough arithmetic to hide prefetches; elsewhere the registers are worth
     # more.
     out.define("READS_AHEAD", int(vector == 8 and not matrices.right.is_along))
@@ -144,8 +150,7 @@ def plan_skinny(out: Planning, op: Definition, shader: DefinitionShader, found: 
     out.define("TILE_ROWS", matrices.rows)
     out.define("TILE_COLUMNS", share.width * share.columns)
     groups = grid(out, times(split.across, matrices.count) * split.parts * in_group, in_group, 1)
-    nothing: WindowWords = []
-    params = contraction_params(op, matrices, 0, 0, nothing, common, groups)
+    params = contraction_params(op, matrices, 0, 0, no_window(), common, groups)
     out.dispatch(params, groups, False)
     if in_parts:
-        add_parts(out, op, shader, matrices, common)
+        add_parts(out, op, shader, matrices, common, no_window())

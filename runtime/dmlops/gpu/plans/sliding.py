@@ -13,9 +13,8 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .common_bindings import Lists, eight, padded
+from .common_bindings import Lists, begin_form, eight, padded
 from .definition_types import Definition, DefinitionShader, Frame, Sliding
-from .forms import begin_form
 from .gemm_view import Matrices, is_of_bytes
 from .loops import (
     Dimensions,
@@ -30,27 +29,45 @@ from .loops import (
 from .operands import NONE, Eight, Sizes, Tensor
 from .planning import Planning
 from .polyphase import is_divided, row_dimension
-from .tuning import (
-    BLOCK_BUSY,
-    BLOCK_COLUMNS,
-    BLOCK_FEW,
-    BLOCK_FLOAT16,
-    BLOCK_LAYERS,
-    BLOCK_LONG,
-    BLOCK_MOST,
-    BLOCK_PLACES,
-    BLOCK_REACH,
-    BLOCK_ROWS,
-    BLOCK_SHARES,
-    BLOCK_SPARE,
-    BLOCK_THREADS,
-    SHARING_BUSY,
-    SHARING_LANES,
-    SHARING_THREADS,
-    SLIDING_CHANNELS,
-    SLIDING_POINTS,
-    SLIDING_PRODUCTS,
-)
+
+BLOCK_ROWS = 4  # NVIDIA H200: 1 at 0.85, 2 at 0.91, 8 at 1.03
+"rows of a thread's block of elements; half as many where windows do not overlap"
+BLOCK_COLUMNS = 4  # NVIDIA H200: 2 at 0.95 with channels last; with a step of 2 there, 4 at 0.78 to 1.08
+"its columns; half as many, with channels last, where windows do not overlap"
+BLOCK_FLOAT16 = 2  # NVIDIA H200: 4 at 0.80 with a step of 1
+"rows and columns of a block of float16 with channels last, at most: their loads are half as wide"
+BLOCK_LONG = 16  # NVIDIA H200: 1.3 times as fast with 31
+"taps along a line from which blocks have twice the columns"
+BLOCK_MOST = 64  # NVIDIA H200: 16 at 0.76 to 1.08, 32 at 0.94 to 1.13, 128 at 1.00
+"elements of a block, at most, so that shared memory has room for those of all threads sharing its channels"
+BLOCK_REACH = 40  # NVIDIA H200: 20 at 0.14 to 0.88, 80 at 1.00
+"elements of a row that all windows of a block cover, which a thread keeps in registers, at most"
+BLOCK_PLACES = 81  # NVIDIA H200: 10 at 0.38 to 0.98
+"taps of a window up to which loops over them are unrolled"
+BLOCK_THREADS = 128  # NVIDIA H200: 64 at 0.98, 256 at 0.99
+"threads in a group"
+BLOCK_BUSY = 131072  # NVIDIA H200: 65536 at 0.62 to 1.08, 262144 at 0.77 to 1.13
+"threads that saturate a GPU; with fewer, blocks have fewer rows"
+BLOCK_FEW = 32768  # NVIDIA H200: 16384 at 0.99, 65536 at 1.01, 131072 at 0.97
+"threads with one row each that saturate it; with fewer, blocks have fewer columns"
+BLOCK_SPARE = 16  # NVIDIA H200: 1 at 0.73 to 1.1, 8 at 0.79 to 1.0 with 13 rows
+"rows of the output per row that blocks have beyond it, at least; with more, blocks have fewer rows"
+BLOCK_LAYERS = 2  # NVIDIA H200: 4 at 0.87
+"channels of a block per thread, at least"
+BLOCK_SHARES = 16  # NVIDIA H200: 8 at 0.6 to 1.0 with 32 channels or more, 32 at 0.5 to 1.5
+"threads that share the channels of a block, at most: all threads of a wave have the same channels"
+SLIDING_CHANNELS = 8  # NVIDIA H200: 2 to 7 times as fast as tiles with 4 and 8, with 16 at 0.41 to 0.56
+"channels and rows per channel group, of several, up to which windows slide over the input"
+SLIDING_PRODUCTS = 16777216  # NVIDIA H200: 1.1 to 3 times as fast as tiles, with 29 million 0.8 to 1.1
+"products in total up to which a convolution slides windows although it has enough rows for tiles"
+SLIDING_POINTS = 4194304  # NVIDIA H200: 1.0 to 2.4 times as fast, with 13 million 0.8 to 1.1
+"the same for windows of a single tap"
+SHARING_THREADS = 128  # NVIDIA H200: 64 at 0.96 to 1.03, 256 at 0.99
+"threads in a group whose threads share windows"
+SHARING_BUSY = 262144  # NVIDIA H200: 131072 at 1.01, 524288 at 0.75 to 0.96
+"threads that saturate a GPU where they share windows"
+SHARING_LANES = 4  # NVIDIA H200: 2 at 1.00, 8 at 0.79
+"threads that share a window, at least"
 
 
 class Line(NamedTuple):

@@ -11,7 +11,11 @@ from typing import NamedTuple
 from .definition_types import Definition, DefinitionShader
 from .loops import ceil_div, element_count, power_below, times
 from .operands import NONE, Eight
-from .tuning import SELECTED_LANES, SELECTED_ROOM
+
+SELECTED_LANES = 16  # NVIDIA H200: 4 at 0.84, 8 at 0.83, 32 at 0.81
+"elements that share the search for their terms, at most"
+SELECTED_ROOM = 33554432  # 128 MiB
+"words of tables that mark the terms to add, at most; with more, each element tests all terms"
 
 
 class Selection(NamedTuple):

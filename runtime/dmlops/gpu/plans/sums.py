@@ -23,22 +23,35 @@ from .sums_cooperative import (
     rows_of_each,
     suits_cooperative_sums,
 )
-from .tuning import (
-    SUMS_AHEAD,
-    SUMS_ALONE,
-    SUMS_ALONE_ROWS,
-    SUMS_ALONE_THREAD_ROWS,
-    SUMS_ALONE_THREADS,
-    SUMS_FEW_THREADS,
-    SUMS_GROUPS,
-    SUMS_LARGE_ROWS,
-    SUMS_LARGE_THREADS,
-    SUMS_LEAST_PRODUCTS,
-    SUMS_MANY_THREADS,
-    SUMS_OWN,
-    SUMS_ROWS,
-    SUMS_TILE,
-)
+
+SUMS_LEAST_PRODUCTS = 4096  # NVIDIA H200: 512 at 1.00, 32768 at 0.18
+"products written at once; below, one thread per element is as good"
+SUMS_FEW_THREADS = 128  # NVIDIA H200: 64 at 0.84 to 1.02, 256 at 1.00
+"threads in a group whose threads have fewer than 8 columns each"
+SUMS_MANY_THREADS = 256  # NVIDIA H200: 64 at 0.77 to 1.00, 128 at 1.00, 512 at 0.16 to 1.00
+"threads in any other group"
+SUMS_ROWS = 4  # NVIDIA H200: 8 at 0.88 to 1.39
+"rows per group, in units of what a thread has"
+SUMS_LARGE_ROWS = 8  # NVIDIA H200: 4 with 256 threads at 0.69, 8 with 256 at 0.86
+"the same where there are many groups"
+SUMS_LARGE_THREADS = 64  # NVIDIA H200: 256 at 0.86
+"threads in such a group"
+SUMS_GROUPS = 256  # NVIDIA H200: 128 at 0.88 to 1.01, 512 at 0.97
+"groups that saturate a GPU; with fewer, each has fewer rows"
+SUMS_OWN = 64  # NVIDIA H200: 32 at 0.76 to 0.98, 128 at 0.96
+"accumulators of a thread, at most"
+SUMS_AHEAD = 32  # NVIDIA H200: 16 at 0.87 to 1.00, 64 at 1.01
+"weights that a thread prefetches, at most"
+SUMS_TILE = 5120  # NVIDIA H200: 1280 at 1.00, 2560 at 1.00, 10240 at 1.00
+"words of factors in shared memory, at most"
+SUMS_ALONE = 16384  # NVIDIA H200: 16 groups that wait for each other at 0.83
+"products per step of a recurrence up to which one group beats several that synchronize"
+SUMS_ALONE_THREADS = 256  # NVIDIA H200: 128 at 0.89, 512 at 0.94
+"threads of that group"
+SUMS_ALONE_ROWS = 64  # NVIDIA H200: 32 at 0.63, 128 at 1.00
+"rows that it computes at once"
+SUMS_ALONE_THREAD_ROWS = 4  # NVIDIA H200: 2 at 1.0
+"rows of these per thread"
 
 
 class SumsTile(NamedTuple):

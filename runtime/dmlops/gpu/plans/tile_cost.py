@@ -9,12 +9,25 @@ The numbers were fitted to the times of all candidates for about 220 products an
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from .gemm_view import Matrices
-from .loops import ceil_div, times
-from .product import Row, Tile
-from .tuning import CACHE_RATE, MEMORY_RATE, MULTIPROCESSORS, PARTS_START, TILE_LEAST_PART, TILE_MOST_PARTS
+from .loops import MULTIPROCESSORS, ceil_div, times
+from .product import Row, Split, Tile, split_into
+
+TILE_LEAST_PART = 64
+"products in a part of k, at least"
+TILE_MOST_PARTS = 128  # NVIDIA H200: 64 at 0.56 for float32, and at 1.16 for float16, with 64x65536x64
+"parts of k, at most"
+CACHE_RATE = 3563  # NVIDIA H200, fitted
+"bytes of factors that all multiprocessors together load from the cache in a nanosecond"
+MEMORY_RATE = 2333  # NVIDIA H200, fitted
+"bytes of partial sums that are written or read in a nanosecond"
+PARTS_START = 1926  # NVIDIA H200, fitted
+"nanoseconds that another pass takes, for partial sums"
+
+
+Tiles = Annotated[list[Tile], 12]
 
 
 class Shape(NamedTuple):
@@ -43,6 +56,14 @@ class SplitK(NamedTuple):
 
     parts: int
     time: int
+
+
+class Choice(NamedTuple):
+    """A tile, how k is split with it, and the taps that it holds."""
+
+    tile: Tile
+    split: SplitK
+    row: Row
 
 
 def shape_of(tile: Tile, row: Row) -> Shape:
@@ -85,3 +106,20 @@ def split_k(found: Matrices, shape: Shape, rates: Rates, may_split: bool) -> Spl
             if time < best.time:
                 best = SplitK(parts, time)
     return best
+
+
+def choose_tile(found: Matrices, tiles: Tiles, rates: Rates, row: Row) -> Choice:
+    """The candidate that takes the least time, with its parts of k."""
+    best = Choice(tiles[0], split_k(found, shape_of(tiles[0], row), rates, row.taps == 1), row)
+    for tile in tiles:
+        split = split_k(found, shape_of(tile, row), rates, row.taps == 1)
+        if split.time < best.split.time:
+            best = Choice(tile, split, row)
+    return best
+
+
+def split_of(found: Matrices, chosen: Choice) -> Split:
+    """The division of work."""
+    tile, row = chosen.tile, chosen.row
+    down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns - row.reach)
+    return split_into(chosen.split.parts, found.depth, tile.depth * row.taps, down, across)

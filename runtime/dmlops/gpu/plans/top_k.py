@@ -5,25 +5,47 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .loops import Dimensions, Loops, across, ceil_div, check_span, dimensions, grid, repeats, times
+from .loops import (
+    SATURATING_THREADS,
+    Dimensions,
+    Loops,
+    across,
+    ceil_div,
+    check_span,
+    define_moved,
+    define_tensor,
+    dimensions,
+    grid,
+    repeats,
+    times,
+)
 from .operands import PLACEHOLDER, Buffer, Read, Tensor, Written
 from .planning import Planning
-from .tuning import (
-    SATURATING_THREADS,
-    TOP_K_ABREAST,
-    TOP_K_GROUPS,
-    TOP_K_ITEMS,
-    TOP_K_LEAST_ITEMS,
-    TOP_K_LEAST_THREADS,
-    TOP_K_MERGED_ITEMS,
-    TOP_K_MOST_THREADS,
-    TOP_K_PART_THREADS,
-    TOP_K_REDUCED,
-    TOP_K_SELECTED,
-    TOP_K_SHORTEST,
-    TOP_K_SORTED_ITEMS,
-)
-from .types import define_moved, define_tensor
+
+TOP_K_SHORTEST = 128  # NVIDIA H200: selecting from lines of 128 has 0.5 to 1.8, of 256 and 512 1.5 to 3.1
+"elements of a line up to which it is sorted even if few are wanted"
+TOP_K_SELECTED = 16  # NVIDIA H200: sorting is at 0.3 to 0.7 with 32 and 64, at 1.38 with 10 of float16
+"elements of a line per element wanted from which selecting beats sorting the line at once"
+TOP_K_REDUCED = 4  # NVIDIA H200: 1 at 1.00, 32 at 0.53 to 1.00
+"the same where a line is too long for that"
+TOP_K_ITEMS = 32  # NVIDIA H200: 8 at 0.20, 16 at 0.55, 64 at 0.70
+"elements that a thread reads when selecting, at most"
+TOP_K_LEAST_ITEMS = 8  # NVIDIA H200: 4 at 1.04, 16 at 0.90 to 1.06
+"the same, at least, where a line is cut into parts"
+TOP_K_LEAST_THREADS = 64  # NVIDIA H200: 32 at 1.02, 128 at 1.00, 256 at 0.51
+"threads in a group, at least"
+TOP_K_PART_THREADS = 256  # NVIDIA H200: 128 at 0.91 to 1.02, 512 at 0.95 to 1.02
+"threads in a group that selects from a part of a line"
+TOP_K_GROUPS = 1024  # NVIDIA H200: 512 at 0.89, 2048 at 0.80
+"groups that saturate a GPU; with fewer, lines are cut into shorter parts"
+TOP_K_ABREAST = 32  # NVIDIA H200: 4 lines of float32, where there is room, are as fast as 2
+"bytes of adjacent lines that a group selects from, at most"
+TOP_K_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.19 to 1.00, 1024 at 1.00
+"threads in a selecting group, at most"
+TOP_K_SORTED_ITEMS = 16  # NVIDIA H200: 8 at 0.95 for float32 and at 0.79 for float16, 4 at 0.72 and 0.56
+"elements of a line per thread, where a group sorts it"
+TOP_K_MERGED_ITEMS = 8  # NVIDIA H200: 16 at 0.92
+"the same where tiles of it are sorted and merged"
 
 SELECTION_BYTES = 15360  # of shared memory; every device has a little more
 TILE_BYTES = 16384  # the same; a tile takes all of it

@@ -1,0 +1,476 @@
+"""Convolutions as products: implicit GEMM, whose right factor is gathered tap by tap, and never stored.
+
+Each channel group, or each phase of one, is a matrix: rows are its channels, dimension 1 of the output, and
+columns run along all other dimensions. Weights, the left factor, are packed first where that pays.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import Annotated, NamedTuple
+
+from .common_bindings import eight
+from .contraction import FLOAT_RATE
+from .cooperative_matrix import COOPERATIVE_ALONE, COOPERATIVE_RATE, suits_cooperative_matrix
+from .definition_types import Definition, DefinitionShader, Factors, Window
+from .gemm_view import Matrices, Side, axis_steps, is_of_bytes, is_stored_down, is_tiled, side_vector
+from .loops import Words, ceil_div, element_count, times
+from .operands import NONE, Eight, Sizes, Tensor
+from .planning import Planning
+from .polyphase import (
+    has_phases,
+    is_divided,
+    is_pointwise,
+    most_places,
+    period,
+    phase_count,
+    row_dimension,
+)
+from .product import (
+    Packing,
+    Product,
+    Row,
+    Tile,
+    WindowView,
+    WindowWords,
+    plan_product,
+    single_tap,
+)
+from .tile_cost import Rates, Tiles, choose_tile, split_of
+
+FLOAT_WINDOW_LATENCY = 747  # NVIDIA H200, fitted
+"nanoseconds with a window"
+FLOAT_WINDOW_ALONE = 58  # NVIDIA H200, fitted
+"percentage with a window"
+TILE_PACKED = 67108864  # NVIDIA H200: 1.3 times as fast
+"products in total from which the left factor of a convolution is packed first"
+COOPERATIVE_WINDOW_LATENCY = 76  # NVIDIA H200, fitted
+"nanoseconds with a window"
+COOPERATIVE_ROW_LATENCY = 122  # NVIDIA H200, fitted
+"nanoseconds where tiles hold several taps"
+COOPERATIVE_GATHER_LATENCY = 580  # NVIDIA H200, fitted
+"percentage of these two where a window's elements are loaded one by one"
+COOPERATIVE_ROW_ALONE = 73  # NVIDIA H200, fitted
+"percentage of the rate that a group then reaches alone"
+COOPERATIVE_TAPS = 7  # NVIDIA H200: 1 at 0.60 to 0.93
+"taps along a window's last dimension that tiles hold at once, at most"
+COOPERATIVE_MEMORY = 32 * 1024  # NVIDIA H200: 16384 at 0.84 to 0.99, 65536 at 1.00
+"bytes of shared memory for a tile that holds several taps at once, at most"
+COOPERATIVE_REACH = 16  # NVIDIA H200: 2 at 0.92
+"extra columns of a tile that only its other taps need, at most"
+
+
+class TapStep(NamedTuple):
+    """The left factor's stride from one tap to the next in row-major order. `is_even`: it is the same for all
+    of them."""
+
+    is_even: bool
+    step: int
+
+
+def window_strides(op: Definition, shader: DefinitionShader) -> Eight:
+    """The right factor's strides along the window, as it is in memory."""
+    right = op.tensors[shader.contracted.right]
+    behind = len(right.sizes) - len(op.factors.window.sizes)
+    strides: Eight = [stride for d, stride in enumerate(right.strides) if d >= behind]
+    return strides
+
+
+def window_words(out: Planning, op: Definition, shader: DefinitionShader, strides: Sizes) -> WindowWords:
+    """The constants of a window on the right factor, which has these strides: sizes, first coordinates,
+    steps, taps, limits, strides, divisors and periods; then its strides on the left one. Taps are the
+    distances between those that one phase meets."""
+    window, contracted = op.factors.window, shader.contracted
+    left, right = op.tensors[contracted.left], op.tensors[contracted.right]
+    words: WindowWords = []
+    behind = len(right.sizes) - len(window.sizes)
+    steps: Eight = []
+    taps: Eight = []
+    periods: Eight = []
+    left_steps: Eight = []
+    for d, first in enumerate(window.right_first):
+        steps.append(window.right_steps[d] - first)
+        periods.append(period(window, d))
+        taps.append((window.right_taps[d] - first) * periods[d] // window.right_divisors[d])
+        left_steps.append((window.left_taps[d] - window.left_first[d]) * left.strides[behind + d])
+    limits: Eight = [size for d, size in enumerate(right.sizes) if d >= behind]
+    lists: Annotated[list[Sizes], 16] = [
+        window.sizes,
+        window.right_first,
+        steps,
+        taps,
+        limits,
+        strides,
+        window.right_divisors,
+        periods,
+        left_steps,
+    ]
+    for entries in lists:
+        words.extend(eight(out, entries))
+    return words
+
+
+def window_view(
+    out: Planning, op: Definition, shader: DefinitionShader, found: Matrices, strides: Sizes, row: Row
+) -> WindowView:
+    """The window, along which the right factor has these strides."""
+    window, contracted = op.factors.window, shader.contracted
+    left, output = op.tensors[contracted.left], op.tensors[contracted.output]
+    return WindowView(
+        window_words(out, op, shader, strides),
+        element_count(window.sizes),
+        first_of(window, left),
+        tap_step(window, left).step,
+        merged_last(output, found.row_axis),
+        row,
+        is_divided(window),
+        is_bordered(window, op.tensors[contracted.right], output),
+    )
+
+
+def merged_last(output: Tensor, row_axis: int) -> int:
+    """The number of the output's last dimensions that form one, since their elements are evenly spaced, as
+    far apart as those of the last. That of rows does not matter."""
+    run, count = output.strides[len(output.strides) - 1], 0
+    for place in range(len(output.sizes)):
+        axis = len(output.sizes) - 1 - place
+        if axis != row_axis and output.sizes[axis] > 1 and output.strides[axis] != run:
+            break
+        run *= 1 if axis == row_axis else output.sizes[axis]
+        count += 1
+    return count
+
+
+def side_by_side(output: Tensor, row_axis: int) -> int:
+    """The number of contiguous elements in the output, as loops over its last dimensions visit them."""
+    run = 1
+    for place in range(len(output.sizes)):
+        axis = len(output.sizes) - 1 - place
+        if axis == row_axis or (output.sizes[axis] > 1 and output.strides[axis] != run):
+            break
+        run *= output.sizes[axis]
+    return run
+
+
+def boxed(output: Tensor, ones: Sizes, window: Window) -> Eight:
+    """The sizes of the output, or of its largest phase, with 1 along some dimensions."""
+    sizes: Eight = []
+    sizes.extend(output.sizes)
+    for axis in ones:
+        sizes[axis] = 1
+    for d, divisor in enumerate(window.right_divisors):
+        axis = window.axes[d]
+        sizes[axis] = ceil_div(sizes[axis], divisor)
+    return sizes
+
+
+def tap_step(window: Window, tensor: Tensor) -> TapStep:
+    """The left factor's stride from one tap to the next."""
+    is_even, is_ordered = True, True
+    step, following = 0, 0
+    for place in range(len(window.sizes)):
+        d = len(window.sizes) - 1 - place
+        if window.sizes[d] > 1:
+            stride = tensor.strides[len(tensor.strides) - 1 - place]
+            own = (window.left_taps[d] - window.left_first[d]) * stride
+            is_even = is_even and (is_ordered or own == following)
+            step = own if is_ordered else step
+            is_ordered = False
+            following = own * window.sizes[d]
+    return TapStep(is_even, step)
+
+
+def windowed(op: Definition, shader: DefinitionShader) -> Matrices:
+    """The output as matrices: one per phase of each channel group."""
+    factors, window, contracted = op.factors, op.factors.window, shader.contracted
+    left, right = op.tensors[contracted.left], op.tensors[contracted.right]
+    output = op.tensors[contracted.output]
+    counts_rows = row_dimension(factors, output)
+    row_axis, groups = factors.left[counts_rows], max(window.groups, 1)
+    sizes = boxed(output, [row_axis], window)
+    rows = output.sizes[row_axis] // groups
+    columns = element_count(sizes)
+    depth = times(factors.depth, most_places(window))
+    is_straight = has_phases(window, output) and row_axis == 1 and len(window.sizes) == len(output.sizes) - 2
+    if is_of_bytes(op, shader):
+        is_straight = is_straight and not is_divided(window) and len(factors.right_less) == 0
+    for axis in factors.left_less:
+        is_straight = is_straight and axis == row_axis
+    for d, axis in enumerate(window.axes):
+        is_straight = is_straight and axis == 2 + d
+    row_step, depth_step = left.strides[counts_rows], left.strides[1 - counts_rows]
+    matrix_step = left.sizes[0] // groups * left.strides[0]
+    tap = tap_step(window, left)
+    others: Words = [row_step, tap.step, first_of(window, left), matrix_step]
+    vector = gcd(4 if depth_step == 1 else 1, factors.depth)
+    for other in others:
+        vector = gcd(vector, other)
+    count = times(groups, phase_count(window))
+    run = 1 if is_divided(window) else side_by_side(output, row_axis)
+    is_down = is_stored_down(op, shader, row_axis, rows, run)
+    channels = 1 if is_of_bytes(op, shader) else channels_vector(factors, right, 4)
+    return Matrices(
+        is_straight and is_tiled(op, shader, depth, times(times(rows, columns), depth * count)),
+        sizes,
+        row_axis,
+        NONE,
+        rows,
+        columns,
+        is_down,
+        rows if is_down else run,
+        depth,
+        count,
+        Side(axis_steps(output, row_axis, row_step), depth_step, matrix_step, True, vector),
+        Side(
+            axis_steps(output, factors.right[0], right.strides[0]),
+            right.strides[1],
+            0,
+            channels > 1,
+            channels if channels > 1 else columns_vector(window, right, output),
+        ),
+    )
+
+
+def is_bordered(window: Window, tensor: Tensor, output: Tensor) -> bool:
+    """Whether any tap is outside of the tensor."""
+    found = False
+    behind = len(tensor.sizes) - len(window.sizes)
+    for d, first in enumerate(window.right_first):
+        last = first + (window.right_steps[d] - first) * (output.sizes[window.axes[d]] - 1)
+        span = (window.right_taps[d] - first) * (window.sizes[d] - 1)
+        least, greatest = min(first, last) + min(span, 0), max(first, last) + max(span, 0)
+        divisor = window.right_divisors[d]
+        found = found or ceil_div(least, divisor) < 0 or greatest // divisor >= tensor.sizes[behind + d]
+    return found
+
+
+def columns_vector(window: Window, tensor: Tensor, output: Tensor) -> int:
+    """The number of adjacent columns that form a vector in the right factor, wherever they start: more than 1
+    only if each element meets a single tap, and these are contiguous along all of the window's dimensions."""
+    run = 1
+    is_whole = True
+    behind = len(tensor.sizes) - len(window.sizes)
+    for place in range(len(window.sizes)):
+        d = len(window.sizes) - 1 - place
+        size = tensor.sizes[behind + d]
+        is_whole = is_whole and is_pointwise(window, d)
+        is_whole = is_whole and window.right_steps[d] - window.right_first[d] == 1
+        is_whole = is_whole and output.sizes[window.axes[d]] == size * window.right_divisors[d]
+        is_whole = is_whole and (size == 1 or tensor.strides[behind + d] == run)
+        run *= size
+    vector = gcd(4, run) if is_whole else 1
+    for d in range(behind):
+        if tensor.sizes[d] > 1:
+            vector = gcd(vector, tensor.strides[d])
+    return vector
+
+
+def channels_vector(factors: Factors, tensor: Tensor, most: int) -> int:
+    """The number of adjacent channels, up to `most`, of a vector in the right factor, wherever they start."""
+    if tensor.strides[1] != 1:
+        return 1
+    vector = gcd(most, factors.depth)
+    for d, stride in enumerate(tensor.strides):
+        if d != 1 and tensor.sizes[d] > 1:
+            vector = gcd(vector, stride)
+    return vector
+
+
+def first_of(window: Window, tensor: Tensor) -> int:
+    """The left factor's offset at the first tap."""
+    first = 0
+    for d, coordinate in enumerate(window.left_first):
+        first += coordinate * tensor.strides[len(tensor.strides) - len(window.sizes) + d]
+    return first
+
+
+def packs_left(op: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+    """Whether the left factor is packed first: where its strides require that, or where there are enough
+    products."""
+    window = op.factors.window
+    products = times(times(found.rows, found.columns), times(found.depth, found.count))
+    is_scattered = element_count(window.sizes) > 1 or found.left.depth != 1
+    left = op.tensors[shader.contracted.left]
+    is_direct = tap_step(window, left).is_even and not is_divided(window)
+    return not is_direct or (is_scattered and products >= TILE_PACKED)
+
+
+def float_window_tiles(channels: int) -> Tiles:
+    """The candidates. Their depth divides the `channels` of a tap if possible, so that a step reads a single
+    tap."""
+    depth = 16 if channels % 16 == 0 else 8
+    tiles: Tiles = []
+    tiles.append(Tile(64, 128, depth, 32, 64, 1, 3, 76))
+    tiles.append(Tile(32, 128, depth, 16, 64, 1, 6, 66))
+    tiles.append(Tile(32, 64, 32 if channels % 32 == 0 else depth, 16, 32, 1, 3, 100))
+    tiles.append(Tile(16, 128, depth, 16, 32, 1, 6, 100))
+    return tiles
+
+
+def float_window_product(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> Product:
+    """The tile, k split into parts, and the left factor packed by vectors of rows."""
+    channels, output = op.factors.depth, op.tensors[shader.contracted.output]
+    rates = Rates(FLOAT_RATE, FLOAT_WINDOW_LATENCY, FLOAT_WINDOW_ALONE, 4)
+    chosen = choose_tile(found, float_window_tiles(channels), rates, single_tap())
+    split = split_of(found, chosen)
+    factors, items = found, 0
+    if packs_left(op, shader, found):
+        vectors = ceil_div(found.rows, 4)
+        pitch, whole = 4 * vectors, times(found.depth, 4 * vectors)
+        factors = found._replace(left=Side(axis_steps(output, found.row_axis, 1), pitch, whole, False, 4))
+        items = times(times(found.depth, vectors), found.count)
+    window = window_view(out, op, shader, found, window_strides(op, shader), chosen.row)
+    packing = Packing(items, 4, 1)
+    return Product(chosen.tile, split, split.parts > 1, found, factors, channels, window, packing, False)
+
+
+def gathered(op: Definition, shader: DefinitionShader, side: Side) -> Side:
+    """The way to load a convolution's right factor: eight adjacent channels at once, or eight adjacent pixels
+    if each output element meets one tap, which is never outside; else element by element."""
+    window, right = op.factors.window, op.tensors[shader.contracted.right]
+    if channels_vector(op.factors, right, 8) == 8:
+        return side._replace(is_along=True, vector=8)
+    output = op.tensors[shader.contracted.output]
+    behind = len(right.sizes) - len(window.sizes)
+    is_plain = True
+    for d, divisor in enumerate(window.right_divisors):
+        size = output.sizes[window.axes[d]]
+        is_next = size == 1 or window.right_steps[d] - window.right_first[d] == 1
+        is_plain = is_plain and is_pointwise(window, d) and is_next
+        is_plain = is_plain and size % divisor == 0 and size // divisor <= right.sizes[behind + d]
+    run = 1
+    for place in range(len(window.sizes)):
+        d = len(window.sizes) - 1 - place
+        if is_plain and right.strides[behind + d] == run:
+            run *= output.sizes[window.axes[d]] // window.right_divisors[d]
+    whole = 1
+    for d, divisor in enumerate(window.right_divisors):
+        whole *= output.sizes[window.axes[d]] // divisor
+    vector = gcd(gcd(8, run), right.strides[1])
+    if output.sizes[0] > 1:
+        vector = gcd(vector, right.strides[0])
+    if is_plain and run == whole and vector == 8:
+        return side._replace(is_along=False, vector=8)
+    return side._replace(is_along=True, vector=1)
+
+
+def row_of(op: Definition, shader: DefinitionShader, found: Matrices) -> Row:
+    """The taps that tiles can hold at once. Each row of the output has so many columns that they keep its
+    windows clear of the tensor's next row: the zeros before that row also end this one."""
+    window, right = op.factors.window, op.tensors[shader.contracted.right]
+    if is_divided(window):
+        return single_tap()
+    last = len(window.sizes) - 1
+    taps, first = window.sizes[last], window.right_first[last]
+    tap, step = window.right_taps[last] - first, window.right_steps[last] - first
+    width, size = found.sizes[window.axes[last]], right.sizes[len(right.sizes) - 1]
+    reach, before = tap * (taps - 1), max(-first, 0)
+    pitch = max(min(width + reach, max(before + size, width + reach - before)), width)
+    suits = taps > 1 and taps <= COOPERATIVE_TAPS and tap > 0 and step == 1 and reach <= COOPERATIVE_REACH
+    suits = suits and op.factors.depth % 16 == 0 and 4 * pitch <= 5 * width
+    if not suits:
+        return single_tap()
+    return Row(taps, reach, pitch)
+
+
+def in_rows(found: Matrices, window: Window, row: Row) -> Matrices:
+    """The matrices, with padded output rows if tiles hold several taps at once."""
+    if row.taps == 1:
+        return found
+    axis, pitch = window.axes[len(window.sizes) - 1], row.pitch
+    sizes: Eight = [pitch if d == axis else size for d, size in enumerate(found.sizes)]
+    run = found.run if found.is_down else 1
+    return found._replace(sizes=sizes, columns=found.columns // found.sizes[axis] * pitch, run=run)
+
+
+def has_room(tile: Tile, row: Row) -> bool:
+    """Whether tiles of both factors leave shared memory for other groups. Lines are padded by one vector."""
+    left = tile.rows * (row.taps * tile.depth // 8 + 1)
+    right = (tile.columns + row.reach) * (tile.depth // 8 + 1)
+    return left + right < COOPERATIVE_MEMORY // 16
+
+
+def tap_tiles(channels: int, is_gathered: bool) -> Tiles:
+    """The candidates with a single tap. Their depth divides the `channels` of a tap if possible, so that a
+    step reads a single tap; gathering elements one by one takes registers, and so smaller shares."""
+    depth = 32 if channels % 64 > 0 else 64
+    tiles: Tiles = []
+    if is_gathered:
+        tiles.append(Tile(128, 128, 32, 64, 32, 1, 2, 26))
+    else:
+        tiles.append(Tile(128, 128, depth, 64, 64, 1, 2, 100))
+        tiles.append(Tile(128, 128, depth, 64, 32, 1, 2, 26))
+    tiles.append(Tile(64, 128, depth, 32, 32, 1, 3, 72))
+    tiles.append(Tile(64, 128, depth, 32, 64, 1, 4, 14))
+    tiles.append(Tile(64, 64, depth, 32, 32, 1, 1, 56))
+    tiles.append(Tile(32, 64, depth, 32, 16, 1, 5, 100))
+    tiles.append(Tile(32, 32, depth, 16, 16, 1, 5, 61))
+    tiles.append(Tile(16, 64, depth, 16, 16, 1, 4, 98))
+    return tiles
+
+
+def row_tiles(channels: int, row: Row) -> Tiles:
+    """The candidates that contain several taps, each with `depth` channels: those that shared memory has
+    room for."""
+    tiles: Tiles = []
+    deep = Tile(64, 128, gcd(32, channels), 32, 32, 1, 3, 100)
+    if has_room(deep, row):
+        tiles.append(deep)
+    wide = Tile(64, 256, 16, 32, 64, 1, 1, 100)
+    if has_room(wide, row):
+        tiles.append(wide)
+    tall = Tile(128, 256, 16, 64, 64, 1, 1, 61)
+    if has_room(tall, row):
+        tiles.append(tall)
+    tiles.append(Tile(64, 128, 16, 32, 64, 1, 4, 100))
+    return tiles
+
+
+def window_rates(row: Row, is_gathered: bool) -> Rates:
+    """The rates of cooperative matrices, in steps with one tap or several."""
+    latency, alone = COOPERATIVE_WINDOW_LATENCY, COOPERATIVE_ALONE
+    if row.taps > 1:
+        latency, alone = COOPERATIVE_ROW_LATENCY, COOPERATIVE_ROW_ALONE
+    if is_gathered:
+        latency = latency * COOPERATIVE_GATHER_LATENCY // 100
+    return Rates(COOPERATIVE_RATE, latency, alone, 2)
+
+
+def cooperative_window_product(
+    out: Planning, op: Definition, shader: DefinitionShader, given: Matrices
+) -> Product:
+    """The tile, with one tap or several, k split into parts, and the left factor packed along k."""
+    window, output, channels = op.factors.window, op.tensors[shader.contracted.output], op.factors.depth
+    right, several = gathered(op, shader, given.right), row_of(op, shader, given)
+    is_gathered = right.vector == 1
+    rates = window_rates(single_tap(), is_gathered)
+    chosen = choose_tile(given, tap_tiles(channels, is_gathered), rates, single_tap())
+    if several.taps > 1:
+        rates = window_rates(several, is_gathered)
+        rows = choose_tile(in_rows(given, window, several), row_tiles(channels, several), rates, several)
+        chosen = rows if rows.split.time < chosen.split.time else chosen
+    found = in_rows(given, window, chosen.row)
+    split = split_of(found, chosen)
+    vector = side_vector(found.left, found.row_axis, found.rows, found.depth, 8)
+    left, items = found.left._replace(vector=vector), 0
+    if vector < 8 or element_count(window.sizes) > 1 or is_divided(window):
+        eights = ceil_div(found.depth, 8)
+        steps = axis_steps(output, found.row_axis, 8 * eights)
+        left = Side(steps, 1, times(found.rows, 8 * eights), True, 8)
+        items = times(times(found.rows, found.count), eights)
+    factors = found._replace(left=left, right=right)
+    view = window_view(out, op, shader, found, window_strides(op, shader), chosen.row)
+    packing = Packing(items, 8, 2)
+    return Product(chosen.tile, split, split.parts > 1, found, factors, channels, view, packing, True)
+
+
+def plan_window_tiles(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+    """Tiles of cooperative matrices where these suit, else of ordinary arithmetic. False if there is too
+    little to compute."""
+    if suits_cooperative_matrix(out, op, shader, found):
+        plan_product(out, op, shader, cooperative_window_product(out, op, shader, found))
+    elif found.is_worth:
+        plan_product(out, op, shader, float_window_product(out, op, shader, found))
+    else:
+        return False
+    return True
