@@ -46,7 +46,8 @@ def case_digests(registry: Registry, package: Mapping[str, bytes]) -> dict[str, 
     """
     code = _digest(sorted(_files_of("dmlgen.outputs.matrix")))
     modules = {path.removeprefix(_PACKAGE).removesuffix(".py"): data for path, data in package.items()}
-    shared = _reached(["tensor", "structs", "registry", "json_form"], lambda name: _needed(modules.get(name)))
+    imported = ["tensor", "structs", "registry", "json_form", "same_field"]
+    shared = _reached(imported, lambda name: _needed(modules.get(name)))
     validators = hashlib.sha256(b"".join(modules.get(name, b"") for name in sorted(shared))).hexdigest()
 
     def of(operator: Operator) -> str:

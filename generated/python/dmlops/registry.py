@@ -997,9 +997,13 @@ GENERAL_RULES: dict[str, GeneralRule] = {
     ),
 }
 
-# What is said of an axis below 0, and of a tensor with too few dimensions.
+# What is said of an axis below 0, of a tensor with too few dimensions, and of one with sizes of 1 instead of
+# others.
 NEGATIVE_HINT = "; axes count from 0, the first dimension"
 RANK_HINT = "; DirectML adds no dimensions, so those of size 1 must be given too"
+BROADCAST_HINT = (
+    "; DirectML broadcasts by strides: Sizes {expected}, with a stride of 0 in each dimension that repeats"
+)
 
 # Structs of DirectML.h that descriptions are made of.
 STRUCTS: dict[str, tuple[Member, ...]] = {

@@ -17,12 +17,11 @@ from dmlgen.expr.printer import SOURCE
 from dmlgen.outputs.c_printer import CPrinter
 from dmlgen.outputs.c_program import AS_GIVEN, LOOP_SLOTS, TENSOR, Name, Program, filled
 from dmlgen.outputs.c_types import StructView, c_type, struct_view
+from dmlgen.outputs.same_field import same_field
 from dmlgen.registry import Check, FeatureLevel, Member, Operator, Registry, Rule, Stage
-from dmlgen.sugar import broadcasts
 
 _OPERATOR = "OPERATOR_DESC"
 _AS_GIVEN = ir.Constant("DMLOPS_AS_GIVEN", AS_GIVEN)
-_SHARED = ("DimensionCount", "DataType", "Sizes")  # fields with a shared comparison function
 
 
 @dataclass(frozen=True)
@@ -475,41 +474,12 @@ def _limits(registry: Registry, operator: Operator, rule: Rule) -> bool:
 
 
 def _same_field(code: OperatorCode, rule: Rule, check: Check, places: dict[str, int]) -> RuleView | None:
-    """A line for a check that only compares a field of two tensors, using a shared function.
-
-    These functions skip absent tensors, so a guard can require both to be present, as it must for optional
-    ones.
-    """
-    if check.loops or rule.since.ordinal or rule.until is not None:
+    """A line for a check that a shared function makes."""
+    same = same_field(code.operator, rule, check)
+    if same is None:
         return None
-    match check.condition:
-        case ir.Compare(
-            op="==",
-            left=ir.Field(tensor=ir.Tensor(name=left, index=None), name=field) as one,
-            right=ir.Field(tensor=ir.Tensor(name=right, index=None), name=other),
-        ) if field == other and field in _SHARED and not check.worded:
-            if check.hint is not None and check.hint.when != broadcasts(one, check.condition.right):
-                return None
-            optional = {name for name in (left, right) if code.operator.member[name].optional}
-            given = _given(check.guard)
-            if given is not None and optional <= given <= {left, right}:
-                members = places[left], places[right]
-                return RuleView(rule.id, f"dmlops_same_{field}", 0, code.reads(rule), members, False, False)
-    return None
-
-
-def _given(guard: ir.Expr | None) -> set[str] | None:
-    """The tensors that a guard requires to be given; None if it requires anything else."""
-    match guard:
-        case None:
-            return set()
-        case ir.Present(item=ir.Tensor(name=name, index=None)):
-            return {name}
-        case ir.Logic(op="and", operands=operands):
-            parts = [_given(operand) for operand in operands]
-            known = [part for part in parts if part is not None]
-            return set().union(*known) if len(known) == len(parts) else None
-    return None
+    members = places[same.tensor], places[same.other]
+    return RuleView(rule.id, f"dmlops_same_{same.field}", 0, code.reads(rule), members, False, False)
 
 
 def _inferring(operator: Operator) -> set[str]:

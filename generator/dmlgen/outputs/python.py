@@ -48,13 +48,15 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     found = parts("python", registry, templates.memory, part)
     for name, one in found.items():
         files[f"{_PACKAGE}/operators/{name.lower()}.py"] = one.module
+    broadcast = registry.hints["broadcast"]
+    hint = "".join(one.text.plain + ("" if one.name is None else f"{{{one.name}}}") for one in broadcast)
     contexts: dict[str, dict[str, object]] = {
         "pyproject.toml": {},
         "setup.py": {},
         "dmlops/py.typed": {},
         "dmlops/__init__.py": {"structs": _values(registry)},
         "dmlops/enums.py": {},
-        "dmlops/registry.py": {"structs": _structs(registry)},
+        "dmlops/registry.py": {"structs": _structs(registry), "broadcast": hint},
         "dmlops/make.py": {"functions": [one.make for one in found.values()]},
         "dmlops/structs.py": {"structs": _values(registry)},
         "dmlops/graph_rules.py": {"graphs": graphs_view(registry)},

@@ -206,14 +206,16 @@ def _rules_by_method(operator: Operator) -> list[tuple[str, str, Stage, list[Rul
 def _stage(
     operator: Operator, method: str, summary: str, rules: Sequence[Rule], printer: PythonPrinter
 ) -> StageView:
-    parts = [part for rule in rules for check in rule.checks for part in parts_of(check)]
+    views = tuple(rule_view(rule, printer) for rule in rules)
+    own = [rule for rule, view in zip(rules, views, strict=True) if not view.same]
+    parts = [part for rule in own for check in rule.checks for part in parts_of(check)]
     definitions = used_definitions(operator.definitions, parts)
     read = [*parts, *(definition.value for definition in definitions)]
     return StageView(
         method,
         summary,
         (*_variables(operator, read), *assignments_of(printer, definitions)),
-        tuple(rule_view(rule, printer) for rule in rules),
+        views,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias, cast
 from dmlgen.expr import ir
 from dmlgen.names import pascal, python_variable
 from dmlgen.outputs.python_printer import Message, PythonPrinter, opposite
+from dmlgen.outputs.same_field import same_field
 from dmlgen.registry import Check, Definition, Operator, Rule
 
 Assignments: TypeAlias = tuple[tuple[str, str], ...]
@@ -28,12 +29,28 @@ class CheckView:
 
 @dataclass(frozen=True)
 class RuleView:
+    """A rule: its checks or, if it only compares a field of tensors, that field and the tensors.
+
+    All others are compared with the first tensor.
+    """
+
     id: str
-    checks: tuple[CheckView, ...]
+    checks: tuple[CheckView, ...] = ()
+    same: tuple[str, ...] = ()
 
 
 def rule_view(rule: Rule, printer: PythonPrinter, of_tensor: bool = False) -> RuleView:
-    return RuleView(rule.id, tuple(_check(rule, check, printer, of_tensor) for check in rule.checks))
+    same = () if printer.operator is None else _same(printer.operator, rule)
+    checks = () if same else tuple(_check(rule, check, printer, of_tensor) for check in rule.checks)
+    return RuleView(rule.id, checks, same)
+
+
+def _same(operator: Operator, rule: Rule) -> tuple[str, ...]:
+    found = [same_field(operator, rule, check) for check in rule.checks]
+    same = [one for one in found if one is not None]
+    if not same or len(same) < len(found) or len({(one.field, one.other) for one in same}) > 1:
+        return ()
+    return (same[0].field, same[0].other, *(one.tensor for one in same))
 
 
 def _check(rule: Rule, check: Check, printer: PythonPrinter, of_tensor: bool) -> CheckView:

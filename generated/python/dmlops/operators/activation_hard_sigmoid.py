@@ -7,17 +7,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsFloat, final
 
-from .. import enums
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
-from ..inference import ABSENT, inferred
+from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_1_TO_8, RANKS_4_5, RANK_4,
 )
 from ..tensor import TensorDesc
-from ..violation import Violation, report
+from ..violation import Violation
 
 
 @final
@@ -82,36 +82,20 @@ class ActivationHardSigmoid(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor or ABSENT
-        output_tensor = self.OutputTensor
-        # DML-ACTIVATION_HARD_SIGMOID-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-ACTIVATION_HARD_SIGMOID-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-ACTIVATION_HARD_SIGMOID-same-rank", "DimensionCount", "InputTensor",
+            "OutputTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_tensor = self.InputTensor or ABSENT
-        output_tensor = self.OutputTensor
-        # DML-ACTIVATION_HARD_SIGMOID-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-ACTIVATION_HARD_SIGMOID-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        # DML-ACTIVATION_HARD_SIGMOID-same-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-ACTIVATION_HARD_SIGMOID-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-ACTIVATION_HARD_SIGMOID-same-type", "DataType", "InputTensor",
+            "OutputTensor",
+        )
+        same_field(
+            self, violations, "DML-ACTIVATION_HARD_SIGMOID-same-sizes", "Sizes", "InputTensor", "OutputTensor"
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

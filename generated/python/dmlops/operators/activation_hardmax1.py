@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_1_TO_8,
 )
@@ -78,21 +78,14 @@ class ActivationHardmax1(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
-        # DML-ACTIVATION_HARDMAX1-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-ACTIVATION_HARDMAX1-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-ACTIVATION_HARDMAX1-same-rank", "DimensionCount", "InputTensor",
+            "OutputTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
         input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         axes = self.Axes
         # DML-ACTIVATION_HARDMAX1-axes-range
         for i in range(len(axes)):
@@ -108,21 +101,12 @@ class ActivationHardmax1(Description):
                     hint, found=axes[i], expected=len(input_tensor.Sizes),
                 )
                 break
-        # DML-ACTIVATION_HARDMAX1-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-ACTIVATION_HARDMAX1-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        # DML-ACTIVATION_HARDMAX1-same-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-ACTIVATION_HARDMAX1-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-ACTIVATION_HARDMAX1-same-type", "DataType", "InputTensor", "OutputTensor"
+        )
+        same_field(
+            self, violations, "DML-ACTIVATION_HARDMAX1-same-sizes", "Sizes", "InputTensor", "OutputTensor"
+        )
 
     def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The advice on a valid description."""

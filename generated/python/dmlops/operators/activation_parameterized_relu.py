@@ -8,17 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from .. import enums
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_32_16_8, RANKS_1_TO_8, RANKS_4_5, RANK_4,
 )
 from ..tensor import TensorDesc
-from ..violation import Violation, report
+from ..violation import Violation
 
 
 @final
@@ -90,67 +90,21 @@ class ActivationParameterizedRelu(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor
-        slope_tensor = self.SlopeTensor
-        output_tensor = self.OutputTensor
-        # DML-ACTIVATION_PARAMETERIZED_RELU-same-rank
-        if len(slope_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-ACTIVATION_PARAMETERIZED_RELU-same-rank", "SlopeTensor.DimensionCount",
-                "SlopeTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
-                found=len(slope_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-ACTIVATION_PARAMETERIZED_RELU-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-ACTIVATION_PARAMETERIZED_RELU-same-rank", "DimensionCount", "InputTensor",
+            "SlopeTensor", "OutputTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_tensor = self.InputTensor
-        slope_tensor = self.SlopeTensor
-        output_tensor = self.OutputTensor
-        # DML-ACTIVATION_PARAMETERIZED_RELU-same-type
-        if slope_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-ACTIVATION_PARAMETERIZED_RELU-same-type", "SlopeTensor.DataType",
-                "SlopeTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, slope_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-ACTIVATION_PARAMETERIZED_RELU-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        # DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes
-        if slope_tensor.Sizes != input_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_tensor.Sizes)}, with a stride of 0 in "
-                "each dimension that repeats"
-                if len(slope_tensor.Sizes) == len(input_tensor.Sizes)
-                and all(
-                    slope_tensor.Sizes[d] == input_tensor.Sizes[d] or slope_tensor.Sizes[d] == 1
-                    for d in range(len(slope_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes", "SlopeTensor.Sizes",
-                "SlopeTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}{}", hint,
-                found=slope_tensor.Sizes, expected=input_tensor.Sizes,
-            )
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-ACTIVATION_PARAMETERIZED_RELU-same-type", "DataType", "InputTensor",
+            "SlopeTensor", "OutputTensor",
+        )
+        same_field(
+            self, violations, "DML-ACTIVATION_PARAMETERIZED_RELU-same-sizes", "Sizes", "InputTensor",
+            "SlopeTensor", "OutputTensor",
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

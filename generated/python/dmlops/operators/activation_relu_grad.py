@@ -8,17 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from .. import enums
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_32_16_8, RANKS_1_TO_8,
 )
 from ..tensor import TensorDesc
-from ..violation import Violation, report
+from ..violation import Violation
 
 
 @final
@@ -83,69 +83,21 @@ class ActivationReluGrad(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor
-        input_gradient_tensor = self.InputGradientTensor
-        output_gradient_tensor = self.OutputGradientTensor
-        # DML-ACTIVATION_RELU_GRAD-same-rank
-        if len(input_gradient_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-ACTIVATION_RELU_GRAD-same-rank", "InputGradientTensor.DimensionCount",
-                "InputGradientTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(input_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_gradient_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-ACTIVATION_RELU_GRAD-same-rank", "OutputGradientTensor.DimensionCount",
-                "OutputGradientTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-ACTIVATION_RELU_GRAD-same-rank", "DimensionCount", "InputTensor",
+            "InputGradientTensor", "OutputGradientTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_tensor = self.InputTensor
-        input_gradient_tensor = self.InputGradientTensor
-        output_gradient_tensor = self.OutputGradientTensor
-        # DML-ACTIVATION_RELU_GRAD-same-type
-        if input_gradient_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-ACTIVATION_RELU_GRAD-same-type", "InputGradientTensor.DataType",
-                "InputGradientTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_gradient_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-ACTIVATION_RELU_GRAD-same-type", "OutputGradientTensor.DataType",
-                "OutputGradientTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_gradient_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        # DML-ACTIVATION_RELU_GRAD-same-sizes
-        if input_gradient_tensor.Sizes != input_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_tensor.Sizes)}, with a stride of 0 in "
-                "each dimension that repeats"
-                if len(input_gradient_tensor.Sizes) == len(input_tensor.Sizes)
-                and all(
-                    input_gradient_tensor.Sizes[d] == input_tensor.Sizes[d]
-                    or input_gradient_tensor.Sizes[d] == 1
-                    for d in range(len(input_gradient_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-ACTIVATION_RELU_GRAD-same-sizes", "InputGradientTensor.Sizes",
-                "InputGradientTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}{}", hint,
-                found=input_gradient_tensor.Sizes, expected=input_tensor.Sizes,
-            )
-        if output_gradient_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-ACTIVATION_RELU_GRAD-same-sizes", "OutputGradientTensor.Sizes",
-                "OutputGradientTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_gradient_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-ACTIVATION_RELU_GRAD-same-type", "DataType", "InputTensor",
+            "InputGradientTensor", "OutputGradientTensor",
+        )
+        same_field(
+            self, violations, "DML-ACTIVATION_RELU_GRAD-same-sizes", "Sizes", "InputTensor",
+            "InputGradientTensor", "OutputGradientTensor",
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

@@ -10,10 +10,11 @@ from typing import SupportsFloat, final
 from .. import enums
 from ..arithmetic import as_float
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
-from ..inference import ABSENT, inferred
+from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_1_TO_8, RANKS_4_5, RANK_4,
 )
@@ -82,17 +83,11 @@ class ActivationSoftplus(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor or ABSENT
-        output_tensor = self.OutputTensor
         steepness = self.Steepness
-        # DML-ACTIVATION_SOFTPLUS-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-ACTIVATION_SOFTPLUS-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-ACTIVATION_SOFTPLUS-same-rank", "DimensionCount", "InputTensor",
+            "OutputTensor",
+        )
         # DML-ACTIVATION_SOFTPLUS-steepness-range
         if level < FEATURE_LEVEL_LEVEL_6_4 and not as_float(steepness) >= 1.0:
             report(
@@ -103,23 +98,12 @@ class ActivationSoftplus(Description):
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_tensor = self.InputTensor or ABSENT
-        output_tensor = self.OutputTensor
-        # DML-ACTIVATION_SOFTPLUS-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-ACTIVATION_SOFTPLUS-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        # DML-ACTIVATION_SOFTPLUS-same-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-ACTIVATION_SOFTPLUS-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-ACTIVATION_SOFTPLUS-same-type", "DataType", "InputTensor", "OutputTensor"
+        )
+        same_field(
+            self, violations, "DML-ACTIVATION_SOFTPLUS-same-sizes", "Sizes", "InputTensor", "OutputTensor"
+        )
 
     def check_fused(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules that also apply to a fused activation, whose tensors are what it is applied to."""

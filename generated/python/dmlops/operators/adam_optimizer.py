@@ -8,13 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsFloat, final
 
-from .. import enums
-from ..arithmetic import entry
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANK_4, UINT_32,
 )
@@ -131,138 +130,17 @@ class AdamOptimizer(Description):
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_parameters_tensor = self.InputParametersTensor
-        input_first_moment_tensor = self.InputFirstMomentTensor
-        input_second_moment_tensor = self.InputSecondMomentTensor
-        gradient_tensor = self.GradientTensor
         training_step_tensor = self.TrainingStepTensor
-        output_parameters_tensor = self.OutputParametersTensor
-        output_first_moment_tensor = self.OutputFirstMomentTensor
-        output_second_moment_tensor = self.OutputSecondMomentTensor
-        # DML-ADAM_OPTIMIZER-same-type
-        if input_first_moment_tensor.DataType != input_parameters_tensor.DataType:
-            report(
-                violations, "DML-ADAM_OPTIMIZER-same-type", "InputFirstMomentTensor.DataType",
-                "InputFirstMomentTensor.DataType is {found}; it must equal InputParametersTensor.DataType, "
-                "{expected}",
-                found=name_of(enums.TensorDataType, input_first_moment_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_parameters_tensor.DataType),
-            )
-        if input_second_moment_tensor.DataType != input_parameters_tensor.DataType:
-            report(
-                violations, "DML-ADAM_OPTIMIZER-same-type", "InputSecondMomentTensor.DataType",
-                "InputSecondMomentTensor.DataType is {found}; it must equal InputParametersTensor.DataType, "
-                "{expected}",
-                found=name_of(enums.TensorDataType, input_second_moment_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_parameters_tensor.DataType),
-            )
-        if gradient_tensor.DataType != input_parameters_tensor.DataType:
-            report(
-                violations, "DML-ADAM_OPTIMIZER-same-type", "GradientTensor.DataType",
-                "GradientTensor.DataType is {found}; it must equal InputParametersTensor.DataType, "
-                "{expected}",
-                found=name_of(enums.TensorDataType, gradient_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_parameters_tensor.DataType),
-            )
-        if output_parameters_tensor.DataType != input_parameters_tensor.DataType:
-            report(
-                violations, "DML-ADAM_OPTIMIZER-same-type", "OutputParametersTensor.DataType",
-                "OutputParametersTensor.DataType is {found}; it must equal InputParametersTensor.DataType, "
-                "{expected}",
-                found=name_of(enums.TensorDataType, output_parameters_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_parameters_tensor.DataType),
-            )
-        if output_first_moment_tensor.DataType != input_parameters_tensor.DataType:
-            report(
-                violations, "DML-ADAM_OPTIMIZER-same-type", "OutputFirstMomentTensor.DataType",
-                "OutputFirstMomentTensor.DataType is {found}; it must equal InputParametersTensor.DataType, "
-                "{expected}",
-                found=name_of(enums.TensorDataType, output_first_moment_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_parameters_tensor.DataType),
-            )
-        if output_second_moment_tensor.DataType != input_parameters_tensor.DataType:
-            report(
-                violations, "DML-ADAM_OPTIMIZER-same-type", "OutputSecondMomentTensor.DataType",
-                "OutputSecondMomentTensor.DataType is {found}; it must equal "
-                "InputParametersTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_second_moment_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_parameters_tensor.DataType),
-            )
-        # DML-ADAM_OPTIMIZER-same-sizes
-        if input_first_moment_tensor.Sizes != input_parameters_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor.Sizes)}, with a "
-                "stride of 0 in each dimension that repeats"
-                if len(input_first_moment_tensor.Sizes) == len(input_parameters_tensor.Sizes)
-                and all(
-                    input_first_moment_tensor.Sizes[d] == entry(input_parameters_tensor.Sizes, d)
-                    or input_first_moment_tensor.Sizes[d] == 1
-                    for d in range(len(input_first_moment_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-ADAM_OPTIMIZER-same-sizes", "InputFirstMomentTensor.Sizes",
-                "InputFirstMomentTensor.Sizes is {found}; it must equal InputParametersTensor.Sizes, "
-                "{expected}{}",
-                hint, found=input_first_moment_tensor.Sizes, expected=input_parameters_tensor.Sizes,
-            )
-        if input_second_moment_tensor.Sizes != input_parameters_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor.Sizes)}, with a "
-                "stride of 0 in each dimension that repeats"
-                if len(input_second_moment_tensor.Sizes) == len(input_parameters_tensor.Sizes)
-                and all(
-                    input_second_moment_tensor.Sizes[d] == entry(input_parameters_tensor.Sizes, d)
-                    or input_second_moment_tensor.Sizes[d] == 1
-                    for d in range(len(input_second_moment_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-ADAM_OPTIMIZER-same-sizes", "InputSecondMomentTensor.Sizes",
-                "InputSecondMomentTensor.Sizes is {found}; it must equal InputParametersTensor.Sizes, "
-                "{expected}{}",
-                hint, found=input_second_moment_tensor.Sizes, expected=input_parameters_tensor.Sizes,
-            )
-        if gradient_tensor.Sizes != input_parameters_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_parameters_tensor.Sizes)}, with a "
-                "stride of 0 in each dimension that repeats"
-                if len(gradient_tensor.Sizes) == len(input_parameters_tensor.Sizes)
-                and all(
-                    gradient_tensor.Sizes[d] == entry(input_parameters_tensor.Sizes, d)
-                    or gradient_tensor.Sizes[d] == 1
-                    for d in range(len(gradient_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-ADAM_OPTIMIZER-same-sizes", "GradientTensor.Sizes",
-                "GradientTensor.Sizes is {found}; it must equal InputParametersTensor.Sizes, {expected}{}",
-                hint, found=gradient_tensor.Sizes, expected=input_parameters_tensor.Sizes,
-            )
-        if output_parameters_tensor.Sizes != input_parameters_tensor.Sizes:
-            report(
-                violations, "DML-ADAM_OPTIMIZER-same-sizes", "OutputParametersTensor.Sizes",
-                "OutputParametersTensor.Sizes is {found}; it must equal InputParametersTensor.Sizes, "
-                "{expected}",
-                found=output_parameters_tensor.Sizes, expected=input_parameters_tensor.Sizes,
-            )
-        if output_first_moment_tensor.Sizes != input_parameters_tensor.Sizes:
-            report(
-                violations, "DML-ADAM_OPTIMIZER-same-sizes", "OutputFirstMomentTensor.Sizes",
-                "OutputFirstMomentTensor.Sizes is {found}; it must equal InputParametersTensor.Sizes, "
-                "{expected}",
-                found=output_first_moment_tensor.Sizes, expected=input_parameters_tensor.Sizes,
-            )
-        if output_second_moment_tensor.Sizes != input_parameters_tensor.Sizes:
-            report(
-                violations, "DML-ADAM_OPTIMIZER-same-sizes", "OutputSecondMomentTensor.Sizes",
-                "OutputSecondMomentTensor.Sizes is {found}; it must equal InputParametersTensor.Sizes, "
-                "{expected}",
-                found=output_second_moment_tensor.Sizes, expected=input_parameters_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-ADAM_OPTIMIZER-same-type", "DataType", "InputParametersTensor",
+            "InputFirstMomentTensor", "InputSecondMomentTensor", "GradientTensor", "OutputParametersTensor",
+            "OutputFirstMomentTensor", "OutputSecondMomentTensor",
+        )
+        same_field(
+            self, violations, "DML-ADAM_OPTIMIZER-same-sizes", "Sizes", "InputParametersTensor",
+            "InputFirstMomentTensor", "InputSecondMomentTensor", "GradientTensor", "OutputParametersTensor",
+            "OutputFirstMomentTensor", "OutputSecondMomentTensor",
+        )
         # DML-ADAM_OPTIMIZER-training-step-sizes
         for d in range(len(training_step_tensor.Sizes)):
             if training_step_tensor.Sizes[d] != 1:

@@ -15,6 +15,7 @@ from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, INT_64_32_UINT_64_32,
     RANKS_1_TO_8,
@@ -84,16 +85,7 @@ class Argmax(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
-        # DML-ARGMAX-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-ARGMAX-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(self, violations, "DML-ARGMAX-same-rank", "DimensionCount", "InputTensor", "OutputTensor")
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""

@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import entry, saturate
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_4_5,
 )
@@ -119,16 +119,11 @@ class AveragePoolingGrad(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_gradient_tensor = self.InputGradientTensor
-        output_gradient_tensor = self.OutputGradientTensor
         dimension_count = self.DimensionCount
-        # DML-AVERAGE_POOLING_GRAD-same-rank
-        if len(output_gradient_tensor.Sizes) != len(input_gradient_tensor.Sizes):
-            report(
-                violations, "DML-AVERAGE_POOLING_GRAD-same-rank", "OutputGradientTensor.DimensionCount",
-                "OutputGradientTensor.DimensionCount is {found}; it must equal "
-                "InputGradientTensor.DimensionCount, {expected}",
-                found=len(output_gradient_tensor.Sizes), expected=len(input_gradient_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-AVERAGE_POOLING_GRAD-same-rank", "DimensionCount", "InputGradientTensor",
+            "OutputGradientTensor",
+        )
         # DML-AVERAGE_POOLING_GRAD-dimension-count
         if dimension_count != len(input_gradient_tensor.Sizes) - 2:
             report(
@@ -163,15 +158,10 @@ class AveragePoolingGrad(Description):
                     found=window_size[i], expected=1,
                 )
                 break
-        # DML-AVERAGE_POOLING_GRAD-same-type
-        if output_gradient_tensor.DataType != input_gradient_tensor.DataType:
-            report(
-                violations, "DML-AVERAGE_POOLING_GRAD-same-type", "OutputGradientTensor.DataType",
-                "OutputGradientTensor.DataType is {found}; it must equal InputGradientTensor.DataType, "
-                "{expected}",
-                found=name_of(enums.TensorDataType, output_gradient_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-AVERAGE_POOLING_GRAD-same-type", "DataType", "InputGradientTensor",
+            "OutputGradientTensor",
+        )
         # DML-AVERAGE_POOLING_GRAD-batches-channels
         for d in range(2):
             if entry(input_gradient_tensor.Sizes, d) != entry(output_gradient_tensor.Sizes, d):

@@ -15,6 +15,7 @@ from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_1_TO_8, RANK_4,
 )
@@ -165,45 +166,10 @@ class BatchNormalization(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor
-        mean_tensor = self.MeanTensor
-        variance_tensor = self.VarianceTensor
-        scale_tensor = self.ScaleTensor
-        bias_tensor = self.BiasTensor
-        output_tensor = self.OutputTensor
-        # DML-BATCH_NORMALIZATION-same-rank
-        if len(mean_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION-same-rank", "MeanTensor.DimensionCount",
-                "MeanTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
-                found=len(mean_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(variance_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION-same-rank", "VarianceTensor.DimensionCount",
-                "VarianceTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(variance_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(scale_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION-same-rank", "ScaleTensor.DimensionCount",
-                "ScaleTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
-                found=len(scale_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(bias_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION-same-rank", "BiasTensor.DimensionCount",
-                "BiasTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
-                found=len(bias_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-BATCH_NORMALIZATION-same-rank", "DimensionCount", "InputTensor",
+            "MeanTensor", "VarianceTensor", "ScaleTensor", "BiasTensor", "OutputTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
@@ -212,44 +178,11 @@ class BatchNormalization(Description):
         variance_tensor = self.VarianceTensor
         scale_tensor = self.ScaleTensor
         bias_tensor = self.BiasTensor
-        output_tensor = self.OutputTensor
         spatial = self.Spatial
-        # DML-BATCH_NORMALIZATION-same-type
-        if mean_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION-same-type", "MeanTensor.DataType",
-                "MeanTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, mean_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if variance_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION-same-type", "VarianceTensor.DataType",
-                "VarianceTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, variance_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if scale_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION-same-type", "ScaleTensor.DataType",
-                "ScaleTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, scale_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if bias_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION-same-type", "BiasTensor.DataType",
-                "BiasTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, bias_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-BATCH_NORMALIZATION-same-type", "DataType", "InputTensor", "MeanTensor",
+            "VarianceTensor", "ScaleTensor", "BiasTensor", "OutputTensor",
+        )
         # DML-BATCH_NORMALIZATION-mean-broadcast
         for d in range(len(mean_tensor.Sizes)):
             if mean_tensor.Sizes[d] != 1 and mean_tensor.Sizes[d] != input_tensor.Sizes[d]:
@@ -322,13 +255,9 @@ class BatchNormalization(Description):
                     d, d, found=variance_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
-        # DML-BATCH_NORMALIZATION-same-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-BATCH_NORMALIZATION-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-BATCH_NORMALIZATION-same-sizes", "Sizes", "InputTensor", "OutputTensor"
+        )
 
     def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The advice on a valid description."""

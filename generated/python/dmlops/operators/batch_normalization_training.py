@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import ClassVar, SupportsFloat, final
 
 from .. import enums
-from ..arithmetic import entry
 from ..description import Description, Rule, Support, given, tables
 from ..enums import FeatureLevel, name_of
 from ..forms import created
-from ..inference import ABSENT, inferred
+from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_1_TO_8,
 )
@@ -147,108 +147,21 @@ class BatchNormalizationTraining(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor
-        scale_tensor = self.ScaleTensor
-        bias_tensor = self.BiasTensor
-        fused_add_tensor = self.FusedAddTensor or ABSENT
-        output_tensor = self.OutputTensor
-        output_mean_tensor = self.OutputMeanTensor
-        output_variance_tensor = self.OutputVarianceTensor
-        # DML-BATCH_NORMALIZATION_TRAINING-same-rank
-        if len(scale_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-rank", "ScaleTensor.DimensionCount",
-                "ScaleTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
-                found=len(scale_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(bias_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-rank", "BiasTensor.DimensionCount",
-                "BiasTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
-                found=len(bias_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if fused_add_tensor is not ABSENT and len(fused_add_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-rank", "FusedAddTensor.DimensionCount",
-                "FusedAddTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(fused_add_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_mean_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-rank", "OutputMeanTensor.DimensionCount",
-                "OutputMeanTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_mean_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_variance_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-rank",
-                "OutputVarianceTensor.DimensionCount",
-                "OutputVarianceTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_variance_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-BATCH_NORMALIZATION_TRAINING-same-rank", "DimensionCount", "InputTensor",
+            "ScaleTensor", "BiasTensor", "FusedAddTensor", "OutputTensor", "OutputMeanTensor",
+            "OutputVarianceTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
         input_tensor = self.InputTensor
         scale_tensor = self.ScaleTensor
-        bias_tensor = self.BiasTensor
-        fused_add_tensor = self.FusedAddTensor or ABSENT
-        output_tensor = self.OutputTensor
-        output_mean_tensor = self.OutputMeanTensor
-        output_variance_tensor = self.OutputVarianceTensor
-        # DML-BATCH_NORMALIZATION_TRAINING-same-type
-        if scale_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-type", "ScaleTensor.DataType",
-                "ScaleTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, scale_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if bias_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-type", "BiasTensor.DataType",
-                "BiasTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, bias_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if fused_add_tensor is not ABSENT and fused_add_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-type", "FusedAddTensor.DataType",
-                "FusedAddTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, fused_add_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_mean_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-type", "OutputMeanTensor.DataType",
-                "OutputMeanTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_mean_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_variance_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-same-type", "OutputVarianceTensor.DataType",
-                "OutputVarianceTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_variance_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-BATCH_NORMALIZATION_TRAINING-same-type", "DataType", "InputTensor",
+            "ScaleTensor", "BiasTensor", "FusedAddTensor", "OutputTensor", "OutputMeanTensor",
+            "OutputVarianceTensor",
+        )
         # DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast
         for d in range(len(scale_tensor.Sizes)):
             if scale_tensor.Sizes[d] != 1 and scale_tensor.Sizes[d] != input_tensor.Sizes[d]:
@@ -260,59 +173,14 @@ class BatchNormalizationTraining(Description):
                     d, d, found=scale_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
-        # DML-BATCH_NORMALIZATION_TRAINING-scale-sizes
-        if bias_tensor.Sizes != scale_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(scale_tensor.Sizes)}, with a stride of 0 in "
-                "each dimension that repeats"
-                if len(bias_tensor.Sizes) == len(scale_tensor.Sizes)
-                and all(
-                    bias_tensor.Sizes[d] == scale_tensor.Sizes[d] or bias_tensor.Sizes[d] == 1
-                    for d in range(len(bias_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "BiasTensor.Sizes",
-                "BiasTensor.Sizes is {found}; it must equal ScaleTensor.Sizes, {expected}{}", hint,
-                found=bias_tensor.Sizes, expected=scale_tensor.Sizes,
-            )
-        if output_mean_tensor.Sizes != scale_tensor.Sizes:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "OutputMeanTensor.Sizes",
-                "OutputMeanTensor.Sizes is {found}; it must equal ScaleTensor.Sizes, {expected}",
-                found=output_mean_tensor.Sizes, expected=scale_tensor.Sizes,
-            )
-        if output_variance_tensor.Sizes != scale_tensor.Sizes:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "OutputVarianceTensor.Sizes",
-                "OutputVarianceTensor.Sizes is {found}; it must equal ScaleTensor.Sizes, {expected}",
-                found=output_variance_tensor.Sizes, expected=scale_tensor.Sizes,
-            )
-        # DML-BATCH_NORMALIZATION_TRAINING-input-sizes
-        if fused_add_tensor is not ABSENT and fused_add_tensor.Sizes != input_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_tensor.Sizes)}, with a stride of 0 in "
-                "each dimension that repeats"
-                if len(fused_add_tensor.Sizes) == len(input_tensor.Sizes)
-                and all(
-                    fused_add_tensor.Sizes[d] == entry(input_tensor.Sizes, d)
-                    or fused_add_tensor.Sizes[d] == 1
-                    for d in range(len(fused_add_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-input-sizes", "FusedAddTensor.Sizes",
-                "FusedAddTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}{}", hint,
-                found=fused_add_tensor.Sizes, expected=input_tensor.Sizes,
-            )
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING-input-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "Sizes", "ScaleTensor",
+            "BiasTensor", "OutputMeanTensor", "OutputVarianceTensor",
+        )
+        same_field(
+            self, violations, "DML-BATCH_NORMALIZATION_TRAINING-input-sizes", "Sizes", "InputTensor",
+            "FusedAddTensor", "OutputTensor",
+        )
 
     def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The advice on a valid description."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsFloat, final
 
-from .. import enums
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_1_TO_8,
 )
@@ -126,159 +126,25 @@ class BatchNormalizationTrainingGrad(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor
-        input_gradient_tensor = self.InputGradientTensor
-        mean_tensor = self.MeanTensor
-        variance_tensor = self.VarianceTensor
-        scale_tensor = self.ScaleTensor
-        output_gradient_tensor = self.OutputGradientTensor
-        output_scale_gradient_tensor = self.OutputScaleGradientTensor
-        output_bias_gradient_tensor = self.OutputBiasGradientTensor
-        # DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank
-        if len(input_gradient_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank",
-                "InputGradientTensor.DimensionCount",
-                "InputGradientTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(input_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(mean_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", "MeanTensor.DimensionCount",
-                "MeanTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
-                found=len(mean_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(variance_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank",
-                "VarianceTensor.DimensionCount",
-                "VarianceTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(variance_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(scale_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", "ScaleTensor.DimensionCount",
-                "ScaleTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
-                found=len(scale_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_gradient_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank",
-                "OutputGradientTensor.DimensionCount",
-                "OutputGradientTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_scale_gradient_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank",
-                "OutputScaleGradientTensor.DimensionCount",
-                "OutputScaleGradientTensor.DimensionCount is {found}; it must equal "
-                "InputTensor.DimensionCount, {expected}",
-                found=len(output_scale_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_bias_gradient_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank",
-                "OutputBiasGradientTensor.DimensionCount",
-                "OutputBiasGradientTensor.DimensionCount is {found}; it must equal "
-                "InputTensor.DimensionCount, {expected}",
-                found=len(output_bias_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-rank", "DimensionCount",
+            "InputTensor", "InputGradientTensor", "MeanTensor", "VarianceTensor", "ScaleTensor",
+            "OutputGradientTensor", "OutputScaleGradientTensor", "OutputBiasGradientTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
         input_tensor = self.InputTensor
-        input_gradient_tensor = self.InputGradientTensor
         mean_tensor = self.MeanTensor
-        variance_tensor = self.VarianceTensor
-        scale_tensor = self.ScaleTensor
-        output_gradient_tensor = self.OutputGradientTensor
-        output_scale_gradient_tensor = self.OutputScaleGradientTensor
-        output_bias_gradient_tensor = self.OutputBiasGradientTensor
-        # DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type
-        if input_gradient_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type",
-                "InputGradientTensor.DataType",
-                "InputGradientTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if mean_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", "MeanTensor.DataType",
-                "MeanTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, mean_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if variance_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", "VarianceTensor.DataType",
-                "VarianceTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, variance_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if scale_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", "ScaleTensor.DataType",
-                "ScaleTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, scale_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_gradient_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type",
-                "OutputGradientTensor.DataType",
-                "OutputGradientTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_gradient_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_scale_gradient_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type",
-                "OutputScaleGradientTensor.DataType",
-                "OutputScaleGradientTensor.DataType is {found}; it must equal InputTensor.DataType, "
-                "{expected}",
-                found=name_of(enums.TensorDataType, output_scale_gradient_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_bias_gradient_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type",
-                "OutputBiasGradientTensor.DataType",
-                "OutputBiasGradientTensor.DataType is {found}; it must equal InputTensor.DataType, "
-                "{expected}",
-                found=name_of(enums.TensorDataType, output_bias_gradient_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        # DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes
-        if input_gradient_tensor.Sizes != input_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_tensor.Sizes)}, with a stride of 0 in "
-                "each dimension that repeats"
-                if len(input_gradient_tensor.Sizes) == len(input_tensor.Sizes)
-                and all(
-                    input_gradient_tensor.Sizes[d] == input_tensor.Sizes[d]
-                    or input_gradient_tensor.Sizes[d] == 1
-                    for d in range(len(input_gradient_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes", "InputGradientTensor.Sizes",
-                "InputGradientTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}{}", hint,
-                found=input_gradient_tensor.Sizes, expected=input_tensor.Sizes,
-            )
-        if output_gradient_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes",
-                "OutputGradientTensor.Sizes",
-                "OutputGradientTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_gradient_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-same-type", "DataType", "InputTensor",
+            "InputGradientTensor", "MeanTensor", "VarianceTensor", "ScaleTensor", "OutputGradientTensor",
+            "OutputScaleGradientTensor", "OutputBiasGradientTensor",
+        )
+        same_field(
+            self, violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-input-sizes", "Sizes", "InputTensor",
+            "InputGradientTensor", "OutputGradientTensor",
+        )
         # DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-broadcast
         for d in range(len(mean_tensor.Sizes)):
             if mean_tensor.Sizes[d] != 1 and mean_tensor.Sizes[d] != input_tensor.Sizes[d]:
@@ -290,53 +156,10 @@ class BatchNormalizationTrainingGrad(Description):
                     d, d, found=mean_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
-        # DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes
-        if variance_tensor.Sizes != mean_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(mean_tensor.Sizes)}, with a stride of 0 in "
-                "each dimension that repeats"
-                if len(variance_tensor.Sizes) == len(mean_tensor.Sizes)
-                and all(
-                    variance_tensor.Sizes[d] == mean_tensor.Sizes[d] or variance_tensor.Sizes[d] == 1
-                    for d in range(len(variance_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes", "VarianceTensor.Sizes",
-                "VarianceTensor.Sizes is {found}; it must equal MeanTensor.Sizes, {expected}{}", hint,
-                found=variance_tensor.Sizes, expected=mean_tensor.Sizes,
-            )
-        if scale_tensor.Sizes != mean_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(mean_tensor.Sizes)}, with a stride of 0 in "
-                "each dimension that repeats"
-                if len(scale_tensor.Sizes) == len(mean_tensor.Sizes)
-                and all(
-                    scale_tensor.Sizes[d] == mean_tensor.Sizes[d] or scale_tensor.Sizes[d] == 1
-                    for d in range(len(scale_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes", "ScaleTensor.Sizes",
-                "ScaleTensor.Sizes is {found}; it must equal MeanTensor.Sizes, {expected}{}", hint,
-                found=scale_tensor.Sizes, expected=mean_tensor.Sizes,
-            )
-        if output_scale_gradient_tensor.Sizes != mean_tensor.Sizes:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes",
-                "OutputScaleGradientTensor.Sizes",
-                "OutputScaleGradientTensor.Sizes is {found}; it must equal MeanTensor.Sizes, {expected}",
-                found=output_scale_gradient_tensor.Sizes, expected=mean_tensor.Sizes,
-            )
-        if output_bias_gradient_tensor.Sizes != mean_tensor.Sizes:
-            report(
-                violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes",
-                "OutputBiasGradientTensor.Sizes",
-                "OutputBiasGradientTensor.Sizes is {found}; it must equal MeanTensor.Sizes, {expected}",
-                found=output_bias_gradient_tensor.Sizes, expected=mean_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-BATCH_NORMALIZATION_TRAINING_GRAD-mean-sizes", "Sizes", "MeanTensor",
+            "VarianceTensor", "ScaleTensor", "OutputScaleGradientTensor", "OutputBiasGradientTensor",
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

@@ -12,12 +12,13 @@ from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16_INT_16_8_UINT_16_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8,
     FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, RANK_4,
 )
 from ..tensor import TensorDesc
-from ..violation import Violation, report
+from ..violation import Violation
 
 
 @final
@@ -71,28 +72,11 @@ class Cast(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
-        # DML-CAST-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-CAST-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(self, violations, "DML-CAST-same-rank", "DimensionCount", "InputTensor", "OutputTensor")
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
-        # DML-CAST-same-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-CAST-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(self, violations, "DML-CAST-same-sizes", "Sizes", "InputTensor", "OutputTensor")
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

@@ -17,6 +17,7 @@ from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import ABSENT, inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_3_TO_5, RANKS_4_5,
 )
@@ -193,32 +194,12 @@ class Convolution(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        filter_tensor = self.FilterTensor
-        bias_tensor = self.BiasTensor or ABSENT
-        output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
         group_count = self.GroupCount
-        # DML-CONVOLUTION-same-rank
-        if len(filter_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-CONVOLUTION-same-rank", "FilterTensor.DimensionCount",
-                "FilterTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(filter_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if bias_tensor is not ABSENT and len(bias_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-CONVOLUTION-same-rank", "BiasTensor.DimensionCount",
-                "BiasTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
-                found=len(bias_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-CONVOLUTION-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-CONVOLUTION-same-rank", "DimensionCount", "InputTensor", "FilterTensor",
+            "BiasTensor", "OutputTensor",
+        )
         # DML-CONVOLUTION-dimension-count
         if dimension_count != len(input_tensor.Sizes) - 2:
             report(
@@ -275,28 +256,10 @@ class Convolution(Description):
                     d, found=dilations[d], expected=1,
                 )
                 break
-        # DML-CONVOLUTION-same-type
-        if filter_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-CONVOLUTION-same-type", "FilterTensor.DataType",
-                "FilterTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, filter_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if bias_tensor is not ABSENT and bias_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-CONVOLUTION-same-type", "BiasTensor.DataType",
-                "BiasTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, bias_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-CONVOLUTION-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-CONVOLUTION-same-type", "DataType", "InputTensor", "FilterTensor",
+            "BiasTensor", "OutputTensor",
+        )
         # DML-CONVOLUTION-filter-groups
         if remainder(filter_tensor.Sizes[0], group_count) != 0:
             number1 = remainder(filter_tensor.Sizes[0], group_count)

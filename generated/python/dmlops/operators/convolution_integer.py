@@ -12,10 +12,11 @@ from typing import SupportsIndex, final
 from .. import enums
 from ..arithmetic import entry, quotient, remainder, saturate
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     INT_32, INT_8_UINT_8, RANKS_1_TO_4, RANKS_3_4, RANK_4,
 )
@@ -170,10 +171,6 @@ class ConvolutionInteger(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        input_zero_point_tensor = self.InputZeroPointTensor or ABSENT
-        filter_tensor = self.FilterTensor
-        filter_zero_point_tensor = self.FilterZeroPointTensor or ABSENT
-        output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
         group_count = self.GroupCount
         # DML-CONVOLUTION_INTEGER-dimension-count
@@ -191,35 +188,14 @@ class ConvolutionInteger(Description):
                 "GroupCount is {found}; it must be at least 1 (the channels are divided by it)",
                 found=group_count, expected=1,
             )
-        # DML-CONVOLUTION_INTEGER-same-rank-input-filter-output
-        if len(filter_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output",
-                "FilterTensor.DimensionCount",
-                "FilterTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(filter_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output",
-                "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        # DML-CONVOLUTION_INTEGER-same-rank-zero-points
-        if (
-            (input_zero_point_tensor is not ABSENT and filter_zero_point_tensor is not ABSENT)
-            and len(filter_zero_point_tensor.Sizes) != len(input_zero_point_tensor.Sizes)
-        ):
-            report(
-                violations, "DML-CONVOLUTION_INTEGER-same-rank-zero-points",
-                "FilterZeroPointTensor.DimensionCount",
-                "FilterZeroPointTensor.DimensionCount is {found}; it must equal "
-                "InputZeroPointTensor.DimensionCount, {expected}",
-                found=len(filter_zero_point_tensor.Sizes), expected=len(input_zero_point_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", "DimensionCount",
+            "InputTensor", "FilterTensor", "OutputTensor",
+        )
+        same_field(
+            self, violations, "DML-CONVOLUTION_INTEGER-same-rank-zero-points", "DimensionCount",
+            "InputZeroPointTensor", "FilterZeroPointTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
@@ -261,30 +237,14 @@ class ConvolutionInteger(Description):
                     d, found=dilations[d], expected=1,
                 )
                 break
-        # DML-CONVOLUTION_INTEGER-same-type-input-zero-point
-        if (
-            input_zero_point_tensor is not ABSENT
-            and input_zero_point_tensor.DataType != input_tensor.DataType
-        ):
-            report(
-                violations, "DML-CONVOLUTION_INTEGER-same-type-input-zero-point",
-                "InputZeroPointTensor.DataType",
-                "InputZeroPointTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, input_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        # DML-CONVOLUTION_INTEGER-same-type-filter-zero-point
-        if (
-            filter_zero_point_tensor is not ABSENT
-            and filter_zero_point_tensor.DataType != filter_tensor.DataType
-        ):
-            report(
-                violations, "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point",
-                "FilterZeroPointTensor.DataType",
-                "FilterZeroPointTensor.DataType is {found}; it must equal FilterTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, filter_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, filter_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-CONVOLUTION_INTEGER-same-type-input-zero-point", "DataType",
+            "InputTensor", "InputZeroPointTensor",
+        )
+        same_field(
+            self, violations, "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", "DataType",
+            "FilterTensor", "FilterZeroPointTensor",
+        )
         # DML-CONVOLUTION_INTEGER-filter-groups
         if remainder(filter_tensor.Sizes[0], group_count) != 0:
             number1 = remainder(filter_tensor.Sizes[0], group_count)

@@ -9,10 +9,11 @@ from typing import SupportsIndex, final
 
 from .. import enums
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16_INT_32_UINT_32, FLOAT_32_16_INT_64_32_UINT_64_32, RANKS_1_TO_8, RANK_4,
 )
@@ -88,16 +89,11 @@ class CumulativeSummation(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         axis = self.Axis
-        # DML-CUMULATIVE_SUMMATION-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-CUMULATIVE_SUMMATION-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-CUMULATIVE_SUMMATION-same-rank", "DimensionCount", "InputTensor",
+            "OutputTensor",
+        )
         # DML-CUMULATIVE_SUMMATION-axis-range
         if axis >= len(input_tensor.Sizes):
             hint = (
@@ -113,23 +109,12 @@ class CumulativeSummation(Description):
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
-        # DML-CUMULATIVE_SUMMATION-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-CUMULATIVE_SUMMATION-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        # DML-CUMULATIVE_SUMMATION-same-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-CUMULATIVE_SUMMATION-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-CUMULATIVE_SUMMATION-same-type", "DataType", "InputTensor", "OutputTensor"
+        )
+        same_field(
+            self, violations, "DML-CUMULATIVE_SUMMATION-same-sizes", "Sizes", "InputTensor", "OutputTensor"
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

@@ -14,6 +14,7 @@ from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import ABSENT, inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_2_TO_4,
 )
@@ -89,30 +90,18 @@ class DiagonalMatrix1(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor or ABSENT
-        output_tensor = self.OutputTensor
-        # DML-DIAGONAL_MATRIX1-same-rank
-        if input_tensor is not ABSENT and len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-DIAGONAL_MATRIX1-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-DIAGONAL_MATRIX1-same-rank", "DimensionCount", "InputTensor",
+            "OutputTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_tensor = self.InputTensor or ABSENT
         output_tensor = self.OutputTensor
         value_data_type = self.ValueDataType
-        # DML-DIAGONAL_MATRIX1-same-type
-        if input_tensor is not ABSENT and output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-DIAGONAL_MATRIX1-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-DIAGONAL_MATRIX1-same-type", "DataType", "InputTensor", "OutputTensor"
+        )
         # DML-DIAGONAL_MATRIX1-value-data-type
         if value_data_type != output_tensor.DataType:
             report(
@@ -121,13 +110,9 @@ class DiagonalMatrix1(Description):
                 found=name_of(enums.TensorDataType, value_data_type),
                 expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
-        # DML-DIAGONAL_MATRIX1-same-sizes
-        if input_tensor is not ABSENT and output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-DIAGONAL_MATRIX1-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-DIAGONAL_MATRIX1-same-sizes", "Sizes", "InputTensor", "OutputTensor"
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

@@ -10,10 +10,11 @@ from typing import final
 
 from .. import enums
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32, FLOAT_32_16, INT_8_UINT_8, RANKS_1_TO_8,
 )
@@ -92,47 +93,20 @@ class DynamicQuantizeLinear(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
-        output_scale_tensor = self.OutputScaleTensor
-        output_zero_point_tensor = self.OutputZeroPointTensor
-        # DML-DYNAMIC_QUANTIZE_LINEAR-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_scale_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", "OutputScaleTensor.DimensionCount",
-                "OutputScaleTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_scale_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_zero_point_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", "OutputZeroPointTensor.DimensionCount",
-                "OutputZeroPointTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_zero_point_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", "DimensionCount", "InputTensor",
+            "OutputTensor", "OutputScaleTensor", "OutputZeroPointTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
         input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         output_scale_tensor = self.OutputScaleTensor
         output_zero_point_tensor = self.OutputZeroPointTensor
-        # DML-DYNAMIC_QUANTIZE_LINEAR-same-type
-        if output_zero_point_tensor.DataType != output_tensor.DataType:
-            report(
-                violations, "DML-DYNAMIC_QUANTIZE_LINEAR-same-type", "OutputZeroPointTensor.DataType",
-                "OutputZeroPointTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-DYNAMIC_QUANTIZE_LINEAR-same-type", "DataType", "OutputTensor",
+            "OutputZeroPointTensor",
+        )
         # DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes
         if output_scale_tensor.Sizes != tuple(1 for d in range(len(input_tensor.Sizes))):
             numbers1 = tuple(1 for d in range(len(input_tensor.Sizes)))
@@ -152,13 +126,10 @@ class DynamicQuantizeLinear(Description):
                 "whole input)",
                 found=output_zero_point_tensor.Sizes, expected=numbers1,
             )
-        # DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes", "Sizes", "InputTensor",
+            "OutputTensor",
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

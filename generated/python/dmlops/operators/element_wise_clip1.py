@@ -13,6 +13,7 @@ from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8,
 )
@@ -81,30 +82,18 @@ class ElementWiseClip1(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
-        # DML-ELEMENT_WISE_CLIP1-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_CLIP1-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_CLIP1-same-rank", "DimensionCount", "InputTensor",
+            "OutputTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         min_max_data_type = self.MinMaxDataType
-        # DML-ELEMENT_WISE_CLIP1-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-ELEMENT_WISE_CLIP1-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_CLIP1-same-type", "DataType", "InputTensor", "OutputTensor"
+        )
         # DML-ELEMENT_WISE_CLIP1-min-max-data-type
         if min_max_data_type != output_tensor.DataType:
             report(
@@ -113,13 +102,9 @@ class ElementWiseClip1(Description):
                 found=name_of(enums.TensorDataType, min_max_data_type),
                 expected=name_of(enums.TensorDataType, output_tensor.DataType),
             )
-        # DML-ELEMENT_WISE_CLIP1-same-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-ELEMENT_WISE_CLIP1-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_CLIP1-same-sizes", "Sizes", "InputTensor", "OutputTensor"
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

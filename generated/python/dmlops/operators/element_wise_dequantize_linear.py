@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import final
 
 from .. import enums
-from ..arithmetic import entry
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32, FLOAT_32_16, INT_32_16_8_UINT_32_16_8, RANKS_1_TO_8, RANK_4, UINT_8,
 )
@@ -114,102 +114,32 @@ class ElementWiseDequantizeLinear(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor
-        scale_tensor = self.ScaleTensor
         zero_point_tensor = self.ZeroPointTensor or ABSENT
-        output_tensor = self.OutputTensor
         # DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given
         if level < FEATURE_LEVEL_LEVEL_6_2 and zero_point_tensor is ABSENT:
             report(
                 violations, "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", "ZeroPointTensor",
                 "ZeroPointTensor is absent; below feature level 6.2 it must be given",
             )
-        # DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank
-        if len(scale_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "ScaleTensor.DimensionCount",
-                "ScaleTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
-                found=len(scale_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if zero_point_tensor is not ABSENT and len(zero_point_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "ZeroPointTensor.DimensionCount",
-                "ZeroPointTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(zero_point_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "DimensionCount",
+            "InputTensor", "ScaleTensor", "ZeroPointTensor", "OutputTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_tensor = self.InputTensor
-        scale_tensor = self.ScaleTensor
-        zero_point_tensor = self.ZeroPointTensor or ABSENT
-        output_tensor = self.OutputTensor
-        # DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point
-        if zero_point_tensor is not ABSENT and zero_point_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point",
-                "ZeroPointTensor.DataType",
-                "ZeroPointTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        # DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output
-        if output_tensor.DataType != scale_tensor.DataType:
-            report(
-                violations, "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output",
-                "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal ScaleTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, scale_tensor.DataType),
-            )
-        # DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes
-        if scale_tensor.Sizes != input_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_tensor.Sizes)}, with a stride of 0 in "
-                "each dimension that repeats"
-                if len(scale_tensor.Sizes) == len(input_tensor.Sizes)
-                and all(
-                    scale_tensor.Sizes[d] == input_tensor.Sizes[d] or scale_tensor.Sizes[d] == 1
-                    for d in range(len(scale_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", "ScaleTensor.Sizes",
-                "ScaleTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}{}", hint,
-                found=scale_tensor.Sizes, expected=input_tensor.Sizes,
-            )
-        if zero_point_tensor is not ABSENT and zero_point_tensor.Sizes != input_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_tensor.Sizes)}, with a stride of 0 in "
-                "each dimension that repeats"
-                if len(zero_point_tensor.Sizes) == len(input_tensor.Sizes)
-                and all(
-                    zero_point_tensor.Sizes[d] == entry(input_tensor.Sizes, d)
-                    or zero_point_tensor.Sizes[d] == 1
-                    for d in range(len(zero_point_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", "ZeroPointTensor.Sizes",
-                "ZeroPointTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}{}", hint,
-                found=zero_point_tensor.Sizes, expected=input_tensor.Sizes,
-            )
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", "DataType",
+            "InputTensor", "ZeroPointTensor",
+        )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", "DataType",
+            "ScaleTensor", "OutputTensor",
+        )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", "Sizes", "InputTensor",
+            "ScaleTensor", "ZeroPointTensor", "OutputTensor",
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

@@ -8,18 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from .. import enums
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_32_UINT_32,
     FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, RANK_4,
 )
 from ..tensor import TensorDesc
-from ..violation import Violation, report
+from ..violation import Violation
 
 
 @final
@@ -101,66 +101,21 @@ class ElementWiseDivide(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        a_tensor = self.ATensor
-        b_tensor = self.BTensor
-        output_tensor = self.OutputTensor
-        # DML-ELEMENT_WISE_DIVIDE-same-rank
-        if len(b_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_DIVIDE-same-rank", "BTensor.DimensionCount",
-                "BTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
-                found=len(b_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_DIVIDE-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
-                found=len(output_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_DIVIDE-same-rank", "DimensionCount", "ATensor", "BTensor",
+            "OutputTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        a_tensor = self.ATensor
-        b_tensor = self.BTensor
-        output_tensor = self.OutputTensor
-        # DML-ELEMENT_WISE_DIVIDE-same-type
-        if b_tensor.DataType != a_tensor.DataType:
-            report(
-                violations, "DML-ELEMENT_WISE_DIVIDE-same-type", "BTensor.DataType",
-                "BTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, b_tensor.DataType),
-                expected=name_of(enums.TensorDataType, a_tensor.DataType),
-            )
-        if output_tensor.DataType != a_tensor.DataType:
-            report(
-                violations, "DML-ELEMENT_WISE_DIVIDE-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, a_tensor.DataType),
-            )
-        # DML-ELEMENT_WISE_DIVIDE-same-sizes
-        if b_tensor.Sizes != a_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(a_tensor.Sizes)}, with a stride of 0 in "
-                "each dimension that repeats"
-                if len(b_tensor.Sizes) == len(a_tensor.Sizes)
-                and all(
-                    b_tensor.Sizes[d] == a_tensor.Sizes[d] or b_tensor.Sizes[d] == 1
-                    for d in range(len(b_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-ELEMENT_WISE_DIVIDE-same-sizes", "BTensor.Sizes",
-                "BTensor.Sizes is {found}; it must equal ATensor.Sizes, {expected}{}", hint,
-                found=b_tensor.Sizes, expected=a_tensor.Sizes,
-            )
-        if output_tensor.Sizes != a_tensor.Sizes:
-            report(
-                violations, "DML-ELEMENT_WISE_DIVIDE-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal ATensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=a_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_DIVIDE-same-type", "DataType", "ATensor", "BTensor",
+            "OutputTensor",
+        )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_DIVIDE-same-sizes", "Sizes", "ATensor", "BTensor",
+            "OutputTensor",
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

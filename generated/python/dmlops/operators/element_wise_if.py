@@ -7,18 +7,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from .. import enums
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
     RANKS_1_TO_8, RANK_4, UINT_8,
 )
 from ..tensor import TensorDesc
-from ..violation import Violation, report
+from ..violation import Violation
 
 
 @final
@@ -93,91 +93,21 @@ class ElementWiseIf(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        condition_tensor = self.ConditionTensor
-        a_tensor = self.ATensor
-        b_tensor = self.BTensor
-        output_tensor = self.OutputTensor
-        # DML-ELEMENT_WISE_IF-same-rank
-        if len(a_tensor.Sizes) != len(condition_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_IF-same-rank", "ATensor.DimensionCount",
-                "ATensor.DimensionCount is {found}; it must equal ConditionTensor.DimensionCount, {expected}",
-                found=len(a_tensor.Sizes), expected=len(condition_tensor.Sizes),
-            )
-        if len(b_tensor.Sizes) != len(condition_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_IF-same-rank", "BTensor.DimensionCount",
-                "BTensor.DimensionCount is {found}; it must equal ConditionTensor.DimensionCount, {expected}",
-                found=len(b_tensor.Sizes), expected=len(condition_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(condition_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_IF-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal ConditionTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(condition_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_IF-same-rank", "DimensionCount", "ConditionTensor",
+            "ATensor", "BTensor", "OutputTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        condition_tensor = self.ConditionTensor
-        a_tensor = self.ATensor
-        b_tensor = self.BTensor
-        output_tensor = self.OutputTensor
-        # DML-ELEMENT_WISE_IF-same-type
-        if b_tensor.DataType != a_tensor.DataType:
-            report(
-                violations, "DML-ELEMENT_WISE_IF-same-type", "BTensor.DataType",
-                "BTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, b_tensor.DataType),
-                expected=name_of(enums.TensorDataType, a_tensor.DataType),
-            )
-        if output_tensor.DataType != a_tensor.DataType:
-            report(
-                violations, "DML-ELEMENT_WISE_IF-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, a_tensor.DataType),
-            )
-        # DML-ELEMENT_WISE_IF-same-sizes
-        if a_tensor.Sizes != condition_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(condition_tensor.Sizes)}, with a stride of "
-                "0 in each dimension that repeats"
-                if len(a_tensor.Sizes) == len(condition_tensor.Sizes)
-                and all(
-                    a_tensor.Sizes[d] == condition_tensor.Sizes[d] or a_tensor.Sizes[d] == 1
-                    for d in range(len(a_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-ELEMENT_WISE_IF-same-sizes", "ATensor.Sizes",
-                "ATensor.Sizes is {found}; it must equal ConditionTensor.Sizes, {expected}{}", hint,
-                found=a_tensor.Sizes, expected=condition_tensor.Sizes,
-            )
-        if b_tensor.Sizes != condition_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(condition_tensor.Sizes)}, with a stride of "
-                "0 in each dimension that repeats"
-                if len(b_tensor.Sizes) == len(condition_tensor.Sizes)
-                and all(
-                    b_tensor.Sizes[d] == condition_tensor.Sizes[d] or b_tensor.Sizes[d] == 1
-                    for d in range(len(b_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-ELEMENT_WISE_IF-same-sizes", "BTensor.Sizes",
-                "BTensor.Sizes is {found}; it must equal ConditionTensor.Sizes, {expected}{}", hint,
-                found=b_tensor.Sizes, expected=condition_tensor.Sizes,
-            )
-        if output_tensor.Sizes != condition_tensor.Sizes:
-            report(
-                violations, "DML-ELEMENT_WISE_IF-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal ConditionTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=condition_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_IF-same-type", "DataType", "ATensor", "BTensor",
+            "OutputTensor",
+        )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_IF-same-sizes", "Sizes", "ConditionTensor", "ATensor",
+            "BTensor", "OutputTensor",
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

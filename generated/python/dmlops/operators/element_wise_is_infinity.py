@@ -13,11 +13,12 @@ from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_1_TO_8, RANK_4, UINT_8,
 )
 from ..tensor import TensorDesc
-from ..violation import Violation, report
+from ..violation import Violation
 
 TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
 
@@ -72,28 +73,17 @@ class ElementWiseIsInfinity(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
-        # DML-ELEMENT_WISE_IS_INFINITY-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_IS_INFINITY-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_IS_INFINITY-same-rank", "DimensionCount", "InputTensor",
+            "OutputTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
-        # DML-ELEMENT_WISE_IS_INFINITY-same-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-ELEMENT_WISE_IS_INFINITY-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_IS_INFINITY-same-sizes", "Sizes", "InputTensor",
+            "OutputTensor",
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

@@ -13,6 +13,7 @@ from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, RANKS_1_TO_8, RANK_4,
 )
@@ -87,38 +88,18 @@ class ElementWisePow(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor
-        exponent_tensor = self.ExponentTensor
-        output_tensor = self.OutputTensor
-        # DML-ELEMENT_WISE_POW-same-rank
-        if len(exponent_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_POW-same-rank", "ExponentTensor.DimensionCount",
-                "ExponentTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(exponent_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_POW-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_POW-same-rank", "DimensionCount", "InputTensor",
+            "ExponentTensor", "OutputTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
         input_tensor = self.InputTensor
         exponent_tensor = self.ExponentTensor
-        output_tensor = self.OutputTensor
-        # DML-ELEMENT_WISE_POW-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-ELEMENT_WISE_POW-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_POW-same-type", "DataType", "InputTensor", "OutputTensor"
+        )
         # DML-ELEMENT_WISE_POW-exponent-type
         if level < FEATURE_LEVEL_LEVEL_3_0 and exponent_tensor.DataType != input_tensor.DataType:
             report(
@@ -128,29 +109,10 @@ class ElementWisePow(Description):
                 found=name_of(enums.TensorDataType, exponent_tensor.DataType),
                 expected=name_of(enums.TensorDataType, input_tensor.DataType),
             )
-        # DML-ELEMENT_WISE_POW-same-sizes
-        if exponent_tensor.Sizes != input_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_tensor.Sizes)}, with a stride of 0 in "
-                "each dimension that repeats"
-                if len(exponent_tensor.Sizes) == len(input_tensor.Sizes)
-                and all(
-                    exponent_tensor.Sizes[d] == input_tensor.Sizes[d] or exponent_tensor.Sizes[d] == 1
-                    for d in range(len(exponent_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-ELEMENT_WISE_POW-same-sizes", "ExponentTensor.Sizes",
-                "ExponentTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}{}", hint,
-                found=exponent_tensor.Sizes, expected=input_tensor.Sizes,
-            )
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-ELEMENT_WISE_POW-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_POW-same-sizes", "Sizes", "InputTensor", "ExponentTensor",
+            "OutputTensor",
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from .. import enums
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32, INT_8_UINT_8, RANKS_1_TO_8,
 )
@@ -149,117 +149,32 @@ class ElementWiseQuantizedLinearAdd(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        a_tensor = self.ATensor
-        a_scale_tensor = self.AScaleTensor
-        a_zero_point_tensor = self.AZeroPointTensor or ABSENT
-        b_tensor = self.BTensor
-        b_scale_tensor = self.BScaleTensor
-        b_zero_point_tensor = self.BZeroPointTensor or ABSENT
-        output_scale_tensor = self.OutputScaleTensor
-        output_zero_point_tensor = self.OutputZeroPointTensor or ABSENT
-        output_tensor = self.OutputTensor
-        # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank
-        if len(a_scale_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", "AScaleTensor.DimensionCount",
-                "AScaleTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
-                found=len(a_scale_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
-        if a_zero_point_tensor is not ABSENT and len(a_zero_point_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
-                "AZeroPointTensor.DimensionCount",
-                "AZeroPointTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, "
-                "{expected}",
-                found=len(a_zero_point_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
-        if len(b_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", "BTensor.DimensionCount",
-                "BTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
-                found=len(b_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
-        if len(b_scale_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", "BScaleTensor.DimensionCount",
-                "BScaleTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
-                found=len(b_scale_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
-        if b_zero_point_tensor is not ABSENT and len(b_zero_point_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
-                "BZeroPointTensor.DimensionCount",
-                "BZeroPointTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, "
-                "{expected}",
-                found=len(b_zero_point_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
-        if len(output_scale_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
-                "OutputScaleTensor.DimensionCount",
-                "OutputScaleTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, "
-                "{expected}",
-                found=len(output_scale_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
-        if (
-            output_zero_point_tensor is not ABSENT
-            and len(output_zero_point_tensor.Sizes) != len(a_tensor.Sizes)
-        ):
-            report(
-                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank",
-                "OutputZeroPointTensor.DimensionCount",
-                "OutputZeroPointTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, "
-                "{expected}",
-                found=len(output_zero_point_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
-                found=len(output_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", "DimensionCount", "ATensor",
+            "AScaleTensor", "AZeroPointTensor", "BTensor", "BScaleTensor", "BZeroPointTensor",
+            "OutputScaleTensor", "OutputZeroPointTensor", "OutputTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        a_tensor = self.ATensor
         a_scale_tensor = self.AScaleTensor
         a_zero_point_tensor = self.AZeroPointTensor or ABSENT
-        b_tensor = self.BTensor
         b_scale_tensor = self.BScaleTensor
         b_zero_point_tensor = self.BZeroPointTensor or ABSENT
         output_scale_tensor = self.OutputScaleTensor
         output_zero_point_tensor = self.OutputZeroPointTensor or ABSENT
-        output_tensor = self.OutputTensor
-        # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point
-        if a_zero_point_tensor is not ABSENT and a_zero_point_tensor.DataType != a_tensor.DataType:
-            report(
-                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point",
-                "AZeroPointTensor.DataType",
-                "AZeroPointTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, a_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, a_tensor.DataType),
-            )
-        # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point
-        if b_zero_point_tensor is not ABSENT and b_zero_point_tensor.DataType != b_tensor.DataType:
-            report(
-                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point",
-                "BZeroPointTensor.DataType",
-                "BZeroPointTensor.DataType is {found}; it must equal BTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, b_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, b_tensor.DataType),
-            )
-        # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point
-        if (
-            output_zero_point_tensor is not ABSENT
-            and output_zero_point_tensor.DataType != output_tensor.DataType
-        ):
-            report(
-                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point",
-                "OutputZeroPointTensor.DataType",
-                "OutputZeroPointTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point", "DataType",
+            "ATensor", "AZeroPointTensor",
+        )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point", "DataType",
+            "BTensor", "BZeroPointTensor",
+        )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point",
+            "DataType", "OutputTensor", "OutputZeroPointTensor",
+        )
         # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes
         for d in range(len(a_scale_tensor.Sizes)):
             if a_scale_tensor.Sizes[d] != 1:
@@ -316,29 +231,10 @@ class ElementWiseQuantizedLinearAdd(Description):
                     found=output_zero_point_tensor.Sizes[d], expected=1,
                 )
                 break
-        # DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes
-        if b_tensor.Sizes != a_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(a_tensor.Sizes)}, with a stride of 0 in "
-                "each dimension that repeats"
-                if len(b_tensor.Sizes) == len(a_tensor.Sizes)
-                and all(
-                    b_tensor.Sizes[d] == a_tensor.Sizes[d] or b_tensor.Sizes[d] == 1
-                    for d in range(len(b_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", "BTensor.Sizes",
-                "BTensor.Sizes is {found}; it must equal ATensor.Sizes, {expected}{}", hint,
-                found=b_tensor.Sizes, expected=a_tensor.Sizes,
-            )
-        if output_tensor.Sizes != a_tensor.Sizes:
-            report(
-                violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal ATensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=a_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", "Sizes", "ATensor",
+            "BTensor", "OutputTensor",
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

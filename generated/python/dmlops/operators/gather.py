@@ -7,13 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import align
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
     INT_64_32_UINT_64_32, RANKS_1_TO_8, RANK_4, UINT_32,
@@ -118,24 +118,12 @@ class Gather(Description):
         """The rules on counts."""
         input_tensor = self.InputTensor
         indices_tensor = self.IndicesTensor
-        output_tensor = self.OutputTensor
         axis = self.Axis
         index_dimensions = self.IndexDimensions
-        # DML-GATHER-same-rank
-        if len(indices_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-GATHER-same-rank", "IndicesTensor.DimensionCount",
-                "IndicesTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(indices_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-GATHER-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-GATHER-same-rank", "DimensionCount", "InputTensor", "IndicesTensor",
+            "OutputTensor",
+        )
         # DML-GATHER-axis-range
         if axis >= len(input_tensor.Sizes):
             hint = (
@@ -174,14 +162,7 @@ class Gather(Description):
             + indices_tensor.Sizes[max(len(indices_tensor.Sizes) - index_dimensions, 0) :]
             + input_tensor.Sizes[axis + 1 :]
         )
-        # DML-GATHER-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-GATHER-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(self, violations, "DML-GATHER-same-type", "DataType", "InputTensor", "OutputTensor")
         # DML-GATHER-indices-leading-ones
         for d in range(max(len(indices_tensor.Sizes) - index_dimensions, 0)):
             if indices_tensor.Sizes[d] != 1:

@@ -7,12 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
     INT_64_32_UINT_64_32, RANKS_1_TO_8, RANK_4, UINT_32,
@@ -93,24 +93,11 @@ class GatherElements(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        indices_tensor = self.IndicesTensor
-        output_tensor = self.OutputTensor
         axis = self.Axis
-        # DML-GATHER_ELEMENTS-same-rank
-        if len(indices_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-GATHER_ELEMENTS-same-rank", "IndicesTensor.DimensionCount",
-                "IndicesTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(indices_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-GATHER_ELEMENTS-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-GATHER_ELEMENTS-same-rank", "DimensionCount", "InputTensor",
+            "IndicesTensor", "OutputTensor",
+        )
         # DML-GATHER_ELEMENTS-axis-range
         if axis >= len(input_tensor.Sizes):
             hint = (
@@ -128,16 +115,10 @@ class GatherElements(Description):
         """The rules on values."""
         input_tensor = self.InputTensor
         indices_tensor = self.IndicesTensor
-        output_tensor = self.OutputTensor
         axis = self.Axis
-        # DML-GATHER_ELEMENTS-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-GATHER_ELEMENTS-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-GATHER_ELEMENTS-same-type", "DataType", "InputTensor", "OutputTensor"
+        )
         # DML-GATHER_ELEMENTS-indices-sizes
         for d in range(len(input_tensor.Sizes)):
             if d != axis and indices_tensor.Sizes[d] != input_tensor.Sizes[d]:
@@ -148,13 +129,9 @@ class GatherElements(Description):
                     d, d, found=indices_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
-        # DML-GATHER_ELEMENTS-output-sizes
-        if output_tensor.Sizes != indices_tensor.Sizes:
-            report(
-                violations, "DML-GATHER_ELEMENTS-output-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal IndicesTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=indices_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-GATHER_ELEMENTS-output-sizes", "Sizes", "IndicesTensor", "OutputTensor"
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

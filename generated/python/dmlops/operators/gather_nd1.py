@@ -7,13 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import align, entry
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
     INT_64_32_UINT_64_32, RANKS_1_TO_8,
@@ -138,25 +138,13 @@ class GatherNd1(Description):
         """The rules on counts."""
         input_tensor = self.InputTensor
         indices_tensor = self.IndicesTensor
-        output_tensor = self.OutputTensor
         input_dimension_count = self.InputDimensionCount
         indices_dimension_count = self.IndicesDimensionCount
         batch_dimension_count = self.BatchDimensionCount
-        # DML-GATHER_ND1-same-rank
-        if len(indices_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-GATHER_ND1-same-rank", "IndicesTensor.DimensionCount",
-                "IndicesTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(indices_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-GATHER_ND1-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-GATHER_ND1-same-rank", "DimensionCount", "InputTensor", "IndicesTensor",
+            "OutputTensor",
+        )
         # DML-GATHER_ND1-input-dimension-count-range
         if input_dimension_count < 1:
             report(
@@ -225,14 +213,7 @@ class GatherNd1(Description):
             indices_tensor.Sizes[max(indices_start, 0) : len(indices_tensor.Sizes) - 1]
             + input_tensor.Sizes[max(input_start + batch_dimension_count + index_tuple_size, 0) :]
         )
-        # DML-GATHER_ND1-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-GATHER_ND1-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(self, violations, "DML-GATHER_ND1-same-type", "DataType", "InputTensor", "OutputTensor")
         # DML-GATHER_ND1-input-leading-ones
         for d in range(max(input_start, 0)):
             if input_tensor.Sizes[d] != 1:

@@ -12,10 +12,11 @@ from typing import ClassVar, SupportsFloat, final
 from .. import enums
 from ..arithmetic import entry
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
-from ..inference import ABSENT, inferred
+from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_2_TO_4, RANK_4,
 )
@@ -147,63 +148,25 @@ class Gemm(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        a_tensor = self.ATensor
-        b_tensor = self.BTensor
-        c_tensor = self.CTensor or ABSENT
-        output_tensor = self.OutputTensor
-        # DML-GEMM-same-rank
-        if len(b_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-GEMM-same-rank", "BTensor.DimensionCount",
-                "BTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
-                found=len(b_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
-        if c_tensor is not ABSENT and len(c_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-GEMM-same-rank", "CTensor.DimensionCount",
-                "CTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
-                found=len(c_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-GEMM-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
-                found=len(output_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-GEMM-same-rank", "DimensionCount", "ATensor", "BTensor", "CTensor",
+            "OutputTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
         a_tensor = self.ATensor
         b_tensor = self.BTensor
-        c_tensor = self.CTensor or ABSENT
         output_tensor = self.OutputTensor
         trans_a = self.TransA
         trans_b = self.TransB
         m = entry(a_tensor.Sizes, len(a_tensor.Sizes) - (2 if trans_a == MATRIX_TRANSFORM_NONE else 1))
         k = entry(a_tensor.Sizes, len(a_tensor.Sizes) - (1 if trans_a == MATRIX_TRANSFORM_NONE else 2))
         n = entry(b_tensor.Sizes, len(b_tensor.Sizes) - (1 if trans_b == MATRIX_TRANSFORM_NONE else 2))
-        # DML-GEMM-same-type
-        if b_tensor.DataType != a_tensor.DataType:
-            report(
-                violations, "DML-GEMM-same-type", "BTensor.DataType",
-                "BTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, b_tensor.DataType),
-                expected=name_of(enums.TensorDataType, a_tensor.DataType),
-            )
-        if c_tensor is not ABSENT and c_tensor.DataType != a_tensor.DataType:
-            report(
-                violations, "DML-GEMM-same-type", "CTensor.DataType",
-                "CTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, c_tensor.DataType),
-                expected=name_of(enums.TensorDataType, a_tensor.DataType),
-            )
-        if output_tensor.DataType != a_tensor.DataType:
-            report(
-                violations, "DML-GEMM-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, a_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-GEMM-same-type", "DataType", "ATensor", "BTensor", "CTensor",
+            "OutputTensor",
+        )
         # DML-GEMM-batch-sizes
         for d in range(len(a_tensor.Sizes) - 2):
             if b_tensor.Sizes[d] != a_tensor.Sizes[d]:
@@ -233,23 +196,7 @@ class Gemm(Description):
                 "columns of B, each after its transform)",
                 found=output_tensor.Sizes, expected=numbers1,
             )
-        # DML-GEMM-same-sizes
-        if c_tensor is not ABSENT and c_tensor.Sizes != output_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(output_tensor.Sizes)}, with a stride of 0 "
-                "in each dimension that repeats"
-                if len(c_tensor.Sizes) == len(output_tensor.Sizes)
-                and all(
-                    c_tensor.Sizes[d] == entry(output_tensor.Sizes, d) or c_tensor.Sizes[d] == 1
-                    for d in range(len(c_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-GEMM-same-sizes", "CTensor.Sizes",
-                "CTensor.Sizes is {found}; it must equal OutputTensor.Sizes, {expected}{}", hint,
-                found=c_tensor.Sizes, expected=output_tensor.Sizes,
-            )
+        same_field(self, violations, "DML-GEMM-same-sizes", "Sizes", "OutputTensor", "CTensor")
 
     def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The advice on a valid description."""

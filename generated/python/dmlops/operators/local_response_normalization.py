@@ -7,12 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsFloat, SupportsIndex, final
 
-from .. import enums
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANK_4,
 )
@@ -94,23 +94,14 @@ class LocalResponseNormalization(Description):
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
-        # DML-LOCAL_RESPONSE_NORMALIZATION-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-LOCAL_RESPONSE_NORMALIZATION-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        # DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-LOCAL_RESPONSE_NORMALIZATION-same-type", "DataType", "InputTensor",
+            "OutputTensor",
+        )
+        same_field(
+            self, violations, "DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes", "Sizes", "InputTensor",
+            "OutputTensor",
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

@@ -7,12 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsFloat, SupportsIndex, final
 
-from .. import enums
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_1_TO_8, RANK_4,
 )
@@ -81,17 +81,12 @@ class LpNormalization(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         axis = self.Axis
         p = self.P
-        # DML-LP_NORMALIZATION-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-LP_NORMALIZATION-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-LP_NORMALIZATION-same-rank", "DimensionCount", "InputTensor",
+            "OutputTensor",
+        )
         # DML-LP_NORMALIZATION-axis-range
         if axis >= len(input_tensor.Sizes):
             hint = (
@@ -111,23 +106,12 @@ class LpNormalization(Description):
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
-        # DML-LP_NORMALIZATION-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-LP_NORMALIZATION-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        # DML-LP_NORMALIZATION-same-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-LP_NORMALIZATION-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-LP_NORMALIZATION-same-type", "DataType", "InputTensor", "OutputTensor"
+        )
+        same_field(
+            self, violations, "DML-LP_NORMALIZATION-same-sizes", "Sizes", "InputTensor", "OutputTensor"
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

@@ -15,6 +15,7 @@ from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_4_5,
 )
@@ -111,17 +112,11 @@ class LpPooling(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
         p = self.P
-        # DML-LP_POOLING-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-LP_POOLING-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-LP_POOLING-same-rank", "DimensionCount", "InputTensor", "OutputTensor"
+        )
         # DML-LP_POOLING-dimension-count
         if dimension_count != len(input_tensor.Sizes) - 2:
             report(
@@ -161,14 +156,7 @@ class LpPooling(Description):
                     found=window_size[i], expected=1,
                 )
                 break
-        # DML-LP_POOLING-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-LP_POOLING-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(self, violations, "DML-LP_POOLING-same-type", "DataType", "InputTensor", "OutputTensor")
         # DML-LP_POOLING-output-batches-channels
         for d in range(2):
             if entry(output_tensor.Sizes, d) != entry(input_tensor.Sizes, d):

@@ -11,10 +11,11 @@ from typing import final
 from .. import enums
 from ..arithmetic import entry
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     INT_32, INT_8_UINT_8, RANKS_1_TO_4, RANKS_2_TO_4, RANK_4,
 )
@@ -124,22 +125,10 @@ class MatrixMultiplyInteger(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        a_tensor = self.ATensor
-        b_tensor = self.BTensor
-        output_tensor = self.OutputTensor
-        # DML-MATRIX_MULTIPLY_INTEGER-same-rank
-        if len(b_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-MATRIX_MULTIPLY_INTEGER-same-rank", "BTensor.DimensionCount",
-                "BTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
-                found=len(b_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-MATRIX_MULTIPLY_INTEGER-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
-                found=len(output_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-MATRIX_MULTIPLY_INTEGER-same-rank", "DimensionCount", "ATensor",
+            "BTensor", "OutputTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
@@ -151,24 +140,14 @@ class MatrixMultiplyInteger(Description):
         m = entry(a_tensor.Sizes, len(a_tensor.Sizes) - 2)
         k = a_tensor.Sizes[len(a_tensor.Sizes) - 1]
         n = b_tensor.Sizes[len(b_tensor.Sizes) - 1]
-        # DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point
-        if a_zero_point_tensor is not ABSENT and a_zero_point_tensor.DataType != a_tensor.DataType:
-            report(
-                violations, "DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point",
-                "AZeroPointTensor.DataType",
-                "AZeroPointTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, a_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, a_tensor.DataType),
-            )
-        # DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point
-        if b_zero_point_tensor is not ABSENT and b_zero_point_tensor.DataType != b_tensor.DataType:
-            report(
-                violations, "DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point",
-                "BZeroPointTensor.DataType",
-                "BZeroPointTensor.DataType is {found}; it must equal BTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, b_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, b_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point", "DataType", "ATensor",
+            "AZeroPointTensor",
+        )
+        same_field(
+            self, violations, "DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point", "DataType", "BTensor",
+            "BZeroPointTensor",
+        )
         # DML-MATRIX_MULTIPLY_INTEGER-batch-sizes
         for d in range(len(a_tensor.Sizes) - 2):
             if b_tensor.Sizes[d] != a_tensor.Sizes[d]:

@@ -15,6 +15,7 @@ from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import ABSENT, inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, INT_32_16_8_UINT_32_16_8, RANKS_1_TO_4, RANKS_2_TO_4,
 )
@@ -159,51 +160,14 @@ class MatrixMultiplyIntegerToFloat(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        a_tensor = self.ATensor
-        a_scale_tensor = self.AScaleTensor
-        a_zero_point_tensor = self.AZeroPointTensor or ABSENT
-        b_tensor = self.BTensor
-        b_scale_tensor = self.BScaleTensor
-        b_zero_point_tensor = self.BZeroPointTensor or ABSENT
-        output_tensor = self.OutputTensor
-        # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank
-        if len(b_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", "BTensor.DimensionCount",
-                "BTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
-                found=len(b_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
-                found=len(output_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
-        # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points
-        if len(b_scale_tensor.Sizes) != len(a_scale_tensor.Sizes):
-            report(
-                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points",
-                "BScaleTensor.DimensionCount",
-                "BScaleTensor.DimensionCount is {found}; it must equal AScaleTensor.DimensionCount, "
-                "{expected}",
-                found=len(b_scale_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
-            )
-        if a_zero_point_tensor is not ABSENT and len(a_zero_point_tensor.Sizes) != len(a_scale_tensor.Sizes):
-            report(
-                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points",
-                "AZeroPointTensor.DimensionCount",
-                "AZeroPointTensor.DimensionCount is {found}; it must equal AScaleTensor.DimensionCount, "
-                "{expected}",
-                found=len(a_zero_point_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
-            )
-        if b_zero_point_tensor is not ABSENT and len(b_zero_point_tensor.Sizes) != len(a_scale_tensor.Sizes):
-            report(
-                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points",
-                "BZeroPointTensor.DimensionCount",
-                "BZeroPointTensor.DimensionCount is {found}; it must equal AScaleTensor.DimensionCount, "
-                "{expected}",
-                found=len(b_zero_point_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", "DimensionCount", "ATensor",
+            "BTensor", "OutputTensor",
+        )
+        same_field(
+            self, violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points",
+            "DimensionCount", "AScaleTensor", "BScaleTensor", "AZeroPointTensor", "BZeroPointTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
@@ -213,29 +177,18 @@ class MatrixMultiplyIntegerToFloat(Description):
         b_tensor = self.BTensor
         b_scale_tensor = self.BScaleTensor
         b_zero_point_tensor = self.BZeroPointTensor or ABSENT
-        bias_tensor = self.BiasTensor or ABSENT
         output_tensor = self.OutputTensor
         m = entry(a_tensor.Sizes, len(a_tensor.Sizes) - 2)
         k = a_tensor.Sizes[len(a_tensor.Sizes) - 1]
         n = b_tensor.Sizes[len(b_tensor.Sizes) - 1]
-        # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point
-        if a_zero_point_tensor is not ABSENT and a_zero_point_tensor.DataType != a_tensor.DataType:
-            report(
-                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point",
-                "AZeroPointTensor.DataType",
-                "AZeroPointTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, a_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, a_tensor.DataType),
-            )
-        # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point
-        if b_zero_point_tensor is not ABSENT and b_zero_point_tensor.DataType != b_tensor.DataType:
-            report(
-                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point",
-                "BZeroPointTensor.DataType",
-                "BZeroPointTensor.DataType is {found}; it must equal BTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, b_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, b_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point", "DataType",
+            "ATensor", "AZeroPointTensor",
+        )
+        same_field(
+            self, violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point", "DataType",
+            "BTensor", "BZeroPointTensor",
+        )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes
         for d in range(len(a_tensor.Sizes) - 2):
             if b_tensor.Sizes[d] != a_tensor.Sizes[d]:
@@ -320,31 +273,10 @@ class MatrixMultiplyIntegerToFloat(Description):
                 "columns of B)",
                 found=output_tensor.Sizes, expected=numbers1,
             )
-        # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output
-        if b_scale_tensor.DataType != a_scale_tensor.DataType:
-            report(
-                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output",
-                "BScaleTensor.DataType",
-                "BScaleTensor.DataType is {found}; it must equal AScaleTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, b_scale_tensor.DataType),
-                expected=name_of(enums.TensorDataType, a_scale_tensor.DataType),
-            )
-        if bias_tensor is not ABSENT and bias_tensor.DataType != a_scale_tensor.DataType:
-            report(
-                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output",
-                "BiasTensor.DataType",
-                "BiasTensor.DataType is {found}; it must equal AScaleTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, bias_tensor.DataType),
-                expected=name_of(enums.TensorDataType, a_scale_tensor.DataType),
-            )
-        if output_tensor.DataType != a_scale_tensor.DataType:
-            report(
-                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output",
-                "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal AScaleTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, a_scale_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output",
+            "DataType", "AScaleTensor", "BScaleTensor", "BiasTensor", "OutputTensor",
+        )
         # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes
         if entry(a_scale_tensor.Sizes, max(len(a_scale_tensor.Sizes) - 2, 0)) not in (1, m):
             number1 = entry(a_scale_tensor.Sizes, max(len(a_scale_tensor.Sizes) - 2, 0))
@@ -385,23 +317,10 @@ class MatrixMultiplyIntegerToFloat(Description):
                     d, found=b_scale_tensor.Sizes[d], expected=1,
                 )
                 break
-        # DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes
-        if bias_tensor is not ABSENT and bias_tensor.Sizes != output_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(output_tensor.Sizes)}, with a stride of 0 "
-                "in each dimension that repeats"
-                if len(bias_tensor.Sizes) == len(output_tensor.Sizes)
-                and all(
-                    bias_tensor.Sizes[d] == entry(output_tensor.Sizes, d) or bias_tensor.Sizes[d] == 1
-                    for d in range(len(bias_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", "BiasTensor.Sizes",
-                "BiasTensor.Sizes is {found}; it must equal OutputTensor.Sizes, {expected}{}", hint,
-                found=bias_tensor.Sizes, expected=output_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", "Sizes", "OutputTensor",
+            "BiasTensor",
+        )
 
     def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The advice on a valid description."""

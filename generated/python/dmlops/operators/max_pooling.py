@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import entry, quotient, saturate
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, FLOAT_32_16_INT_8_UINT_8, RANKS_4_5,
 )
@@ -114,16 +114,10 @@ class MaxPooling(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
-        # DML-MAX_POOLING-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-MAX_POOLING-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-MAX_POOLING-same-rank", "DimensionCount", "InputTensor", "OutputTensor"
+        )
         # DML-MAX_POOLING-dimension-count
         if dimension_count != len(input_tensor.Sizes) - 2:
             report(
@@ -157,14 +151,7 @@ class MaxPooling(Description):
                     found=window_size[i], expected=1,
                 )
                 break
-        # DML-MAX_POOLING-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-MAX_POOLING-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(self, violations, "DML-MAX_POOLING-same-type", "DataType", "InputTensor", "OutputTensor")
         # DML-MAX_POOLING-output-batches-channels
         for d in range(2):
             if entry(output_tensor.Sizes, d) != entry(input_tensor.Sizes, d):

@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import entry, quotient, saturate
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
-from ..inference import ABSENT, inferred, inferred_if_given
+from ..inference import inferred, inferred_if_given
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, FLOAT_32_16_INT_8_UINT_8, RANKS_4_5, UINT_32,
     UINT_64_32,
@@ -133,17 +133,10 @@ class MaxPooling1(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
-        output_indices_tensor = self.OutputIndicesTensor or ABSENT
         dimension_count = self.DimensionCount
-        # DML-MAX_POOLING1-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-MAX_POOLING1-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-MAX_POOLING1-same-rank", "DimensionCount", "InputTensor", "OutputTensor"
+        )
         # DML-MAX_POOLING1-dimension-count
         if dimension_count != len(input_tensor.Sizes) - 2:
             report(
@@ -152,23 +145,15 @@ class MaxPooling1(Description):
                 "(batch and channel are not spatial dimensions)",
                 len(input_tensor.Sizes), found=dimension_count, expected=len(input_tensor.Sizes) - 2,
             )
-        # DML-MAX_POOLING1-indices-rank
-        if (
-            output_indices_tensor is not ABSENT
-            and len(output_indices_tensor.Sizes) != len(input_tensor.Sizes)
-        ):
-            report(
-                violations, "DML-MAX_POOLING1-indices-rank", "OutputIndicesTensor.DimensionCount",
-                "OutputIndicesTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_indices_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-MAX_POOLING1-indices-rank", "DimensionCount", "InputTensor",
+            "OutputIndicesTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
-        output_indices_tensor = self.OutputIndicesTensor or ABSENT
         strides = self.Strides
         window_size = self.WindowSize
         # DML-MAX_POOLING1-strides-range
@@ -189,14 +174,7 @@ class MaxPooling1(Description):
                     found=window_size[i], expected=1,
                 )
                 break
-        # DML-MAX_POOLING1-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-MAX_POOLING1-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(self, violations, "DML-MAX_POOLING1-same-type", "DataType", "InputTensor", "OutputTensor")
         # DML-MAX_POOLING1-output-batches-channels
         for d in range(2):
             if entry(output_tensor.Sizes, d) != entry(input_tensor.Sizes, d):
@@ -207,13 +185,9 @@ class MaxPooling1(Description):
                     d, d, found=entry(output_tensor.Sizes, d), expected=entry(input_tensor.Sizes, d),
                 )
                 break
-        # DML-MAX_POOLING1-indices-sizes
-        if output_indices_tensor is not ABSENT and output_indices_tensor.Sizes != output_tensor.Sizes:
-            report(
-                violations, "DML-MAX_POOLING1-indices-sizes", "OutputIndicesTensor.Sizes",
-                "OutputIndicesTensor.Sizes is {found}; it must equal OutputTensor.Sizes, {expected}",
-                found=output_indices_tensor.Sizes, expected=output_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-MAX_POOLING1-indices-sizes", "Sizes", "OutputTensor", "OutputIndicesTensor"
+        )
 
     def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The advice on a valid description."""

@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import entry, saturate
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_4_5, RANK_4,
 )
@@ -132,24 +132,11 @@ class MaxPoolingGrad(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        input_gradient_tensor = self.InputGradientTensor
-        output_gradient_tensor = self.OutputGradientTensor
         dimension_count = self.DimensionCount
-        # DML-MAX_POOLING_GRAD-same-rank
-        if len(input_gradient_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-MAX_POOLING_GRAD-same-rank", "InputGradientTensor.DimensionCount",
-                "InputGradientTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(input_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_gradient_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-MAX_POOLING_GRAD-same-rank", "OutputGradientTensor.DimensionCount",
-                "OutputGradientTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_gradient_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-MAX_POOLING_GRAD-same-rank", "DimensionCount", "InputTensor",
+            "InputGradientTensor", "OutputGradientTensor",
+        )
         # DML-MAX_POOLING_GRAD-dimension-count
         if dimension_count != len(input_tensor.Sizes) - 2:
             report(
@@ -163,7 +150,6 @@ class MaxPoolingGrad(Description):
         """The rules on values."""
         input_tensor = self.InputTensor
         input_gradient_tensor = self.InputGradientTensor
-        output_gradient_tensor = self.OutputGradientTensor
         strides = self.Strides
         window_size = self.WindowSize
         dilations = self.Dilations
@@ -195,28 +181,14 @@ class MaxPoolingGrad(Description):
                     i, found=dilations[i], expected=1,
                 )
                 break
-        # DML-MAX_POOLING_GRAD-same-type
-        if input_gradient_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-MAX_POOLING_GRAD-same-type", "InputGradientTensor.DataType",
-                "InputGradientTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_gradient_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-MAX_POOLING_GRAD-same-type", "OutputGradientTensor.DataType",
-                "OutputGradientTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_gradient_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        # DML-MAX_POOLING_GRAD-same-sizes
-        if output_gradient_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-MAX_POOLING_GRAD-same-sizes", "OutputGradientTensor.Sizes",
-                "OutputGradientTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_gradient_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-MAX_POOLING_GRAD-same-type", "DataType", "InputTensor",
+            "InputGradientTensor", "OutputGradientTensor",
+        )
+        same_field(
+            self, violations, "DML-MAX_POOLING_GRAD-same-sizes", "Sizes", "InputTensor",
+            "OutputGradientTensor",
+        )
         # DML-MAX_POOLING_GRAD-batches-channels
         for d in range(2):
             if entry(input_gradient_tensor.Sizes, d) != entry(input_tensor.Sizes, d):

@@ -7,18 +7,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from .. import enums
-from ..arithmetic import entry
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANK_4, UINT_32, UINT_64_32,
 )
 from ..tensor import TensorDesc
-from ..violation import Violation, report
+from ..violation import Violation
 
 
 @final
@@ -73,34 +72,10 @@ class MaxUnpooling(Description):
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_tensor = self.InputTensor
-        indices_tensor = self.IndicesTensor
-        output_tensor = self.OutputTensor
-        # DML-MAX_UNPOOLING-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-MAX_UNPOOLING-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        # DML-MAX_UNPOOLING-indices-sizes
-        if indices_tensor.Sizes != input_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(input_tensor.Sizes)}, with a stride of 0 in "
-                "each dimension that repeats"
-                if len(indices_tensor.Sizes) == len(input_tensor.Sizes)
-                and all(
-                    indices_tensor.Sizes[d] == entry(input_tensor.Sizes, d) or indices_tensor.Sizes[d] == 1
-                    for d in range(len(indices_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-MAX_UNPOOLING-indices-sizes", "IndicesTensor.Sizes",
-                "IndicesTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}{}", hint,
-                found=indices_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(self, violations, "DML-MAX_UNPOOLING-same-type", "DataType", "InputTensor", "OutputTensor")
+        same_field(
+            self, violations, "DML-MAX_UNPOOLING-indices-sizes", "Sizes", "InputTensor", "IndicesTensor"
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

@@ -12,10 +12,11 @@ from typing import ClassVar, SupportsFloat, final
 from .. import enums
 from ..arithmetic import entry
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANK_4,
 )
@@ -159,29 +160,10 @@ class MeanVarianceNormalization(Description):
         input_tensor = self.InputTensor
         scale_tensor = self.ScaleTensor or ABSENT
         bias_tensor = self.BiasTensor or ABSENT
-        output_tensor = self.OutputTensor
-        # DML-MEAN_VARIANCE_NORMALIZATION-same-type
-        if scale_tensor is not ABSENT and scale_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-MEAN_VARIANCE_NORMALIZATION-same-type", "ScaleTensor.DataType",
-                "ScaleTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, scale_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if bias_tensor is not ABSENT and bias_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-MEAN_VARIANCE_NORMALIZATION-same-type", "BiasTensor.DataType",
-                "BiasTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, bias_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-MEAN_VARIANCE_NORMALIZATION-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-MEAN_VARIANCE_NORMALIZATION-same-type", "DataType", "InputTensor",
+            "ScaleTensor", "BiasTensor", "OutputTensor",
+        )
         # DML-MEAN_VARIANCE_NORMALIZATION-scale-broadcast
         for d in range(len(scale_tensor.Sizes)):
             if (
@@ -210,13 +192,10 @@ class MeanVarianceNormalization(Description):
                     d, d, found=bias_tensor.Sizes[d], expected=entry(input_tensor.Sizes, d),
                 )
                 break
-        # DML-MEAN_VARIANCE_NORMALIZATION-same-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-MEAN_VARIANCE_NORMALIZATION-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-MEAN_VARIANCE_NORMALIZATION-same-sizes", "Sizes", "InputTensor",
+            "OutputTensor",
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

@@ -16,6 +16,7 @@ from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import ABSENT, inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_1_TO_8, RANK_4,
 )
@@ -174,30 +175,12 @@ class MeanVarianceNormalization1(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor
         scale_tensor = self.ScaleTensor or ABSENT
         bias_tensor = self.BiasTensor or ABSENT
-        output_tensor = self.OutputTensor
-        # DML-MEAN_VARIANCE_NORMALIZATION1-same-rank
-        if scale_tensor is not ABSENT and len(scale_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "ScaleTensor.DimensionCount",
-                "ScaleTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
-                found=len(scale_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if bias_tensor is not ABSENT and len(bias_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "BiasTensor.DimensionCount",
-                "BiasTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
-                found=len(bias_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "DimensionCount", "InputTensor",
+            "ScaleTensor", "BiasTensor", "OutputTensor",
+        )
         # DML-MEAN_VARIANCE_NORMALIZATION1-scale-required
         if level < FEATURE_LEVEL_LEVEL_5_2 and bias_tensor is not ABSENT and scale_tensor is ABSENT:
             report(
@@ -218,7 +201,6 @@ class MeanVarianceNormalization1(Description):
         input_tensor = self.InputTensor
         scale_tensor = self.ScaleTensor or ABSENT
         bias_tensor = self.BiasTensor or ABSENT
-        output_tensor = self.OutputTensor
         axes = self.Axes
         # DML-MEAN_VARIANCE_NORMALIZATION1-axes-range
         for i in range(len(axes)):
@@ -235,28 +217,10 @@ class MeanVarianceNormalization1(Description):
                     i, hint, found=axes[i], expected=len(input_tensor.Sizes),
                 )
                 break
-        # DML-MEAN_VARIANCE_NORMALIZATION1-same-type
-        if scale_tensor is not ABSENT and scale_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "ScaleTensor.DataType",
-                "ScaleTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, scale_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if bias_tensor is not ABSENT and bias_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "BiasTensor.DataType",
-                "BiasTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, bias_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "DataType", "InputTensor",
+            "ScaleTensor", "BiasTensor", "OutputTensor",
+        )
         # DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast
         for d in range(len(scale_tensor.Sizes)):
             if (
@@ -286,13 +250,10 @@ class MeanVarianceNormalization1(Description):
                     d, d, found=bias_tensor.Sizes[d], expected=entry(input_tensor.Sizes, d),
                 )
                 break
-        # DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", "Sizes", "InputTensor",
+            "OutputTensor",
+        )
         # DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels
         if (
             level < FEATURE_LEVEL_LEVEL_4_0

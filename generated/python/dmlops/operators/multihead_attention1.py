@@ -15,6 +15,7 @@ from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import ABSENT, inferred, inferred_if_given
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, INT_32, RANKS_1_TO_5, RANKS_3_TO_5, RANKS_4_5, RANK_5,
 )
@@ -593,112 +594,12 @@ class MultiheadAttention1(Description):
             if mask_type == MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END
             else (batch_size, query_head_count, sequence_length, total_sequence_length)
         )
-        # DML-MULTIHEAD_ATTENTION1-same-type
-        if query_tensor is not ABSENT and query_tensor.DataType != output_tensor.DataType:
-            report(
-                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "QueryTensor.DataType",
-                "QueryTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, query_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
-        if key_tensor is not ABSENT and key_tensor.DataType != output_tensor.DataType:
-            report(
-                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "KeyTensor.DataType",
-                "KeyTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, key_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
-        if value_tensor is not ABSENT and value_tensor.DataType != output_tensor.DataType:
-            report(
-                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "ValueTensor.DataType",
-                "ValueTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, value_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
-        if (
-            stacked_query_key_tensor is not ABSENT
-            and stacked_query_key_tensor.DataType != output_tensor.DataType
-        ):
-            report(
-                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "StackedQueryKeyTensor.DataType",
-                "StackedQueryKeyTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, stacked_query_key_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
-        if (
-            stacked_key_value_tensor is not ABSENT
-            and stacked_key_value_tensor.DataType != output_tensor.DataType
-        ):
-            report(
-                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "StackedKeyValueTensor.DataType",
-                "StackedKeyValueTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, stacked_key_value_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
-        if (
-            stacked_query_key_value_tensor is not ABSENT
-            and stacked_query_key_value_tensor.DataType != output_tensor.DataType
-        ):
-            report(
-                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "StackedQueryKeyValueTensor.DataType",
-                "StackedQueryKeyValueTensor.DataType is {found}; it must equal OutputTensor.DataType, "
-                "{expected}",
-                found=name_of(enums.TensorDataType, stacked_query_key_value_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
-        if bias_tensor is not ABSENT and bias_tensor.DataType != output_tensor.DataType:
-            report(
-                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "BiasTensor.DataType",
-                "BiasTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, bias_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
-        if (
-            relative_position_bias_tensor is not ABSENT
-            and relative_position_bias_tensor.DataType != output_tensor.DataType
-        ):
-            report(
-                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "RelativePositionBiasTensor.DataType",
-                "RelativePositionBiasTensor.DataType is {found}; it must equal OutputTensor.DataType, "
-                "{expected}",
-                found=name_of(enums.TensorDataType, relative_position_bias_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
-        if past_key_tensor is not ABSENT and past_key_tensor.DataType != output_tensor.DataType:
-            report(
-                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "PastKeyTensor.DataType",
-                "PastKeyTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, past_key_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
-        if past_value_tensor is not ABSENT and past_value_tensor.DataType != output_tensor.DataType:
-            report(
-                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "PastValueTensor.DataType",
-                "PastValueTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, past_value_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
-        if (
-            output_present_key_tensor is not ABSENT
-            and output_present_key_tensor.DataType != output_tensor.DataType
-        ):
-            report(
-                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "OutputPresentKeyTensor.DataType",
-                "OutputPresentKeyTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_present_key_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
-        if (
-            output_present_value_tensor is not ABSENT
-            and output_present_value_tensor.DataType != output_tensor.DataType
-        ):
-            report(
-                violations, "DML-MULTIHEAD_ATTENTION1-same-type", "OutputPresentValueTensor.DataType",
-                "OutputPresentValueTensor.DataType is {found}; it must equal OutputTensor.DataType, "
-                "{expected}",
-                found=name_of(enums.TensorDataType, output_present_value_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-MULTIHEAD_ATTENTION1-same-type", "DataType", "OutputTensor",
+            "QueryTensor", "KeyTensor", "ValueTensor", "StackedQueryKeyTensor", "StackedKeyValueTensor",
+            "StackedQueryKeyValueTensor", "BiasTensor", "RelativePositionBiasTensor", "PastKeyTensor",
+            "PastValueTensor", "OutputPresentKeyTensor", "OutputPresentValueTensor",
+        )
         # DML-MULTIHEAD_ATTENTION1-query-leading-ones
         for d in range(max(len(query_tensor.Sizes) - 3, 0)):
             if query_tensor is not ABSENT and query_tensor.Sizes[d] != 1:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import entry, replaced, saturate
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
     INT_64_32_UINT_64_32, RANKS_1_TO_8, RANK_4, UINT_32,
@@ -96,24 +96,11 @@ class OneHot(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         indices_tensor = self.IndicesTensor
-        values_tensor = self.ValuesTensor
-        output_tensor = self.OutputTensor
         axis = self.Axis
-        # DML-ONE_HOT-same-rank
-        if len(values_tensor.Sizes) != len(indices_tensor.Sizes):
-            report(
-                violations, "DML-ONE_HOT-same-rank", "ValuesTensor.DimensionCount",
-                "ValuesTensor.DimensionCount is {found}; it must equal IndicesTensor.DimensionCount, "
-                "{expected}",
-                found=len(values_tensor.Sizes), expected=len(indices_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(indices_tensor.Sizes):
-            report(
-                violations, "DML-ONE_HOT-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal IndicesTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(indices_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-ONE_HOT-same-rank", "DimensionCount", "IndicesTensor", "ValuesTensor",
+            "OutputTensor",
+        )
         # DML-ONE_HOT-axis-range
         if axis >= len(indices_tensor.Sizes):
             hint = (
@@ -133,14 +120,7 @@ class OneHot(Description):
         values_tensor = self.ValuesTensor
         output_tensor = self.OutputTensor
         axis = self.Axis
-        # DML-ONE_HOT-same-type
-        if output_tensor.DataType != values_tensor.DataType:
-            report(
-                violations, "DML-ONE_HOT-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal ValuesTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, values_tensor.DataType),
-            )
+        same_field(self, violations, "DML-ONE_HOT-same-type", "DataType", "ValuesTensor", "OutputTensor")
         # DML-ONE_HOT-values-element-count
         if prod(values_tensor.Sizes) < 2:
             report(

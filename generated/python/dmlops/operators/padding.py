@@ -15,6 +15,7 @@ from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
     RANKS_1_TO_8, RANKS_4_5,
@@ -112,17 +113,9 @@ class Padding(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         padding_mode = self.PaddingMode
         dimension_count = self.DimensionCount
-        # DML-PADDING-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-PADDING-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(self, violations, "DML-PADDING-same-rank", "DimensionCount", "InputTensor", "OutputTensor")
         # DML-PADDING-dimension-count
         if dimension_count != len(input_tensor.Sizes):
             report(
@@ -151,14 +144,7 @@ class Padding(Description):
         output_tensor = self.OutputTensor
         start_padding = self.StartPadding
         end_padding = self.EndPadding
-        # DML-PADDING-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-PADDING-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(self, violations, "DML-PADDING-same-type", "DataType", "InputTensor", "OutputTensor")
         # DML-PADDING-output-sizes
         if (
             output_tensor.Sizes

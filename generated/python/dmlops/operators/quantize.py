@@ -16,6 +16,7 @@ from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred, tensor_at
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_8_4_UINT_8_4, INT_8_4_UINT_8_4, RANKS_1_TO_8,
 )
@@ -193,13 +194,7 @@ class Quantize(Description):
                 hint, found=tensor_at(quantization_tensors, 1).Sizes,
                 expected=tensor_at(quantization_tensors, 0).Sizes,
             )
-        # DML-QUANTIZE-same-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-QUANTIZE-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(self, violations, "DML-QUANTIZE-same-sizes", "Sizes", "InputTensor", "OutputTensor")
         # DML-QUANTIZE-scale-type
         if tensor_at(quantization_tensors, 0).DataType != input_tensor.DataType:
             report(

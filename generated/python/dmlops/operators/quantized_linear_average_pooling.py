@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import entry, quotient, saturate
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32, INT_8_UINT_8, RANKS_1_TO_5, RANKS_4_5,
 )
@@ -178,16 +178,11 @@ class QuantizedLinearAveragePooling(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
-        # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank", "DimensionCount",
+            "InputTensor", "OutputTensor",
+        )
         # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count
         if dimension_count != len(input_tensor.Sizes) - 2:
             report(
@@ -237,30 +232,14 @@ class QuantizedLinearAveragePooling(Description):
                     i, found=dilations[i], expected=1,
                 )
                 break
-        # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point
-        if (
-            input_zero_point_tensor is not ABSENT
-            and input_zero_point_tensor.DataType != input_tensor.DataType
-        ):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point",
-                "InputZeroPointTensor.DataType",
-                "InputZeroPointTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, input_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point
-        if (
-            output_zero_point_tensor is not ABSENT
-            and output_zero_point_tensor.DataType != output_tensor.DataType
-        ):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point",
-                "OutputZeroPointTensor.DataType",
-                "OutputZeroPointTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point", "DataType",
+            "InputTensor", "InputZeroPointTensor",
+        )
+        same_field(
+            self, violations, "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point", "DataType",
+            "OutputTensor", "OutputZeroPointTensor",
+        )
         # DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes
         if (
             entry(input_scale_tensor.Sizes, min(len(input_scale_tensor.Sizes) - 1, 1))

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import entry, quotient, remainder, saturate
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32, INT_32, INT_8_UINT_8, RANKS_1_TO_4, RANKS_3_4, RANK_4,
 )
@@ -233,9 +233,6 @@ class QuantizedLinearConvolution(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        filter_tensor = self.FilterTensor
-        bias_tensor = self.BiasTensor or ABSENT
-        output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
         group_count = self.GroupCount
         # DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count
@@ -253,27 +250,10 @@ class QuantizedLinearConvolution(Description):
                 "GroupCount is {found}; it must be at least 1 (the channels are divided by it)",
                 found=group_count, expected=1,
             )
-        # DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank
-        if len(filter_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "FilterTensor.DimensionCount",
-                "FilterTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(filter_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if bias_tensor is not ABSENT and len(bias_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "BiasTensor.DimensionCount",
-                "BiasTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, {expected}",
-                found=len(bias_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "DimensionCount", "InputTensor",
+            "FilterTensor", "BiasTensor", "OutputTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
@@ -320,30 +300,14 @@ class QuantizedLinearConvolution(Description):
                     d, found=dilations[d], expected=1,
                 )
                 break
-        # DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point
-        if (
-            input_zero_point_tensor is not ABSENT
-            and input_zero_point_tensor.DataType != input_tensor.DataType
-        ):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point",
-                "InputZeroPointTensor.DataType",
-                "InputZeroPointTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, input_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        # DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point
-        if (
-            filter_zero_point_tensor is not ABSENT
-            and filter_zero_point_tensor.DataType != filter_tensor.DataType
-        ):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point",
-                "FilterZeroPointTensor.DataType",
-                "FilterZeroPointTensor.DataType is {found}; it must equal FilterTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, filter_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, filter_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", "DataType",
+            "InputTensor", "InputZeroPointTensor",
+        )
+        same_field(
+            self, violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", "DataType",
+            "FilterTensor", "FilterZeroPointTensor",
+        )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups
         if remainder(filter_tensor.Sizes[0], group_count) != 0:
             number1 = remainder(filter_tensor.Sizes[0], group_count)
@@ -431,18 +395,10 @@ class QuantizedLinearConvolution(Description):
                 "OutputTensor.Sizes[1] is {found}; it must equal FilterTensor.Sizes[0], {expected}",
                 found=entry(output_tensor.Sizes, 1), expected=output_channel_count,
             )
-        # DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point
-        if (
-            output_zero_point_tensor is not ABSENT
-            and output_zero_point_tensor.DataType != output_tensor.DataType
-        ):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point",
-                "OutputZeroPointTensor.DataType",
-                "OutputZeroPointTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", "DataType",
+            "OutputTensor", "OutputZeroPointTensor",
+        )
         # DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes
         for d in range(len(input_scale_tensor.Sizes)):
             if input_scale_tensor.Sizes[d] != 1:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from .. import enums
 from ..arithmetic import entry
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32, INT_8_UINT_8, RANKS_1_TO_4, RANKS_2_TO_4, RANK_4,
 )
@@ -187,72 +187,15 @@ class QuantizedLinearMatrixMultiply(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        a_tensor = self.ATensor
-        a_scale_tensor = self.AScaleTensor
-        a_zero_point_tensor = self.AZeroPointTensor or ABSENT
-        b_tensor = self.BTensor
-        b_scale_tensor = self.BScaleTensor
-        b_zero_point_tensor = self.BZeroPointTensor or ABSENT
-        output_scale_tensor = self.OutputScaleTensor
-        output_zero_point_tensor = self.OutputZeroPointTensor or ABSENT
-        output_tensor = self.OutputTensor
-        # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank
-        if len(b_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", "BTensor.DimensionCount",
-                "BTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
-                found=len(b_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(a_tensor.Sizes):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal ATensor.DimensionCount, {expected}",
-                found=len(output_tensor.Sizes), expected=len(a_tensor.Sizes),
-            )
-        # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points
-        if len(b_scale_tensor.Sizes) != len(a_scale_tensor.Sizes):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
-                "BScaleTensor.DimensionCount",
-                "BScaleTensor.DimensionCount is {found}; it must equal AScaleTensor.DimensionCount, "
-                "{expected}",
-                found=len(b_scale_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
-            )
-        if len(output_scale_tensor.Sizes) != len(a_scale_tensor.Sizes):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
-                "OutputScaleTensor.DimensionCount",
-                "OutputScaleTensor.DimensionCount is {found}; it must equal AScaleTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_scale_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
-            )
-        if a_zero_point_tensor is not ABSENT and len(a_zero_point_tensor.Sizes) != len(a_scale_tensor.Sizes):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
-                "AZeroPointTensor.DimensionCount",
-                "AZeroPointTensor.DimensionCount is {found}; it must equal AScaleTensor.DimensionCount, "
-                "{expected}",
-                found=len(a_zero_point_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
-            )
-        if b_zero_point_tensor is not ABSENT and len(b_zero_point_tensor.Sizes) != len(a_scale_tensor.Sizes):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
-                "BZeroPointTensor.DimensionCount",
-                "BZeroPointTensor.DimensionCount is {found}; it must equal AScaleTensor.DimensionCount, "
-                "{expected}",
-                found=len(b_zero_point_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
-            )
-        if (
-            output_zero_point_tensor is not ABSENT
-            and len(output_zero_point_tensor.Sizes) != len(a_scale_tensor.Sizes)
-        ):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
-                "OutputZeroPointTensor.DimensionCount",
-                "OutputZeroPointTensor.DimensionCount is {found}; it must equal "
-                "AScaleTensor.DimensionCount, {expected}",
-                found=len(output_zero_point_tensor.Sizes), expected=len(a_scale_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", "DimensionCount", "ATensor",
+            "BTensor", "OutputTensor",
+        )
+        same_field(
+            self, violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points",
+            "DimensionCount", "AScaleTensor", "BScaleTensor", "OutputScaleTensor", "AZeroPointTensor",
+            "BZeroPointTensor", "OutputZeroPointTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
@@ -268,24 +211,14 @@ class QuantizedLinearMatrixMultiply(Description):
         m = entry(a_tensor.Sizes, len(a_tensor.Sizes) - 2)
         k = a_tensor.Sizes[len(a_tensor.Sizes) - 1]
         n = b_tensor.Sizes[len(b_tensor.Sizes) - 1]
-        # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point
-        if a_zero_point_tensor is not ABSENT and a_zero_point_tensor.DataType != a_tensor.DataType:
-            report(
-                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point",
-                "AZeroPointTensor.DataType",
-                "AZeroPointTensor.DataType is {found}; it must equal ATensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, a_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, a_tensor.DataType),
-            )
-        # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point
-        if b_zero_point_tensor is not ABSENT and b_zero_point_tensor.DataType != b_tensor.DataType:
-            report(
-                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point",
-                "BZeroPointTensor.DataType",
-                "BZeroPointTensor.DataType is {found}; it must equal BTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, b_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, b_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point", "DataType",
+            "ATensor", "AZeroPointTensor",
+        )
+        same_field(
+            self, violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point", "DataType",
+            "BTensor", "BZeroPointTensor",
+        )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes
         for d in range(len(a_tensor.Sizes) - 2):
             if b_tensor.Sizes[d] != a_tensor.Sizes[d]:
@@ -370,18 +303,10 @@ class QuantizedLinearMatrixMultiply(Description):
                 "columns of B)",
                 found=output_tensor.Sizes, expected=numbers1,
             )
-        # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point
-        if (
-            output_zero_point_tensor is not ABSENT
-            and output_zero_point_tensor.DataType != output_tensor.DataType
-        ):
-            report(
-                violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point",
-                "OutputZeroPointTensor.DataType",
-                "OutputZeroPointTensor.DataType is {found}; it must equal OutputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_zero_point_tensor.DataType),
-                expected=name_of(enums.TensorDataType, output_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point", "DataType",
+            "OutputTensor", "OutputZeroPointTensor",
+        )
         # DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes
         if entry(a_scale_tensor.Sizes, max(len(a_scale_tensor.Sizes) - 2, 0)) not in (1, m):
             number1 = entry(a_scale_tensor.Sizes, max(len(a_scale_tensor.Sizes) - 2, 0))

@@ -13,8 +13,9 @@ from ..arithmetic import align, entry
 from ..description import Description, Rule, Support, given, tables
 from ..enums import FeatureLevel
 from ..forms import created
-from ..inference import ABSENT, inferred, inferred_if_given
+from ..inference import inferred, inferred_if_given
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     RANKS_1_TO_8, RANK_4, UINT_32,
 )
@@ -92,24 +93,14 @@ class RandomGenerator(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_state_tensor = self.InputStateTensor
-        output_state_tensor = self.OutputStateTensor or ABSENT
-        # DML-RANDOM_GENERATOR-same-rank
-        if (
-            output_state_tensor is not ABSENT
-            and len(output_state_tensor.Sizes) != len(input_state_tensor.Sizes)
-        ):
-            report(
-                violations, "DML-RANDOM_GENERATOR-same-rank", "OutputStateTensor.DimensionCount",
-                "OutputStateTensor.DimensionCount is {found}; it must equal "
-                "InputStateTensor.DimensionCount, {expected}",
-                found=len(output_state_tensor.Sizes), expected=len(input_state_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-RANDOM_GENERATOR-same-rank", "DimensionCount", "InputStateTensor",
+            "OutputStateTensor",
+        )
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
         input_state_tensor = self.InputStateTensor
-        output_state_tensor = self.OutputStateTensor or ABSENT
         state_sizes = align((6,), len(input_state_tensor.Sizes), 1)
         # DML-RANDOM_GENERATOR-state-sizes
         if input_state_tensor.Sizes != state_sizes:
@@ -129,13 +120,10 @@ class RandomGenerator(Description):
                 "counter and two of key){}",
                 hint, found=input_state_tensor.Sizes, expected=state_sizes,
             )
-        # DML-RANDOM_GENERATOR-same-sizes
-        if output_state_tensor is not ABSENT and output_state_tensor.Sizes != input_state_tensor.Sizes:
-            report(
-                violations, "DML-RANDOM_GENERATOR-same-sizes", "OutputStateTensor.Sizes",
-                "OutputStateTensor.Sizes is {found}; it must equal InputStateTensor.Sizes, {expected}",
-                found=output_state_tensor.Sizes, expected=input_state_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-RANDOM_GENERATOR-same-sizes", "Sizes", "InputStateTensor",
+            "OutputStateTensor",
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

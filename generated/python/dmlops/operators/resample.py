@@ -12,10 +12,11 @@ from typing import SupportsFloat, SupportsIndex, final
 from .. import enums
 from ..arithmetic import as_float, entry
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_8_UINT_8, RANKS_1_TO_4, RANK_4,
 )
@@ -92,16 +93,10 @@ class Resample(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         scale_count = self.ScaleCount
-        # DML-RESAMPLE-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-RESAMPLE-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-RESAMPLE-same-rank", "DimensionCount", "InputTensor", "OutputTensor"
+        )
         # DML-RESAMPLE-scale-count
         if scale_count != len(input_tensor.Sizes):
             report(
@@ -112,8 +107,6 @@ class Resample(Description):
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         scales = self.Scales
         # DML-RESAMPLE-scales-range
         for d in range(len(scales)):
@@ -124,14 +117,7 @@ class Resample(Description):
                     found=as_float(scales[d]), expected=0.0,
                 )
                 break
-        # DML-RESAMPLE-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-RESAMPLE-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(self, violations, "DML-RESAMPLE-same-type", "DataType", "InputTensor", "OutputTensor")
 
     def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The advice on a valid description."""

@@ -12,10 +12,11 @@ from typing import SupportsFloat, SupportsIndex, final
 from .. import enums
 from ..arithmetic import as_float, entry
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16_INT_8_UINT_8, RANKS_1_TO_4,
 )
@@ -106,16 +107,10 @@ class Resample3(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
-        # DML-RESAMPLE3-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-RESAMPLE3-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-RESAMPLE3-same-rank", "DimensionCount", "InputTensor", "OutputTensor"
+        )
         # DML-RESAMPLE3-dimension-count
         if dimension_count != len(input_tensor.Sizes):
             report(
@@ -126,8 +121,6 @@ class Resample3(Description):
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         scales = self.Scales
         # DML-RESAMPLE3-scales-range
         for d in range(len(scales)):
@@ -138,14 +131,7 @@ class Resample3(Description):
                     found=as_float(scales[d]), expected=0.0,
                 )
                 break
-        # DML-RESAMPLE3-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-RESAMPLE3-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(self, violations, "DML-RESAMPLE3-same-type", "DataType", "InputTensor", "OutputTensor")
 
     def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The advice on a valid description."""

@@ -12,10 +12,11 @@ from typing import SupportsFloat, SupportsIndex, final
 from .. import enums
 from ..arithmetic import as_float, entry
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_1_TO_4,
 )
@@ -107,16 +108,11 @@ class ResampleGrad1(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_gradient_tensor = self.InputGradientTensor
-        output_gradient_tensor = self.OutputGradientTensor
         dimension_count = self.DimensionCount
-        # DML-RESAMPLE_GRAD1-same-rank
-        if len(output_gradient_tensor.Sizes) != len(input_gradient_tensor.Sizes):
-            report(
-                violations, "DML-RESAMPLE_GRAD1-same-rank", "OutputGradientTensor.DimensionCount",
-                "OutputGradientTensor.DimensionCount is {found}; it must equal "
-                "InputGradientTensor.DimensionCount, {expected}",
-                found=len(output_gradient_tensor.Sizes), expected=len(input_gradient_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-RESAMPLE_GRAD1-same-rank", "DimensionCount", "InputGradientTensor",
+            "OutputGradientTensor",
+        )
         # DML-RESAMPLE_GRAD1-dimension-count
         if dimension_count != len(input_gradient_tensor.Sizes):
             report(
@@ -127,8 +123,6 @@ class ResampleGrad1(Description):
 
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
-        input_gradient_tensor = self.InputGradientTensor
-        output_gradient_tensor = self.OutputGradientTensor
         scales = self.Scales
         # DML-RESAMPLE_GRAD1-scales-range
         for i in range(len(scales)):
@@ -139,15 +133,10 @@ class ResampleGrad1(Description):
                     found=as_float(scales[i]), expected=0.0,
                 )
                 break
-        # DML-RESAMPLE_GRAD1-same-type
-        if output_gradient_tensor.DataType != input_gradient_tensor.DataType:
-            report(
-                violations, "DML-RESAMPLE_GRAD1-same-type", "OutputGradientTensor.DataType",
-                "OutputGradientTensor.DataType is {found}; it must equal InputGradientTensor.DataType, "
-                "{expected}",
-                found=name_of(enums.TensorDataType, output_gradient_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-RESAMPLE_GRAD1-same-type", "DataType", "InputGradientTensor",
+            "OutputGradientTensor",
+        )
 
     def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The advice on a valid description."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import entry
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8,
     RANKS_4_5, RANK_4, UINT_32, UINT_64_32,
@@ -108,24 +108,11 @@ class ReverseSubsequences(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        sequence_lengths_tensor = self.SequenceLengthsTensor
-        output_tensor = self.OutputTensor
         axis = self.Axis
-        # DML-REVERSE_SUBSEQUENCES-same-rank
-        if len(sequence_lengths_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-REVERSE_SUBSEQUENCES-same-rank", "SequenceLengthsTensor.DimensionCount",
-                "SequenceLengthsTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(sequence_lengths_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-REVERSE_SUBSEQUENCES-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-REVERSE_SUBSEQUENCES-same-rank", "DimensionCount", "InputTensor",
+            "SequenceLengthsTensor", "OutputTensor",
+        )
         # DML-REVERSE_SUBSEQUENCES-axis-range
         if axis >= len(input_tensor.Sizes):
             hint = (
@@ -143,16 +130,10 @@ class ReverseSubsequences(Description):
         """The rules on values."""
         input_tensor = self.InputTensor
         sequence_lengths_tensor = self.SequenceLengthsTensor
-        output_tensor = self.OutputTensor
         axis = self.Axis
-        # DML-REVERSE_SUBSEQUENCES-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-REVERSE_SUBSEQUENCES-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-REVERSE_SUBSEQUENCES-same-type", "DataType", "InputTensor", "OutputTensor"
+        )
         # DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes
         for d in range(len(input_tensor.Sizes)):
             if d != axis and sequence_lengths_tensor.Sizes[d] != input_tensor.Sizes[d]:
@@ -173,13 +154,9 @@ class ReverseSubsequences(Description):
                 "SequenceLengthsTensor.Sizes[{}] is {found}; it must equal 1 (a line has one length)", axis,
                 found=number1, expected=1,
             )
-        # DML-REVERSE_SUBSEQUENCES-same-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-REVERSE_SUBSEQUENCES-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-REVERSE_SUBSEQUENCES-same-sizes", "Sizes", "InputTensor", "OutputTensor"
+        )
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""

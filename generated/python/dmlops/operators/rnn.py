@@ -15,6 +15,7 @@ from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import ABSENT, inferred_if_given
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANK_4, UINT_32,
 )
@@ -213,49 +214,11 @@ class Rnn(Description):
         input_size = entry(input_tensor.Sizes, 3)
         direction_count = entry(recurrence_tensor.Sizes, 1)
         hidden_size = entry(recurrence_tensor.Sizes, 3)
-        # DML-RNN-same-type
-        if weight_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-RNN-same-type", "WeightTensor.DataType",
-                "WeightTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, weight_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if recurrence_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-RNN-same-type", "RecurrenceTensor.DataType",
-                "RecurrenceTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, recurrence_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if bias_tensor is not ABSENT and bias_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-RNN-same-type", "BiasTensor.DataType",
-                "BiasTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, bias_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if hidden_init_tensor is not ABSENT and hidden_init_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-RNN-same-type", "HiddenInitTensor.DataType",
-                "HiddenInitTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, hidden_init_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_sequence_tensor is not ABSENT and output_sequence_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-RNN-same-type", "OutputSequenceTensor.DataType",
-                "OutputSequenceTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_sequence_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_single_tensor is not ABSENT and output_single_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-RNN-same-type", "OutputSingleTensor.DataType",
-                "OutputSingleTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_single_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-RNN-same-type", "DataType", "InputTensor", "WeightTensor",
+            "RecurrenceTensor", "BiasTensor", "HiddenInitTensor", "OutputSequenceTensor",
+            "OutputSingleTensor",
+        )
         # DML-RNN-not-owned
         if input_tensor.Flags == TENSOR_FLAGS_OWNED_BY_DML:
             report(

@@ -14,6 +14,7 @@ from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_1_TO_4, RANKS_2_TO_4, RANK_4, UINT_32, UINT_64_32,
 )
@@ -153,21 +154,10 @@ class RoiAlign(Description):
         roi_count = entry(roi_tensor.Sizes, len(roi_tensor.Sizes) - 2)
         h = entry(output_tensor.Sizes, 2)
         w = entry(output_tensor.Sizes, 3)
-        # DML-ROI_ALIGN-same-type
-        if roi_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-ROI_ALIGN-same-type", "ROITensor.DataType",
-                "ROITensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, roi_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-ROI_ALIGN-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-ROI_ALIGN-same-type", "DataType", "InputTensor", "ROITensor",
+            "OutputTensor",
+        )
         # DML-ROI_ALIGN-roi-sizes
         if roi_tensor.Sizes != align((roi_count, 4), len(roi_tensor.Sizes), 1):
             numbers1 = align((roi_count, 4), len(roi_tensor.Sizes), 1)

@@ -14,6 +14,7 @@ from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import ABSENT, inferred_if_given
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_1_TO_4, RANKS_2_TO_4, RANK_4, UINT_32,
 )
@@ -215,45 +216,11 @@ class RoiAlignGrad(Description):
         roi_tensor = self.ROITensor
         batch_indices_tensor = self.BatchIndicesTensor
         output_gradient_tensor = self.OutputGradientTensor or ABSENT
-        output_roi_gradient_tensor = self.OutputROIGradientTensor or ABSENT
         roi_count = entry(roi_tensor.Sizes, len(roi_tensor.Sizes) - 2)
-        # DML-ROI_ALIGN_GRAD-same-type
-        if roi_tensor.DataType != input_gradient_tensor.DataType:
-            report(
-                violations, "DML-ROI_ALIGN_GRAD-same-type", "ROITensor.DataType",
-                "ROITensor.DataType is {found}; it must equal InputGradientTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, roi_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
-            )
-        if input_tensor is not ABSENT and input_tensor.DataType != input_gradient_tensor.DataType:
-            report(
-                violations, "DML-ROI_ALIGN_GRAD-same-type", "InputTensor.DataType",
-                "InputTensor.DataType is {found}; it must equal InputGradientTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, input_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
-            )
-        if (
-            output_gradient_tensor is not ABSENT
-            and output_gradient_tensor.DataType != input_gradient_tensor.DataType
-        ):
-            report(
-                violations, "DML-ROI_ALIGN_GRAD-same-type", "OutputGradientTensor.DataType",
-                "OutputGradientTensor.DataType is {found}; it must equal InputGradientTensor.DataType, "
-                "{expected}",
-                found=name_of(enums.TensorDataType, output_gradient_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
-            )
-        if (
-            output_roi_gradient_tensor is not ABSENT
-            and output_roi_gradient_tensor.DataType != input_gradient_tensor.DataType
-        ):
-            report(
-                violations, "DML-ROI_ALIGN_GRAD-same-type", "OutputROIGradientTensor.DataType",
-                "OutputROIGradientTensor.DataType is {found}; it must equal InputGradientTensor.DataType, "
-                "{expected}",
-                found=name_of(enums.TensorDataType, output_roi_gradient_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-ROI_ALIGN_GRAD-same-type", "DataType", "InputGradientTensor", "ROITensor",
+            "InputTensor", "OutputGradientTensor", "OutputROIGradientTensor",
+        )
         # DML-ROI_ALIGN_GRAD-roi-sizes
         if roi_tensor.Sizes != align((roi_count, 4), len(roi_tensor.Sizes), 1):
             numbers1 = align((roi_count, 4), len(roi_tensor.Sizes), 1)
@@ -321,23 +288,14 @@ class RoiAlignGrad(Description):
                 "{expected}",
                 found=entry(output_gradient_tensor.Sizes, 1), expected=entry(input_gradient_tensor.Sizes, 1),
             )
-        # DML-ROI_ALIGN_GRAD-output-sizes
-        if (
-            (input_tensor is not ABSENT and output_gradient_tensor is not ABSENT)
-            and output_gradient_tensor.Sizes != input_tensor.Sizes
-        ):
-            report(
-                violations, "DML-ROI_ALIGN_GRAD-output-sizes", "OutputGradientTensor.Sizes",
-                "OutputGradientTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_gradient_tensor.Sizes, expected=input_tensor.Sizes,
-            )
-        # DML-ROI_ALIGN_GRAD-output-roi-sizes
-        if output_roi_gradient_tensor is not ABSENT and output_roi_gradient_tensor.Sizes != roi_tensor.Sizes:
-            report(
-                violations, "DML-ROI_ALIGN_GRAD-output-roi-sizes", "OutputROIGradientTensor.Sizes",
-                "OutputROIGradientTensor.Sizes is {found}; it must equal ROITensor.Sizes, {expected}",
-                found=output_roi_gradient_tensor.Sizes, expected=roi_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-ROI_ALIGN_GRAD-output-sizes", "Sizes", "InputTensor",
+            "OutputGradientTensor",
+        )
+        same_field(
+            self, violations, "DML-ROI_ALIGN_GRAD-output-roi-sizes", "Sizes", "ROITensor",
+            "OutputROIGradientTensor",
+        )
 
     def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The advice on a valid description."""

@@ -7,13 +7,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsFloat, final
 
-from .. import enums, structs
+from .. import structs
 from ..arithmetic import entry
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANK_4,
 )
@@ -88,21 +89,10 @@ class RoiPooling(Description):
         output_tensor = self.OutputTensor
         pooled_size = self.PooledSize
         roi_count = entry(roi_tensor.Sizes, 2)
-        # DML-ROI_POOLING-same-type
-        if roi_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-ROI_POOLING-same-type", "ROITensor.DataType",
-                "ROITensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, roi_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-ROI_POOLING-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-ROI_POOLING-same-type", "DataType", "InputTensor", "ROITensor",
+            "OutputTensor",
+        )
         # DML-ROI_POOLING-roi-shape
         if roi_tensor.Sizes != (1, 1, roi_count, 5):
             hint = (

@@ -7,12 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
     INT_64_32_UINT_64_32, RANKS_1_TO_8, RANK_4, UINT_32,
@@ -116,32 +116,11 @@ class ScatterElements(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        indices_tensor = self.IndicesTensor
-        updates_tensor = self.UpdatesTensor
-        output_tensor = self.OutputTensor
         axis = self.Axis
-        # DML-SCATTER_ELEMENTS-same-rank
-        if len(indices_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-SCATTER_ELEMENTS-same-rank", "IndicesTensor.DimensionCount",
-                "IndicesTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(indices_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(updates_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-SCATTER_ELEMENTS-same-rank", "UpdatesTensor.DimensionCount",
-                "UpdatesTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(updates_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-SCATTER_ELEMENTS-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-SCATTER_ELEMENTS-same-rank", "DimensionCount", "InputTensor",
+            "IndicesTensor", "UpdatesTensor", "OutputTensor",
+        )
         # DML-SCATTER_ELEMENTS-axis-range
         if axis >= len(input_tensor.Sizes):
             hint = (
@@ -159,24 +138,11 @@ class ScatterElements(Description):
         """The rules on values."""
         input_tensor = self.InputTensor
         indices_tensor = self.IndicesTensor
-        updates_tensor = self.UpdatesTensor
-        output_tensor = self.OutputTensor
         axis = self.Axis
-        # DML-SCATTER_ELEMENTS-same-type
-        if updates_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-SCATTER_ELEMENTS-same-type", "UpdatesTensor.DataType",
-                "UpdatesTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, updates_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-SCATTER_ELEMENTS-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-SCATTER_ELEMENTS-same-type", "DataType", "InputTensor", "UpdatesTensor",
+            "OutputTensor",
+        )
         # DML-SCATTER_ELEMENTS-indices-within
         for d in range(len(input_tensor.Sizes)):
             if d != axis and indices_tensor.Sizes[d] > input_tensor.Sizes[d]:
@@ -187,30 +153,12 @@ class ScatterElements(Description):
                     d, d, found=indices_tensor.Sizes[d], expected=input_tensor.Sizes[d],
                 )
                 break
-        # DML-SCATTER_ELEMENTS-updates-sizes
-        if updates_tensor.Sizes != indices_tensor.Sizes:
-            hint = (
-                f"; DirectML broadcasts by strides: Sizes {list(indices_tensor.Sizes)}, with a stride of 0 "
-                "in each dimension that repeats"
-                if len(updates_tensor.Sizes) == len(indices_tensor.Sizes)
-                and all(
-                    updates_tensor.Sizes[d] == indices_tensor.Sizes[d] or updates_tensor.Sizes[d] == 1
-                    for d in range(len(updates_tensor.Sizes))
-                )
-                else ""
-            )
-            report(
-                violations, "DML-SCATTER_ELEMENTS-updates-sizes", "UpdatesTensor.Sizes",
-                "UpdatesTensor.Sizes is {found}; it must equal IndicesTensor.Sizes, {expected}{}", hint,
-                found=updates_tensor.Sizes, expected=indices_tensor.Sizes,
-            )
-        # DML-SCATTER_ELEMENTS-output-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-SCATTER_ELEMENTS-output-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(
+            self, violations, "DML-SCATTER_ELEMENTS-updates-sizes", "Sizes", "IndicesTensor", "UpdatesTensor"
+        )
+        same_field(
+            self, violations, "DML-SCATTER_ELEMENTS-output-sizes", "Sizes", "InputTensor", "OutputTensor"
+        )
 
     def advise(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The advice on a valid description."""

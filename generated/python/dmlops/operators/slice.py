@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import entry, saturate
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_32_16_UINT_32_16,
     FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, RANKS_4_5,
@@ -95,16 +95,8 @@ class Slice(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         dimension_count = self.DimensionCount
-        # DML-SLICE-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-SLICE-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(self, violations, "DML-SLICE-same-rank", "DimensionCount", "InputTensor", "OutputTensor")
         # DML-SLICE-dimension-count
         if dimension_count != len(input_tensor.Sizes):
             report(
@@ -120,14 +112,7 @@ class Slice(Description):
         offsets = self.Offsets
         sizes = self.Sizes
         strides = self.Strides
-        # DML-SLICE-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-SLICE-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(self, violations, "DML-SLICE-same-type", "DataType", "InputTensor", "OutputTensor")
         # DML-SLICE-slice-bounds
         for i in range(len(input_tensor.Sizes)):
             if (

@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import entry, quotient
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8,
     RANKS_4_5,
@@ -116,16 +116,11 @@ class SliceGrad(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_gradient_tensor = self.InputGradientTensor
-        output_gradient_tensor = self.OutputGradientTensor
         dimension_count = self.DimensionCount
-        # DML-SLICE_GRAD-same-rank
-        if len(output_gradient_tensor.Sizes) != len(input_gradient_tensor.Sizes):
-            report(
-                violations, "DML-SLICE_GRAD-same-rank", "OutputGradientTensor.DimensionCount",
-                "OutputGradientTensor.DimensionCount is {found}; it must equal "
-                "InputGradientTensor.DimensionCount, {expected}",
-                found=len(output_gradient_tensor.Sizes), expected=len(input_gradient_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-SLICE_GRAD-same-rank", "DimensionCount", "InputGradientTensor",
+            "OutputGradientTensor",
+        )
         # DML-SLICE_GRAD-dimension-count
         if dimension_count != len(input_gradient_tensor.Sizes):
             report(
@@ -160,15 +155,10 @@ class SliceGrad(Description):
                     i, found=input_window_strides[i],
                 )
                 break
-        # DML-SLICE_GRAD-same-type
-        if output_gradient_tensor.DataType != input_gradient_tensor.DataType:
-            report(
-                violations, "DML-SLICE_GRAD-same-type", "OutputGradientTensor.DataType",
-                "OutputGradientTensor.DataType is {found}; it must equal InputGradientTensor.DataType, "
-                "{expected}",
-                found=name_of(enums.TensorDataType, output_gradient_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_gradient_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-SLICE_GRAD-same-type", "DataType", "InputGradientTensor",
+            "OutputGradientTensor",
+        )
         # DML-SLICE_GRAD-window-bounds
         for i in range(len(output_gradient_tensor.Sizes)):
             if (

@@ -7,13 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import entry, quotient, remainder, saturate
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANK_4,
 )
@@ -89,14 +89,9 @@ class SpaceToDepth(Description):
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         block_size = self.BlockSize
-        # DML-SPACE_TO_DEPTH-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-SPACE_TO_DEPTH-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-SPACE_TO_DEPTH-same-type", "DataType", "InputTensor", "OutputTensor"
+        )
         # DML-SPACE_TO_DEPTH-blocks-divide
         for d in range(2, 4):
             if remainder(entry(input_tensor.Sizes, d), block_size) != 0:

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import entry, saturate
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8,
     RANKS_1_TO_8, RANK_4,
@@ -88,16 +88,8 @@ class Tile(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         repeats_count = self.RepeatsCount
-        # DML-TILE-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-TILE-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(self, violations, "DML-TILE-same-rank", "DimensionCount", "InputTensor", "OutputTensor")
         # DML-TILE-repeats-count
         if repeats_count != len(input_tensor.Sizes):
             report(
@@ -123,14 +115,7 @@ class Tile(Description):
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         repeats = self.Repeats
-        # DML-TILE-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-TILE-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(self, violations, "DML-TILE-same-type", "DataType", "InputTensor", "OutputTensor")
         # DML-TILE-output-sizes
         if (
             output_tensor.Sizes

@@ -7,13 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import entry, replaced
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8,
     RANKS_1_TO_8, RANK_4, UINT_32, UINT_64_32,
@@ -103,25 +103,12 @@ class TopK(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        output_value_tensor = self.OutputValueTensor
-        output_index_tensor = self.OutputIndexTensor
         axis = self.Axis
         k = self.K
-        # DML-TOP_K-same-rank
-        if len(output_value_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-TOP_K-same-rank", "OutputValueTensor.DimensionCount",
-                "OutputValueTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_value_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_index_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-TOP_K-same-rank", "OutputIndexTensor.DimensionCount",
-                "OutputIndexTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_index_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-TOP_K-same-rank", "DimensionCount", "InputTensor", "OutputValueTensor",
+            "OutputIndexTensor",
+        )
         # DML-TOP_K-axis-range
         if axis >= len(input_tensor.Sizes):
             hint = (
@@ -148,14 +135,7 @@ class TopK(Description):
         output_index_tensor = self.OutputIndexTensor
         axis = self.Axis
         k = self.K
-        # DML-TOP_K-same-type
-        if output_value_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-TOP_K-same-type", "OutputValueTensor.DataType",
-                "OutputValueTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_value_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(self, violations, "DML-TOP_K-same-type", "DataType", "InputTensor", "OutputValueTensor")
         # DML-TOP_K-k-range
         if k > entry(input_tensor.Sizes, axis):
             report(

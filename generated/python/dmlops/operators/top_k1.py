@@ -11,10 +11,11 @@ from typing import SupportsIndex, final
 from .. import enums
 from ..arithmetic import entry, replaced
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, RANK_4,
     UINT_32, UINT_64_32,
@@ -105,25 +106,12 @@ class TopK1(Description):
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
         input_tensor = self.InputTensor
-        output_value_tensor = self.OutputValueTensor
-        output_index_tensor = self.OutputIndexTensor
         axis = self.Axis
         k = self.K
-        # DML-TOP_K1-same-rank
-        if len(output_value_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-TOP_K1-same-rank", "OutputValueTensor.DimensionCount",
-                "OutputValueTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_value_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
-        if len(output_index_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-TOP_K1-same-rank", "OutputIndexTensor.DimensionCount",
-                "OutputIndexTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_index_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-TOP_K1-same-rank", "DimensionCount", "InputTensor", "OutputValueTensor",
+            "OutputIndexTensor",
+        )
         # DML-TOP_K1-axis-range
         if axis >= len(input_tensor.Sizes):
             hint = (
@@ -150,14 +138,7 @@ class TopK1(Description):
         output_index_tensor = self.OutputIndexTensor
         axis = self.Axis
         k = self.K
-        # DML-TOP_K1-same-type
-        if output_value_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-TOP_K1-same-type", "OutputValueTensor.DataType",
-                "OutputValueTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_value_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(self, violations, "DML-TOP_K1-same-type", "DataType", "InputTensor", "OutputValueTensor")
         # DML-TOP_K1-k-range
         if k > entry(input_tensor.Sizes, axis):
             report(

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import entry, quotient, saturate
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_3_TO_8, RANK_3,
 )
@@ -170,14 +170,7 @@ class Unfold(Description):
             saturate(quotient(entry(padded_sizes, d) - entry(window_extents, d), strides[d]) + 1)
             for d in range(len(strides))
         )
-        # DML-UNFOLD-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-UNFOLD-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(self, violations, "DML-UNFOLD-same-type", "DataType", "InputTensor", "OutputTensor")
         # DML-UNFOLD-strides-range
         for d in range(len(strides)):
             if strides[d] < 1:

@@ -10,10 +10,11 @@ from typing import final
 from .. import enums, structs
 from ..arithmetic import entry, saturate
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANKS_4_5,
 )
@@ -76,17 +77,10 @@ class Upsample2d(Description):
 
     def check_counts(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on counts."""
-        input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         scale_size = self.ScaleSize
-        # DML-UPSAMPLE_2D-same-rank
-        if len(output_tensor.Sizes) != len(input_tensor.Sizes):
-            report(
-                violations, "DML-UPSAMPLE_2D-same-rank", "OutputTensor.DimensionCount",
-                "OutputTensor.DimensionCount is {found}; it must equal InputTensor.DimensionCount, "
-                "{expected}",
-                found=len(output_tensor.Sizes), expected=len(input_tensor.Sizes),
-            )
+        same_field(
+            self, violations, "DML-UPSAMPLE_2D-same-rank", "DimensionCount", "InputTensor", "OutputTensor"
+        )
         # DML-UPSAMPLE_2D-scale-size
         if scale_size.Height < 1:
             report(
@@ -104,14 +98,7 @@ class Upsample2d(Description):
         input_tensor = self.InputTensor
         output_tensor = self.OutputTensor
         scale_size = self.ScaleSize
-        # DML-UPSAMPLE_2D-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-UPSAMPLE_2D-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(self, violations, "DML-UPSAMPLE_2D-same-type", "DataType", "InputTensor", "OutputTensor")
         # DML-UPSAMPLE_2D-output-sizes
         if (
             output_tensor.Sizes

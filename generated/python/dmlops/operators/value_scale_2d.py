@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import SupportsFloat, SupportsIndex, final
 
-from .. import enums
 from ..arithmetic import entry
 from ..description import Description, Rule, Support, given, tables
-from ..enums import FeatureLevel, name_of
+from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
 from ..member import Member
+from ..same_field import same_field
 from ..supported import (
     FLOAT_32_16, RANK_4,
 )
@@ -84,16 +84,10 @@ class ValueScale2d(Description):
     def check_values(self, level: FeatureLevel, violations: list[Violation]) -> None:
         """The rules on values."""
         input_tensor = self.InputTensor
-        output_tensor = self.OutputTensor
         channel_count = self.ChannelCount
-        # DML-VALUE_SCALE_2D-same-type
-        if output_tensor.DataType != input_tensor.DataType:
-            report(
-                violations, "DML-VALUE_SCALE_2D-same-type", "OutputTensor.DataType",
-                "OutputTensor.DataType is {found}; it must equal InputTensor.DataType, {expected}",
-                found=name_of(enums.TensorDataType, output_tensor.DataType),
-                expected=name_of(enums.TensorDataType, input_tensor.DataType),
-            )
+        same_field(
+            self, violations, "DML-VALUE_SCALE_2D-same-type", "DataType", "InputTensor", "OutputTensor"
+        )
         # DML-VALUE_SCALE_2D-channel-count
         if channel_count != entry(input_tensor.Sizes, 1):
             report(
@@ -102,13 +96,7 @@ class ValueScale2d(Description):
                 "dimension is that of channels)",
                 found=channel_count, expected=entry(input_tensor.Sizes, 1),
             )
-        # DML-VALUE_SCALE_2D-same-sizes
-        if output_tensor.Sizes != input_tensor.Sizes:
-            report(
-                violations, "DML-VALUE_SCALE_2D-same-sizes", "OutputTensor.Sizes",
-                "OutputTensor.Sizes is {found}; it must equal InputTensor.Sizes, {expected}",
-                found=output_tensor.Sizes, expected=input_tensor.Sizes,
-            )
+        same_field(self, violations, "DML-VALUE_SCALE_2D-same-sizes", "Sizes", "InputTensor", "OutputTensor")
 
     def infer_outputs(self) -> dict[str, TensorDesc | None]:
         """The outputs, filled in as far as they follow from the rest."""
