@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .description import Description, Support
 from .enums import NEWEST, TensorDataType
@@ -19,16 +19,18 @@ if TYPE_CHECKING:
     Tensor: TypeAlias = TensorDesc | np.ndarray[Any, Any] | Sequence[int]
     Output: TypeAlias = TensorDesc | TensorDataType | str | Sequence[int]
 
+Described = TypeVar("Described", bound=Description)
+
 MOST_ENTRIES = 8  # most entries of arrays with one entry per dimension
 
 
-def made(name: str, **given: Any) -> Any:
+def made(name: str, **given: Any) -> Described:  # type: ignore[type-var]  # the caller knows its class
     """A description of the operator, with defaults, counts and outputs filled in.
 
     Raises InvalidDescription if it is not valid, ValueError if an output is neither given nor can be
     inferred, and TypeError for anything that is not a tensor.
     """
-    described = operator(name)
+    described: type[Described] = operator(name)  # type: ignore[assignment]
     inputs = [member for member in described.MEMBERS if member.role == "input"]
     values = {**given, **_inputs(described, inputs, given)}
     for member in described.MEMBERS:
@@ -41,7 +43,7 @@ def made(name: str, **given: Any) -> Any:
     return _completed(described, values)
 
 
-def _completed(described: type[Description], values: dict[str, Any]) -> Description:
+def _completed(described: type[Described], values: dict[str, Any]) -> Described:
     """The description with the defaults of arrays, whose length is the first for which it is valid.
 
     If there is none, the error is what is wrong with the arguments: of the lengths that are tried, with the
