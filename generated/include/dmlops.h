@@ -5487,7 +5487,7 @@ typedef enum dmlops_type {
     DMLOPS_TYPE_INT64,
     DMLOPS_TYPE_UINT64,
     DMLOPS_TYPE_DOUBLE,
-    DMLOPS_TYPE_HALF,
+    DMLOPS_TYPE_FLOAT16,
 } dmlops_type;
 
 #define DMLOPS_ALONE 0xffff /* instead of the offset of a count: the member is not an array */
@@ -5679,6 +5679,12 @@ static inline int dmlops_power_of_two(int64_t value) {
 /* Bits per element of a data type; 0 for an unknown type. */
 static inline int64_t dmlops_bits(int64_t type) {
     static const uint8_t bits[] = {0, 32, 16, 32, 16, 8, 32, 16, 8, 64, 64, 64, 4, 4};
+    return type >= 0 && type < (int64_t)sizeof bits ? bits[type] : 0;
+}
+
+/* Bits of a float's significand, including the one that is not stored; 0 for other types. */
+static inline int64_t dmlops_significand(int64_t type) {
+    static const uint8_t bits[] = {0, 24, 11, 0, 0, 0, 0, 0, 0, 53, 0, 0, 0, 0};
     return type >= 0 && type < (int64_t)sizeof bits ? bits[type] : 0;
 }
 
@@ -6679,14 +6685,22 @@ DMLOPS_CALLED int64_t dmlops_other(dmlops_program* program) {
     }
     case DMLOPS_REDUCE:
         return dmlops_reduce(program);
-    case DMLOPS_ABS:
-        return dmlops_abs(dmlops_integer(program));
-    case DMLOPS_BITS:
-        return dmlops_bits(dmlops_integer(program));
-    case DMLOPS_SIGNED:
-        return dmlops_signed(dmlops_integer(program));
-    case DMLOPS_POWER_OF_TWO:
-        return dmlops_power_of_two(dmlops_integer(program));
+    case DMLOPS_ABS: {
+        const int64_t value0 = dmlops_integer(program);
+        return dmlops_abs(value0);
+    }
+    case DMLOPS_BITS: {
+        const int64_t value0 = dmlops_integer(program);
+        return dmlops_bits(value0);
+    }
+    case DMLOPS_SIGNED: {
+        const int64_t value0 = dmlops_integer(program);
+        return dmlops_signed(value0);
+    }
+    case DMLOPS_POWER_OF_TWO: {
+        const int64_t value0 = dmlops_integer(program);
+        return dmlops_power_of_two(value0);
+    }
     default:
         return dmlops_compare_floats(program, operation);
     }
@@ -24407,14 +24421,17 @@ DMLOPS_CALLED void dmlops_write_float(dmlops_json* json, double value, int preci
     dmlops_write(json, !is_finite ? "\"" : strpbrk(digits, ".e") == NULL ? ".0" : "");
 }
 
-static inline double dmlops_of_half(uint16_t half) {
-    const uint64_t sign = half >> 15;
-    const uint64_t exponent = half >> 10 & 31;
-    const uint64_t fraction = half & 1023;
-    const uint64_t bits = sign << 63 | (exponent == 31 ? 2047 : exponent + 1008) << 52 | fraction << 42;
+/* The number with these bits, of a float type of at most 32 bits. */
+DMLOPS_CALLED double dmlops_float_of_bits(uint64_t bits, int64_t type) {
+    const int64_t stored = dmlops_significand(type) - 1, size = dmlops_bits(type);
+    const uint64_t top = ((uint64_t)1 << (size - 1 - stored)) - 1, bias = 1023 - (top >> 1);
+    const uint64_t exponent = bits >> stored & top, fraction = bits & (((uint64_t)1 << stored) - 1);
+    const uint64_t magnitude = exponent == 0 ? (bias + 1 - (uint64_t)stored) << 52
+                                             : (exponent == top ? 2047 : exponent + bias) << 52 | fraction << (52 - stored);
     double value;
-    memcpy(&value, &bits, sizeof value);
-    return exponent != 0 ? value : (sign != 0 ? -1.0 : 1.0) * (double)fraction / 16777216.0;
+    memcpy(&value, &magnitude, sizeof value);
+    value = exponent == 0 ? value * (double)fraction : value;
+    return bits >> (size - 1) & 1 ? -value : value;
 }
 
 /* A number at an address, a struct of numbers, or a union, whose type is `data_type`. */
@@ -24471,7 +24488,7 @@ DMLOPS_CALLED void dmlops_write_number(dmlops_json* json, dmlops_type type, cons
             dmlops_write_number(json, DMLOPS_TYPE_FLOAT, at, 0);
             break;
         case 2: /* FLOAT16 */
-            dmlops_write_number(json, DMLOPS_TYPE_HALF, at, 0);
+            dmlops_write_number(json, DMLOPS_TYPE_FLOAT16, at, 0);
             break;
         case 3: /* UINT32 */
             dmlops_write_number(json, DMLOPS_TYPE_UINT32, at, 0);
@@ -24580,11 +24597,11 @@ DMLOPS_CALLED void dmlops_write_number(dmlops_json* json, dmlops_type type, cons
         dmlops_write_float(json, value, 17);
         break;
     }
-    case DMLOPS_TYPE_HALF:
+    case DMLOPS_TYPE_FLOAT16:
     {
         uint16_t value;
         memcpy(&value, at, sizeof value);
-        dmlops_write_float(json, dmlops_of_half(value), 9);
+        dmlops_write_float(json, dmlops_float_of_bits(value, 2), 9);
         break;
     }
     }

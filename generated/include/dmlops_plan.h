@@ -222,45 +222,33 @@ typedef struct dmlops_planning {
 
 /* Numbers. */
 
-static inline uint16_t dmlops_half(float value) {
-    uint32_t bits, sign, shift;
+/* The bits of a number in a float type: rounded to nearest, ties to even. */
+static inline uint64_t dmlops_float_bits_of(double value, int64_t type) {
+    const int64_t stored = dmlops_significand(type) - 1, top = ((int64_t)1 << (dmlops_bits(type) - 1 - stored)) - 1;
+    uint64_t bits, sign;
+    int64_t exponent, shift = 52 - stored;
     memcpy(&bits, &value, sizeof bits);
-    sign = bits >> 16 & 0x8000;
-    bits &= 0x7fffffff;
-    if (bits > 0x7f800000) { /* NaN stays NaN */
-        bits = 0x7c00 | (bits >> 13 & 0x3ff);
-        return (uint16_t)(sign | bits | (bits == 0x7c00));
+    sign = bits >> 63 << (dmlops_bits(type) - 1);
+    bits &= INT64_MAX;
+    exponent = (int64_t)(bits >> 52) - 1023 + (top >> 1);
+    if (value != value) { /* NaN stays NaN */
+        bits = bits << 12 >> (12 + shift);
+        return sign | (uint64_t)top << stored | (bits == 0 ? 1 : bits);
     }
-    if (bits >= 0x47800000) {
-        return (uint16_t)(sign | 0x7c00);
+    if (exponent >= top) {
+        return sign | (uint64_t)top << stored;
     }
-    if (bits >= 0x38800000) {
-        shift = 13;
-        bits -= 0x38000000;
-    } else {
-        shift = 126 - (bits >> 23);
-        if (shift > 24) {
-            return (uint16_t)sign;
-        }
-        bits = (bits & 0x7fffff) | 0x800000;
+    bits = bits << 12 >> 12;
+    if (exponent <= 0) { /* subnormal */
+        bits |= (uint64_t)1 << 52;
+        shift += 1 - exponent;
+        exponent = 0;
     }
-    /* to nearest, ties to even */
-    bits = (bits + ((uint32_t)1 << (shift - 1)) - 1 + (bits >> shift & 1)) >> shift;
-    return (uint16_t)(sign | bits);
-}
-
-static inline float dmlops_from_half(uint16_t half) {
-    const uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
-    uint32_t bits = sign | (exponent + 112) << 23 | fraction << 13;
-    float value = (float)fraction * 5.9604644775390625e-8f; /* 2^-24 */
-    if (exponent == 0) {
-        memcpy(&bits, &value, sizeof bits);
-        bits |= sign;
-    } else if (exponent == 31) {
-        bits = sign | 0x7f800000 | fraction << 13;
+    if (shift > 53) {
+        return sign;
     }
-    memcpy(&value, &bits, sizeof value);
-    return value;
+    bits = (bits + ((uint64_t)1 << (shift - 1)) - 1 + (bits >> shift & 1)) >> shift;
+    return sign | (((uint64_t)exponent << stored) + bits);
 }
 
 /* The number as a 32- or 64-bit integer: truncated toward 0, clamped to the range, 0 for NaN. */
@@ -278,7 +266,7 @@ static inline uint64_t dmlops_limited(double value, int bits, int is_signed) {
 
 
 static inline int dmlops_is_float(int64_t type) {
-    return type >= 0 && type < 32 && (0x206u >> type & 1) != 0;
+    return dmlops_significand(type) != 0;
 }
 
 DMLOPS_CALLED int64_t dmlops_gcd(int64_t a, int64_t b) {
@@ -485,7 +473,7 @@ typedef struct dmlops_plan_Tensor {
     dmlops_plan_Buffer buffer;
     int is_present;
     int64_t bits;
-    int is_float;
+    int64_t significand;
     int is_signed;
     int as_bits;
     int is_limited;
@@ -1185,12 +1173,6 @@ typedef struct dmlops_plan_Parts {
     int64_t number;
 } dmlops_plan_Parts;
 
-typedef struct dmlops_plan_AttentionTile {
-    int64_t waves;
-    int64_t slices;
-    int64_t keys;
-} dmlops_plan_AttentionTile;
-
 typedef struct dmlops_plan_Fused {
     dmlops_plan_int_32 words;
     int64_t kinds;
@@ -1503,6 +1485,12 @@ typedef struct dmlops_plan_Choice {
     dmlops_plan_SplitK split;
     dmlops_plan_Row row;
 } dmlops_plan_Choice;
+
+typedef struct dmlops_plan_AttentionTile {
+    int64_t waves;
+    int64_t slices;
+    int64_t keys;
+} dmlops_plan_AttentionTile;
 
 typedef struct dmlops_plan_Skinny {
     int is_transposed;
@@ -2339,7 +2327,7 @@ DMLOPS_CALLED void dmlops_plan_Gather_empty(dmlops_plan_Gather* record) {
     record->input.buffer.entry = 0;
     record->input.is_present = 0;
     record->input.bits = 0;
-    record->input.is_float = 0;
+    record->input.significand = 0;
     record->input.is_signed = 0;
     record->input.as_bits = 0;
     record->input.is_limited = 0;
@@ -2352,7 +2340,7 @@ DMLOPS_CALLED void dmlops_plan_Gather_empty(dmlops_plan_Gather* record) {
     record->indices.buffer.entry = 0;
     record->indices.is_present = 0;
     record->indices.bits = 0;
-    record->indices.is_float = 0;
+    record->indices.significand = 0;
     record->indices.is_signed = 0;
     record->indices.as_bits = 0;
     record->indices.is_limited = 0;
@@ -2365,7 +2353,7 @@ DMLOPS_CALLED void dmlops_plan_Gather_empty(dmlops_plan_Gather* record) {
     record->output.buffer.entry = 0;
     record->output.is_present = 0;
     record->output.bits = 0;
-    record->output.is_float = 0;
+    record->output.significand = 0;
     record->output.is_signed = 0;
     record->output.as_bits = 0;
     record->output.is_limited = 0;
@@ -2389,7 +2377,7 @@ DMLOPS_CALLED void dmlops_plan_Nonzero_empty(dmlops_plan_Nonzero* record) {
     record->input.buffer.entry = 0;
     record->input.is_present = 0;
     record->input.bits = 0;
-    record->input.is_float = 0;
+    record->input.significand = 0;
     record->input.is_signed = 0;
     record->input.as_bits = 0;
     record->input.is_limited = 0;
@@ -2402,7 +2390,7 @@ DMLOPS_CALLED void dmlops_plan_Nonzero_empty(dmlops_plan_Nonzero* record) {
     record->output.buffer.entry = 0;
     record->output.is_present = 0;
     record->output.bits = 0;
-    record->output.is_float = 0;
+    record->output.significand = 0;
     record->output.is_signed = 0;
     record->output.as_bits = 0;
     record->output.is_limited = 0;
@@ -2415,7 +2403,7 @@ DMLOPS_CALLED void dmlops_plan_Nonzero_empty(dmlops_plan_Nonzero* record) {
     record->coordinates.buffer.entry = 0;
     record->coordinates.is_present = 0;
     record->coordinates.bits = 0;
-    record->coordinates.is_float = 0;
+    record->coordinates.significand = 0;
     record->coordinates.is_signed = 0;
     record->coordinates.as_bits = 0;
     record->coordinates.is_limited = 0;
@@ -2432,7 +2420,7 @@ DMLOPS_CALLED void dmlops_plan_Philox_empty(dmlops_plan_Philox* record) {
     record->state.buffer.entry = 0;
     record->state.is_present = 0;
     record->state.bits = 0;
-    record->state.is_float = 0;
+    record->state.significand = 0;
     record->state.is_signed = 0;
     record->state.as_bits = 0;
     record->state.is_limited = 0;
@@ -2445,7 +2433,7 @@ DMLOPS_CALLED void dmlops_plan_Philox_empty(dmlops_plan_Philox* record) {
     record->output.buffer.entry = 0;
     record->output.is_present = 0;
     record->output.bits = 0;
-    record->output.is_float = 0;
+    record->output.significand = 0;
     record->output.is_signed = 0;
     record->output.as_bits = 0;
     record->output.is_limited = 0;
@@ -2458,7 +2446,7 @@ DMLOPS_CALLED void dmlops_plan_Philox_empty(dmlops_plan_Philox* record) {
     record->next_state.buffer.entry = 0;
     record->next_state.is_present = 0;
     record->next_state.bits = 0;
-    record->next_state.is_float = 0;
+    record->next_state.significand = 0;
     record->next_state.is_signed = 0;
     record->next_state.as_bits = 0;
     record->next_state.is_limited = 0;
@@ -2475,7 +2463,7 @@ DMLOPS_CALLED void dmlops_plan_Reduce_empty(dmlops_plan_Reduce* record) {
     record->input.buffer.entry = 0;
     record->input.is_present = 0;
     record->input.bits = 0;
-    record->input.is_float = 0;
+    record->input.significand = 0;
     record->input.is_signed = 0;
     record->input.as_bits = 0;
     record->input.is_limited = 0;
@@ -2488,7 +2476,7 @@ DMLOPS_CALLED void dmlops_plan_Reduce_empty(dmlops_plan_Reduce* record) {
     record->output.buffer.entry = 0;
     record->output.is_present = 0;
     record->output.bits = 0;
-    record->output.is_float = 0;
+    record->output.significand = 0;
     record->output.is_signed = 0;
     record->output.as_bits = 0;
     record->output.is_limited = 0;
@@ -2510,7 +2498,7 @@ DMLOPS_CALLED void dmlops_plan_Scan_empty(dmlops_plan_Scan* record) {
     record->input.buffer.entry = 0;
     record->input.is_present = 0;
     record->input.bits = 0;
-    record->input.is_float = 0;
+    record->input.significand = 0;
     record->input.is_signed = 0;
     record->input.as_bits = 0;
     record->input.is_limited = 0;
@@ -2523,7 +2511,7 @@ DMLOPS_CALLED void dmlops_plan_Scan_empty(dmlops_plan_Scan* record) {
     record->output.buffer.entry = 0;
     record->output.is_present = 0;
     record->output.bits = 0;
-    record->output.is_float = 0;
+    record->output.significand = 0;
     record->output.is_signed = 0;
     record->output.as_bits = 0;
     record->output.is_limited = 0;
@@ -2561,7 +2549,7 @@ DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
     record->input.buffer.entry = 0;
     record->input.is_present = 0;
     record->input.bits = 0;
-    record->input.is_float = 0;
+    record->input.significand = 0;
     record->input.is_signed = 0;
     record->input.as_bits = 0;
     record->input.is_limited = 0;
@@ -2574,7 +2562,7 @@ DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
     record->indices.buffer.entry = 0;
     record->indices.is_present = 0;
     record->indices.bits = 0;
-    record->indices.is_float = 0;
+    record->indices.significand = 0;
     record->indices.is_signed = 0;
     record->indices.as_bits = 0;
     record->indices.is_limited = 0;
@@ -2587,7 +2575,7 @@ DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
     record->updates.buffer.entry = 0;
     record->updates.is_present = 0;
     record->updates.bits = 0;
-    record->updates.is_float = 0;
+    record->updates.significand = 0;
     record->updates.is_signed = 0;
     record->updates.as_bits = 0;
     record->updates.is_limited = 0;
@@ -2600,7 +2588,7 @@ DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
     record->output.buffer.entry = 0;
     record->output.is_present = 0;
     record->output.bits = 0;
-    record->output.is_float = 0;
+    record->output.significand = 0;
     record->output.is_signed = 0;
     record->output.as_bits = 0;
     record->output.is_limited = 0;
@@ -2621,7 +2609,7 @@ DMLOPS_CALLED void dmlops_plan_TopK_empty(dmlops_plan_TopK* record) {
     record->input.buffer.entry = 0;
     record->input.is_present = 0;
     record->input.bits = 0;
-    record->input.is_float = 0;
+    record->input.significand = 0;
     record->input.is_signed = 0;
     record->input.as_bits = 0;
     record->input.is_limited = 0;
@@ -2634,7 +2622,7 @@ DMLOPS_CALLED void dmlops_plan_TopK_empty(dmlops_plan_TopK* record) {
     record->output.buffer.entry = 0;
     record->output.is_present = 0;
     record->output.bits = 0;
-    record->output.is_float = 0;
+    record->output.significand = 0;
     record->output.is_signed = 0;
     record->output.as_bits = 0;
     record->output.is_limited = 0;
@@ -2647,7 +2635,7 @@ DMLOPS_CALLED void dmlops_plan_TopK_empty(dmlops_plan_TopK* record) {
     record->indices.buffer.entry = 0;
     record->indices.is_present = 0;
     record->indices.bits = 0;
-    record->indices.is_float = 0;
+    record->indices.significand = 0;
     record->indices.is_signed = 0;
     record->indices.as_bits = 0;
     record->indices.is_limited = 0;
@@ -3103,10 +3091,11 @@ DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const
 DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED const char* dmlops_plan_type_name(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
-DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float);
-DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
-    int is_signed);
+DMLOPS_CALLED const char* dmlops_plan_type_name(dmlops_planning* planning, int64_t bits, int64_t significand, int
+    is_signed);
+DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int64_t significand);
+DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int64_t
+    significand, int is_signed);
 DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
@@ -3191,16 +3180,6 @@ DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlo
     dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dmlops_plan_Sources* sources, int64_t
     vector, int64_t keys);
-DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_AttentionTile* result);
-DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile, int64_t
-    heads, int64_t rows);
-DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result);
-DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
-    parts, dmlops_plan_Threads* result);
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value);
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result);
@@ -3208,8 +3187,10 @@ DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_pl
     result);
 DMLOPS_CALLED void dmlops_plan_reciprocals(dmlops_planning* planning, const dmlops_plan_int_8* divisors,
     dmlops_plan_int_8* result);
-DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
-DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed);
+DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int64_t significand, int
+    is_signed);
+DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int64_t significand, int
+    is_signed);
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_define_limits(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -3284,6 +3265,16 @@ DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning
 DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Matrices* found, dmlops_plan_Product* result);
+DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_AttentionTile* result);
+DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile, int64_t
+    heads, int64_t rows);
+DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result);
+DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
+    parts, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
@@ -3572,7 +3563,7 @@ DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
     index_bits);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* op);
-DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
+DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int64_t significand);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* op);
@@ -3730,9 +3721,10 @@ DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlop
 }
 
 /* The name of a data type. */
-DMLOPS_CALLED const char* dmlops_plan_type_name(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
+DMLOPS_CALLED const char* dmlops_plan_type_name(dmlops_planning* planning, int64_t bits, int64_t significand, int
+    is_signed) {
     (void)planning;
-    if (is_float) {
+    if (significand > 0) {
         return (bits == 64) ? "FLOAT64" : ((bits == 32) ? "FLOAT32" : "FLOAT16");
     }
     if (is_signed) {
@@ -3751,22 +3743,22 @@ DMLOPS_CALLED const char* dmlops_plan_type_name(dmlops_planning* planning, int64
 }
 
 /* Rejects a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan. */
-DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float) {
+DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int64_t significand) {
     if ((bits == 16) && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_16_BIT)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_16_BIT, -1, bits);
         return;
     }
-    if ((bits == 64) && is_float && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_DOUBLES)) {
+    if ((bits == 64) && (significand > 0) && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_DOUBLES)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_DOUBLES, -1, bits);
         return;
     }
 }
 
 /* The macro of a type. */
-DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int is_float,
-    int is_signed) {
-    dmlops_plan_check_type(planning, bits, is_float);
-    dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), dmlops_plan_type_name(planning, bits, is_float,
+DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int64_t
+    significand, int is_signed) {
+    dmlops_plan_check_type(planning, bits, significand);
+    dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), dmlops_plan_type_name(planning, bits, significand,
         is_signed));
 }
 
@@ -3775,7 +3767,7 @@ DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dm
     if (tensor->as_bits) {
         dmlops_plan_define_type(planning, tensor->macro, tensor->bits, 0, 0);
     } else {
-        dmlops_plan_define_type(planning, tensor->macro, tensor->bits, tensor->is_float, tensor->is_signed);
+        dmlops_plan_define_type(planning, tensor->macro, tensor->bits, tensor->significand, tensor->is_signed);
     }
 }
 
@@ -3787,7 +3779,7 @@ DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dml
 /* The macro of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits. */
 DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
     tensor) {
-    dmlops_plan_define_type(planning, macro, dmlops_max(tensor->bits, 32), tensor->is_float, tensor->is_signed);
+    dmlops_plan_define_type(planning, macro, dmlops_max(tensor->bits, 32), tensor->significand, tensor->is_signed);
 }
 
 /* Whether one loop can replace the two. */
@@ -4495,7 +4487,7 @@ DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, cons
     int64_t bits = 0;
     for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
-        if (tensor->is_present && tensor->is_float) {
+        if (tensor->is_present && (tensor->significand > 0)) {
             if ((bits != 0) && (bits != tensor->bits)) {
                 return 1;
             }
@@ -4655,117 +4647,6 @@ DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dm
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
 }
 
-/* Whether cooperative matrices compute the pass: the device has them, all floats are float16, and rows are whole
-   vectors of eight, short enough for a tile of them. `sizes` are those of the result. */
-DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
-    if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX)) {
-        return 0;
-    }
-    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
-        if (tensor->is_present && tensor->is_float && (tensor->bits != 16)) {
-            return 0;
-        }
-    }
-    int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)].count)];
-    int64_t width = sizes->items[dmlops_item(planning, 3, sizes->count)];
-    return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 512);
-}
-
-/* The tile for elements of a query or a value: wide rows are shared by two or four waves. */
-DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_AttentionTile* result) {
-    (void)planning;
-    if (widest <= 128) {
-        result->waves = 4;
-        result->slices = 1;
-        result->keys = 32;
-        return;
-    }
-    int64_t slices = (widest <= 256) ? 2 : 4;
-    result->waves = dmlops_multiply(2, slices);
-    result->slices = slices;
-    result->keys = (widest <= 256) ? 32 : 16;
-    return;
-}
-
-/* Groups, if each takes all keys. */
-DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile, int64_t
-    heads, int64_t rows) {
-    return dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows,
-        dmlops_multiply(dmlops_divide(tile->waves, tile->slices), 16)));
-}
-
-/* The heads that share a group, and the split of the keys: all `shared` heads do unless each has many queries, and
-   there are as many parts as occupy a GPU, or one if combining them would take longer than they save. A
-   multiprocessor has room for two groups, or for one with wide rows. */
-DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result) {
-    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].count)];
-    int64_t together = ((shared > 0) && (query->items[dmlops_item(planning, 2, query->count)] < 64)) ? shared : 1;
-    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
-        dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], together));
-    int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], together);
-    dmlops_plan_AttentionTile tile;
-    dmlops_plan_units_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)],
-        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].items[dmlops_item(planning, 3,
-        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].count)]), &tile);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_unit_groups(planning, &tile, heads, rows), (tile.slices ==
-        1) ? 1 : 2);
-    int64_t own = 64;
-    while (planning->reason == DMLOPS_REASON_NONE && ((own < keys) && (dmlops_plan_times(planning, groups,
-        dmlops_plan_ceil_div(planning, keys, own)) > 264))) {
-        own = dmlops_multiply(own, 2);
-    }
-    int64_t number = dmlops_plan_ceil_div(planning, keys, own);
-    if (dmlops_plan_times(planning, number, keys) < 4096) {
-        number = 1;
-    }
-    dmlops_plan_Parts made_1;
-    dmlops_plan_no_parts(planning, &made_1);
-    *result = made_1;
-    result->vector = 8;
-    result->shared = together;
-    result->keys = (number > 1) ? own : 0;
-    result->number = number;
-    return;
-}
-
-/* The macros of the pass. */
-DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
-    parts, dmlops_plan_Threads* result) {
-    dmlops_plan_define_sources(planning, sources);
-    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    int64_t width = kept_sizes->items[dmlops_item(planning, attention->value,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->value,
-        kept_sizes->count)].count)];
-    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
-        dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], parts->shared));
-    int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], parts->shared);
-    dmlops_plan_AttentionTile tile;
-    dmlops_plan_units_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)], width), &tile);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_unit_groups(planning, &tile, heads, rows), parts->number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(query->items[dmlops_item(planning, 3,
-        query->count)], 8));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(width, 8));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), tile.slices);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), tile.keys);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_KV"), (int64_t)(parts->number > 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), parts->keys);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
-    result->threads = dmlops_plan_times(planning, groups, dmlops_multiply(tile.waves, 32));
-    result->in_group = dmlops_multiply(tile.waves, 32);
-    return;
-}
-
 /* An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is as good as none, since they
    count to less. */
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value) {
@@ -4812,9 +4693,10 @@ DMLOPS_CALLED void dmlops_plan_reciprocals(dmlops_planning* planning, const dmlo
 }
 
 /* The least value of a data type, in HLSL. */
-DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
+DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int64_t significand, int
+    is_signed) {
     (void)planning;
-    if (is_float) {
+    if (significand > 0) {
         return "asfloat(0xff800000u)";
     }
     if (!is_signed) {
@@ -4827,9 +4709,10 @@ DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t 
 }
 
 /* The greatest value of a data type, in HLSL. */
-DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int is_float, int is_signed) {
+DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int64_t significand, int
+    is_signed) {
     (void)planning;
-    if (is_float) {
+    if (significand > 0) {
         return "asfloat(0x7f800000u)";
     }
     if (is_signed) {
@@ -4860,10 +4743,10 @@ DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, c
 /* The macros of the least and the greatest value of a tensor's data type. */
 DMLOPS_CALLED void dmlops_plan_define_limits(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_LOWEST"), dmlops_plan_lowest(planning, tensor->bits,
-        tensor->is_float, tensor->is_signed));
+        tensor->significand, tensor->is_signed));
     dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_HIGHEST"), dmlops_plan_highest(planning,
-        tensor->bits, tensor->is_float, tensor->is_signed));
-    dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_FLOATS"), (int64_t)tensor->is_float);
+        tensor->bits, tensor->significand, tensor->is_signed));
+    dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_FLOATS"), (int64_t)(tensor->significand > 0));
 }
 
 /* Defines the macros of the tensors that are present and binds the resources of all; returns their sizes and strides as
@@ -5124,8 +5007,8 @@ DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_p
 /* Whether the factors are bytes with zero points. */
 DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
-    return op->factors.applies && !op->tensors.items[dmlops_item(planning, shader->contracted.left,
-        op->tensors.count)].is_float;
+    return op->factors.applies && (op->tensors.items[dmlops_item(planning, shader->contracted.left,
+        op->tensors.count)].significand == 0);
 }
 
 /* The output as matrices; there is no window. */
@@ -5630,7 +5513,7 @@ DMLOPS_CALLED void dmlops_plan_split_of(dmlops_planning* planning, const dmlops_
 
 DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     (void)planning;
-    return (tensor->bits == 16) && tensor->is_float;
+    return (tensor->bits == 16) && (tensor->significand == 11);
 }
 
 /* Whether the device has cooperative matrices, both factors are float16, and there is enough work. */
@@ -5781,6 +5664,117 @@ DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, co
     return;
 }
 
+/* Whether cooperative matrices compute the pass: the device has them, all floats are float16, and rows are whole
+   vectors of eight, short enough for a tile of them. `sizes` are those of the result. */
+DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
+    if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX)) {
+        return 0;
+    }
+    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
+        if (tensor->is_present && (tensor->significand > 0) && !dmlops_plan_is_float16(planning, tensor)) {
+            return 0;
+        }
+    }
+    int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].count)];
+    int64_t width = sizes->items[dmlops_item(planning, 3, sizes->count)];
+    return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 512);
+}
+
+/* The tile for elements of a query or a value: wide rows are shared by two or four waves. */
+DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_AttentionTile* result) {
+    (void)planning;
+    if (widest <= 128) {
+        result->waves = 4;
+        result->slices = 1;
+        result->keys = 32;
+        return;
+    }
+    int64_t slices = (widest <= 256) ? 2 : 4;
+    result->waves = dmlops_multiply(2, slices);
+    result->slices = slices;
+    result->keys = (widest <= 256) ? 32 : 16;
+    return;
+}
+
+/* Groups, if each takes all keys. */
+DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile, int64_t
+    heads, int64_t rows) {
+    return dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows,
+        dmlops_multiply(dmlops_divide(tile->waves, tile->slices), 16)));
+}
+
+/* The heads that share a group, and the split of the keys: all `shared` heads do unless each has many queries, and
+   there are as many parts as occupy a GPU, or one if combining them would take longer than they save. A
+   multiprocessor has room for two groups, or for one with wide rows. */
+DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result) {
+    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].count)];
+    int64_t together = ((shared > 0) && (query->items[dmlops_item(planning, 2, query->count)] < 64)) ? shared : 1;
+    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
+        dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], together));
+    int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], together);
+    dmlops_plan_AttentionTile tile;
+    dmlops_plan_units_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)],
+        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].items[dmlops_item(planning, 3,
+        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].count)]), &tile);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_unit_groups(planning, &tile, heads, rows), (tile.slices ==
+        1) ? 1 : 2);
+    int64_t own = 64;
+    while (planning->reason == DMLOPS_REASON_NONE && ((own < keys) && (dmlops_plan_times(planning, groups,
+        dmlops_plan_ceil_div(planning, keys, own)) > 264))) {
+        own = dmlops_multiply(own, 2);
+    }
+    int64_t number = dmlops_plan_ceil_div(planning, keys, own);
+    if (dmlops_plan_times(planning, number, keys) < 4096) {
+        number = 1;
+    }
+    dmlops_plan_Parts made_1;
+    dmlops_plan_no_parts(planning, &made_1);
+    *result = made_1;
+    result->vector = 8;
+    result->shared = together;
+    result->keys = (number > 1) ? own : 0;
+    result->number = number;
+    return;
+}
+
+/* The macros of the pass. */
+DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
+    parts, dmlops_plan_Threads* result) {
+    dmlops_plan_define_sources(planning, sources);
+    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    int64_t width = kept_sizes->items[dmlops_item(planning, attention->value,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->value,
+        kept_sizes->count)].count)];
+    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
+        dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], parts->shared));
+    int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], parts->shared);
+    dmlops_plan_AttentionTile tile;
+    dmlops_plan_units_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)], width), &tile);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_unit_groups(planning, &tile, heads, rows), parts->number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(query->items[dmlops_item(planning, 3,
+        query->count)], 8));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(width, 8));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), tile.slices);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), tile.keys);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_KV"), (int64_t)(parts->number > 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), parts->keys);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
+    result->threads = dmlops_plan_times(planning, groups, dmlops_multiply(tile.waves, 32));
+    result->in_group = dmlops_multiply(tile.waves, 32);
+    return;
+}
+
 /* The transposed problem: rows and columns, and with them the factors, swapped. */
 DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result) {
@@ -5842,8 +5836,8 @@ DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_
     int64_t vector = dmlops_divide(128, right->bits);
     int64_t axis = matrices->column_axis;
     int64_t columns = matrices->columns;
-    return right->is_float && (dmlops_plan_side_vector(planning, &matrices->right, axis, columns, matrices->depth,
-        vector) == vector);
+    return (right->significand > 0) && (dmlops_plan_side_vector(planning, &matrices->right, axis, columns,
+        matrices->depth, vector) == vector);
 }
 
 /* As many lanes as saturate a GPU. k is split if there are few groups even then. */
@@ -8331,7 +8325,7 @@ DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_C
 
 /* Whether a tensor consists of float16 values in contiguous, aligned vectors of eight. */
 DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    int found = (tensor->bits == 16) && tensor->is_float;
+    int found = (tensor->bits == 16) && (tensor->significand == 11);
     found = found && (tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)] == 1) &&
         (dmlops_modulo(tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)], 8) == 0);
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, tensor->sizes.count); ++each_1) {
@@ -9533,15 +9527,15 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
     }
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if ((((op->widened >> place) & 1) == 1) && !tensor->is_float) {
-            dmlops_plan_check_type(planning, 64, 1);
+        if ((((op->widened >> place) & 1) == 1) && (tensor->significand == 0)) {
+            dmlops_plan_check_type(planning, 64, 53);
         }
         dmlops_plan_define_tensor(planning, tensor);
         dmlops_plan_bind(planning, tensor);
     }
     for (int64_t each_3 = 0; each_3 < op->tensors.count; ++each_3) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[each_3];
-        if (tensor->is_limited && !tensor->is_float && (tensor->bits <= 16)) {
+        if (tensor->is_limited && (tensor->significand == 0) && (tensor->bits <= 16)) {
             int64_t lowest = tensor->is_signed ? dmlops_subtract(0, dmlops_shift(1, dmlops_subtract(tensor->bits, 1)))
                 : 0;
             dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_LOWEST"), lowest);
@@ -10200,9 +10194,9 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
 }
 
 /* A mask of the bits that make an element nonzero: all but the sign of a float, else all. */
-DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float) {
+DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int64_t significand) {
     (void)planning;
-    if (is_float) {
+    if (significand > 0) {
         return (bits == 16) ? "0x7fff" : ((bits == 32) ? "0x7fffffff" : "0x7fffffffffffffff");
     }
     if (bits < 16) {
@@ -10232,7 +10226,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         dmlops_plan_Loop_16_append(planning, &loops, &made_3);
     }
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("MAGNITUDE"), dmlops_plan_magnitude(planning, op->input.bits,
-        op->input.is_float));
+        op->input.significand));
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"), op->coordinates.sizes.items[dmlops_item(planning, -1,
         op->coordinates.sizes.count)]);
@@ -11572,7 +11566,7 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
     int is_smaller = width >= dmlops_multiply(3, extent->columns);
     int64_t entries = dmlops_add(dmlops_add(64, 8), output->sizes.count);
     is_smaller = is_smaller && (dmlops_plan_taps_kept(planning, one, dmlops_multiply(2, entries), taps) == taps);
-    if (one->is_sum && output->is_float && is_smaller) {
+    if (one->is_sum && (output->significand > 0) && is_smaller) {
         dmlops_plan_spanning_tile(planning, extent, width, taps, result);
         return;
     }
@@ -11702,7 +11696,8 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     int64_t length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
     dmlops_out_define(planning, "", DMLOPS_TEXT("LARGEST"), (int64_t)op->largest);
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("KEY"), (bits == 64) ? "uint64_t" : "uint");
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SIGN"), op->input.is_float ? 2 : (op->input.is_signed ? 1 : 0));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SIGN"), (op->input.significand > 0) ? 2 : (op->input.is_signed ? 1 :
+        0));
     dmlops_plan_define_moved(planning, &op->input);
     dmlops_plan_define_moved(planning, &op->output);
     dmlops_plan_define_tensor(planning, &op->indices);
@@ -12057,8 +12052,8 @@ DMLOPS_CALLED void dmlops_set_tensor(
     operand->buffer.entry = tensor == NULL ? 0 : entry;
     operand->is_present = tensor != NULL;
     operand->bits = tensor == NULL ? 32 : dmlops_bits(type);
-    operand->is_float = dmlops_is_float(type);
-    operand->is_signed = dmlops_signed(type) && !operand->is_float;
+    operand->significand = dmlops_significand(type);
+    operand->is_signed = dmlops_signed(type);
     operand->as_bits = (flags & DMLOPS_AS_BITS) != 0;
     operand->is_limited = (flags & DMLOPS_IS_LIMITED) != 0;
     operand->is_output = (flags & DMLOPS_IS_OUTPUT) != 0;
@@ -12101,11 +12096,11 @@ static inline void dmlops_append_switch(
 static inline void dmlops_append_bits(
     dmlops_planning* planning, dmlops_plan_int_64* elements, int stored, int64_t type, uint64_t element) {
     const int64_t bits = dmlops_bits(type);
-    if (stored && dmlops_is_float(type) && bits == 16) {
+    if (stored && dmlops_is_float(type) && bits < 32) {
         const uint32_t word = (uint32_t)element;
         float value;
         memcpy(&value, &word, sizeof value);
-        element = dmlops_half(value);
+        element = dmlops_float_bits_of(value, type);
     } else if (stored && bits == 4) { /* unpacked to a byte */
         element = dmlops_signed(type) ? (((element & 15) ^ 8) - 8) & 0xff : element & 15;
     } else if (bits > 0 && (stored || bits > 32)) {
@@ -12143,10 +12138,10 @@ DMLOPS_CALLED void dmlops_append_element(
     uint64_t element;
     memcpy(&element, value, sizeof element);
     element = element << unused >> unused;
-    if (dmlops_is_float(type) && bits == 16) {
-        const float half = dmlops_from_half((uint16_t)element);
+    if (dmlops_is_float(type) && bits < 32) {
+        const float single = (float)dmlops_float_of_bits(element, type);
         uint32_t word;
-        memcpy(&word, &half, sizeof word);
+        memcpy(&word, &single, sizeof word);
         element = word;
     } else if (dmlops_signed(type) && !dmlops_is_float(type) && (element >> (63 - unused) & 1) != 0) {
         element |= ~((uint64_t)-1 >> unused);

@@ -9,6 +9,7 @@ bound, rules are in the order in which they are checked. Outputs read this and n
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -87,7 +88,7 @@ Level: TypeAlias = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class EnumEntry(Record):
-    """A value of an enumeration; tensor data types have bits and a kind."""
+    """A value of an enumeration; tensor data types have bits and a kind, floats a significand, too."""
 
     name: Annotated[str, NAME]
     value: Annotated[int, Range(0, 0x7FFFFFFF), "Its value in the header."]
@@ -95,6 +96,19 @@ class EnumEntry(Record):
     summary: Annotated[Text, "What it means, in one sentence."] = NO_TEXT
     bits: Annotated[int, Choices((4, 8, 16, 32, 64)), "The size of an element of this type."] = 0
     kind: Annotated[Kind, "Whether elements are signed, unsigned or floats."] | None = None
+    significand: Annotated[
+        int, Range(2, 53), "Bits of a float's significand, including the leading one, which is not stored."
+    ] = 0
+
+    @cached_property
+    def least_exponent(self) -> int:
+        """The exponent of the least positive normal number of a float type."""
+        return int(2 - 2 ** (self.bits - self.significand - 1))
+
+    @property
+    def digits(self) -> int:
+        """The decimal digits that identify a number of a float type."""
+        return math.ceil(1 + self.significand * math.log10(2))
 
 
 @dataclass(frozen=True, kw_only=True)

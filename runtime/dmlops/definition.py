@@ -233,8 +233,10 @@ class Evaluation:
     def _entry(self, name: str, at: Sequence[Any]) -> Any:
         if name in self.tensors:
             return _read(self._entries(name), at)
-        array = self._array(name)
-        return np.zeros(()) if array is None else _read(array, at)
+        array, tensor = self._array(name), self.tensor(name)
+        if array is None or tensor is None:
+            return np.zeros(())
+        return elements.computed(_read(array, at), tensor.DataType)
 
     def previous_contents(self, name: str, at: Sequence[Any]) -> Any:
         """The previous content of an output; unknown here, so it is 0."""
@@ -264,7 +266,7 @@ class Evaluation:
 
     def _extremes(self, name: str) -> tuple[Any, Any]:
         data_type = self._data_type(name)
-        return (-np.inf, np.inf) if data_type.numpy.kind == "f" else elements.extremes(data_type)
+        return (-np.inf, np.inf) if data_type.kind == "float" else elements.extremes(data_type)
 
     def _data_type(self, name: str) -> TensorDataType:
         tensor = self.tensor(name)
@@ -298,12 +300,12 @@ class Evaluation:
         """`elements.convert` to a tensor's type; bits of integers that do not fit are cut off."""
         data_type = self._data_type(name)
         converted = elements.convert(value, data_type)
-        return converted if data_type.numpy.kind == "f" else _cut(converted, data_type)
+        return converted if data_type.kind == "float" else _cut(converted, data_type)
 
     def quantized(self, value: Any, name: str) -> Any:
         """`elements.quantize` to a tensor's type; floats stay unchanged if the type is floating-point."""
         data_type = self._data_type(name)
-        if data_type.numpy.kind == "f":
+        if data_type.kind == "float":
             return value
         return _cut(elements.quantize(value, data_type), data_type)
 

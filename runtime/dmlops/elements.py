@@ -21,22 +21,20 @@ _LIMITS = {np.dtype(kind + size): np.iinfo(kind + size) for kind in ("int", "uin
 
 def computed_type(data_type: TensorDataType) -> np.dtype[Any]:
     """The NumPy type in which elements of a data type are computed."""
-    kind = data_type.numpy.kind
-    if kind == "f":
-        return np.dtype(np.float64 if data_type.bits == 64 else np.float32)
-    return np.dtype(f"{'int' if kind == 'i' else 'uint'}{64 if data_type.bits == 64 else 32}")
+    prefix = {"float": "float", "signed": "int", "unsigned": "uint"}[data_type.kind]
+    return np.dtype(f"{prefix}{max(data_type.bits, 32)}")
 
 
 def computed(array: Any, data_type: TensorDataType) -> Any:
     """Elements of a tensor, converted to the type they are computed in."""
-    return np.asarray(array).astype(computed_type(data_type))
+    return np.asarray(array).astype(computed_type(data_type), copy=False)
 
 
 def stored(value: Any, data_type: TensorDataType) -> Any:
     """Results as elements of a tensor: floats rounded to nearest, integers truncated to their bits."""
     if data_type.bits == 4:  # unpacked to bytes
         low = np.asarray(value).astype(np.int64) & 15
-        value = (low ^ 8) - 8 if data_type.numpy.kind == "i" else low
+        value = (low ^ 8) - 8 if data_type.kind == "signed" else low
     return np.asarray(value).astype(data_type.numpy)
 
 
@@ -99,7 +97,7 @@ def _limited(array: Any, target: np.dtype[Any]) -> Any:
 
 def extremes(data_type: TensorDataType) -> tuple[int, int]:
     """The least and the greatest element of an integer type."""
-    signed = data_type.numpy.kind == "i"
+    signed = data_type.kind == "signed"
     return -(1 << data_type.bits - 1) if signed else 0, (1 << data_type.bits - signed) - 1
 
 

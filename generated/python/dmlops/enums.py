@@ -44,6 +44,11 @@ class TensorDataType(IntEnum):
         return _KINDS.get(self, "")
 
     @property
+    def significand(self) -> int:
+        """Bits of a float's significand, including the one that is not stored; 0 for other types."""
+        return _SIGNIFICANDS.get(self, 0)
+
+    @property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy type of an element; 4-bit types are unpacked to 8 bits.
 
@@ -535,6 +540,12 @@ _KINDS: dict[int, str] = {
     TensorDataType.INT64: "signed",
     TensorDataType.UINT4: "unsigned",
     TensorDataType.INT4: "signed",
+}
+
+_SIGNIFICANDS: dict[int, int] = {
+    TensorDataType.FLOAT32: 24,
+    TensorDataType.FLOAT16: 11,
+    TensorDataType.FLOAT64: 53,
 }
 
 ENUMS: dict[str, type[IntEnum] | type[IntFlag]] = {

@@ -136,15 +136,16 @@ class _Run:
         self.evaluator = Evaluator(registry.bits, registry.signed)
         self.target: TensorDesc
         self.real: EnumEntry
+        self.single = registry.data_type["FLOAT32"]
 
     def start(self, tensors: Iterable[TensorDesc], outputs: Iterable[TensorDesc]) -> None:
         """Sets the precision of floats: that of the most exact tensor, but double only for an output."""
-        single, double = self.registry.data_type["FLOAT32"], self.registry.data_type["FLOAT64"]
+        double = self.registry.data_type["FLOAT64"]
         found = {self.types[tensor.DataType] for tensor in tensors}
         floats = [type_ for type_ in found if type_.kind == "float"]
-        self.real = max(floats, key=lambda type_: type_.bits, default=single)
+        self.real = max(floats, key=lambda type_: type_.significand, default=self.single)
         if self.real is double and not any(self.types[one.DataType] is double for one in outputs):
-            self.real = single
+            self.real = self.single
 
     def forget(self) -> None:
         self.notes.clear()
@@ -160,7 +161,7 @@ class _Run:
 
     def described(self, value: float) -> Number:
         """A FLOAT member of the description."""
-        return self.constant(rounded(float(value), 32))
+        return self.constant(rounded(float(value), self.single))
 
     def float_of(self, x: Any, deciding: bool) -> Number:
         if isinstance(x, Number) and x.type is self.real:
@@ -170,13 +171,13 @@ class _Run:
         number = Number(self.arithmetic, value, self.real, error)
         if deciding:
             return self.decided(number)
-        exact = rounded(value, self.real.bits) == value or not math.isfinite(value)
+        exact = rounded(value, self.real) == value or not math.isfinite(value)
         return number if exact else self.arithmetic.inexact(number)
 
     def decided(self, result: Number, *operands: Any) -> Number:
         """The result of one operation, correctly rounded; exact if the operands are."""
         exact = not any(isinstance(one, Number) and one.error for one in operands)
-        value = rounded(result.value, max(result.type.bits, 32))
+        value = rounded(result.value, max(result.type, self.single, key=lambda type_: type_.bits))
         return Number(self.arithmetic, value, result.type, 0.0 if exact else result.error)
 
     def quotient(self, x: Number, y: Number) -> Number:
@@ -210,7 +211,7 @@ class _Run:
         if isinstance(x, Number):
             return self.functions["convert"](x, tensor)
         if type_.kind == "float":
-            return Number(self.arithmetic, rounded(float(x), type_.bits), type_)
+            return Number(self.arithmetic, rounded(float(x), type_), type_)
         if not fits(int(x), type_.bits, type_):
             self.notes.add(CONVERSION)
         return Number(self.arithmetic, cut(int(x), type_.bits, type_), type_)
@@ -250,7 +251,7 @@ def _exact_in_any_order(values: list[float], type_: EnumEntry) -> bool:
     whole = [above * (denominator // below) for above, below in ratios]
     common = math.gcd(*whole)
     step = common & -common or 1
-    return sum(map(abs, whole)) <= step << Arithmetic.precision(type_)
+    return sum(map(abs, whole)) <= step << type_.significand
 
 
 class _Program:

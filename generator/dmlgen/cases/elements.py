@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import operator
-import struct
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -39,9 +38,6 @@ EITHER = "the larger of NaN and another number"
 NEVER = frozenset({SHIFT, POWER, OUTSIDE, LARGE, EITHER})
 """Elements without a value here, so no data may depend on them."""
 
-_PRECISION = {16: 11, 32: 24, 64: 53}  # bits of a float's significand
-_SMALLEST = {16: 2.0**-14, 32: 2.0**-126, 64: 2.0**-1022}  # least normal numbers; those below can become 0
-_FORMAT = {16: "e", 32: "f", 64: "d"}
 _ROUNDED = 1  # units in the last place for any rounding: not every implementation rounds to nearest
 _FUNCTION = {16: 4, 32: 32, 64: 32}  # units by which a function such as exp may be off, by bits
 
@@ -178,7 +174,7 @@ class Arithmetic:
         if number.type.kind == "unsigned" and type_.kind != "unsigned":  # raw bits
             return Result(_of_bits(number.value, type_), 0.0)
         if type_.kind == "float":
-            nearest = rounded(float(number.value), type_.bits)
+            nearest = rounded(float(number.value), type_)
             if not math.isfinite(nearest):
                 return Result(nearest, 0.0)
             inexact = abs(nearest - number.value)
@@ -256,11 +252,6 @@ class Arithmetic:
             self.notes.add(UNSTABLE)
         return compare(x.value, y.value)
 
-    @staticmethod
-    def precision(type_: EnumEntry) -> int:
-        """Bits of a float's significand."""
-        return _PRECISION[type_.bits]
-
     def inexact(self, x: Number) -> Number:
         """A float that had to be rounded to its type."""
         return self._real(x.value, x, x.error, _ROUNDED)
@@ -272,17 +263,16 @@ class Arithmetic:
                 self.notes.add(NAN if math.isnan(number.value) else INFINITY)
 
     def unit(self, value: float, type_: EnumEntry) -> float:
-        """The unit in the last place; for subnormal numbers, the least normal number."""
+        """The unit in the last place; for subnormal numbers, which can become 0, the least normal number."""
         magnitude = abs(value)
-        if magnitude < _SMALLEST[type_.bits]:
-            return _SMALLEST[type_.bits]
-        return magnitude * 2.0 ** (1 - _PRECISION[type_.bits])
+        smallest = 2.0**type_.least_exponent
+        return smallest if magnitude < smallest else magnitude * 2.0 ** (1 - type_.significand)
 
     def _real(self, value: float, like: Number, passed_on: float, units: int = 0) -> Number:
         """A float with propagated error and, if units are given or it is rounded, its own error."""
         if not math.isfinite(value):
             return Number(self, value, like.type)
-        if not units and rounded(value, like.type.bits) == value:
+        if not units and rounded(value, like.type) == value:
             return Number(self, value, like.type, passed_on)
         error = passed_on + max(units, _ROUNDED) * self.unit(value, like.type)
         return Number(self, value, like.type, error)
@@ -498,30 +488,47 @@ def _quotient(x: int, y: int) -> int:
     return abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
 
 
-def rounded(value: float, bits: int) -> float:
-    """The nearest float with that many bits."""
-    try:
-        nearest: float = struct.unpack(_FORMAT[bits], struct.pack(_FORMAT[bits], value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
-    return nearest
+def rounded(value: float, type_: EnumEntry) -> float:
+    """The nearest number of a float type, ties to even; infinite beyond its range."""
+    if not math.isfinite(value):
+        return value
+    step = max(math.frexp(value)[1] - 1, type_.least_exponent) + 1 - type_.significand
+    nearest = math.copysign(math.ldexp(round(math.ldexp(value, -step)), step), value)
+    beyond = math.frexp(nearest)[1] > 2 - type_.least_exponent
+    return math.copysign(math.inf, value) if beyond else nearest
 
 
 def _bits(number: Number) -> int:
     """The raw bits of an element, as an unsigned integer."""
-    if number.is_float:
-        data = struct.pack(f"<{_FORMAT[number.type.bits]}", number.value)
-        return int.from_bytes(data, "little")
-    return int(number.value) % (1 << number.type.bits)
+    type_, value = number.type, number.value
+    if not number.is_float:
+        return int(value) % (1 << type_.bits)
+    stored = type_.significand - 1
+    top = (1 << type_.bits - 1 - stored) - 1
+    if math.isnan(value):
+        magnitude = top << stored | 1 << stored - 1
+    elif math.isinf(value):
+        magnitude = top << stored
+    else:
+        least = type_.least_exponent
+        exponent = max(math.frexp(value)[1] - 1, least) if value else least
+        magnitude = int(math.ldexp(abs(value), stored - exponent)) + (exponent - least << stored)
+    return magnitude | (math.copysign(1, value) < 0) << type_.bits - 1
 
 
 def _of_bits(value: int, type_: EnumEntry) -> int | float:
     """The element with these raw bits."""
-    if type_.kind == "float":
-        data = value.to_bytes(type_.bits // 8, "little")
-        element: float = struct.unpack(f"<{_FORMAT[type_.bits]}", data)[0]
-        return element
-    return cut(value, type_.bits, type_)
+    if type_.kind != "float":
+        return cut(value, type_.bits, type_)
+    stored = type_.significand - 1
+    magnitude, fraction = value & (1 << type_.bits - 1) - 1, value & (1 << stored) - 1
+    exponent, top = magnitude >> stored, (1 << type_.bits - 1 - stored) - 1
+    if exponent == top:
+        element = math.nan if fraction else math.inf
+    else:
+        whole = fraction | (1 << stored if exponent else 0)
+        element = math.ldexp(whole, max(exponent, 1) - 1 + type_.least_exponent - stored)
+    return math.copysign(element, -1 if value >> type_.bits - 1 else 1)
 
 
 def limits(bits: int, type_: EnumEntry) -> tuple[int, int]:

@@ -27,9 +27,9 @@ class Function:
     only_of_rules: bool = False
 
     @property
-    def of_one_value(self) -> bool:
-        """Whether its only argument is a single value."""
-        return len(self.arguments) == 1 and not {INTS, FLOATS, TENSORS} & set(self.arguments[0])
+    def of_values(self) -> bool:
+        """Whether its arguments are single values."""
+        return not any({INTS, FLOATS, TENSORS} & set(argument) for argument in self.arguments)
 
 
 FUNCTIONS: dict[str, Function] = {

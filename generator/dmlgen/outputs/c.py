@@ -13,7 +13,7 @@ from dmlgen.outputs.c_layout import POINTER_SIZES, layout
 from dmlgen.outputs.c_program import (
     ENTRY,
     ITSELF,
-    OF_ONE_VALUE,
+    OF_VALUES,
     OPERATIONS,
     REDUCTIONS,
     SLOT,
@@ -137,7 +137,7 @@ def _encoding() -> dict[str, object]:
     """The encoding of programs."""
     return {
         "operations": OPERATIONS,
-        "of_one_value": OF_ONE_VALUE,
+        "of_values": OF_VALUES,
         "small": SMALL,
         "slot": SLOT,
         "slots": SLOTS,

@@ -150,7 +150,6 @@ class DispatchView:
     apart: tuple[Operator, ...]  # activations that may run in their own shader
     single_type: int
     double_type: int
-    floats: int
     defines: int
     tensors: int
     constants: int
@@ -173,7 +172,6 @@ def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPar
         apart=tuple(operator for operator in registry.operators if operator.name in left),
         single_type=registry.data_type["FLOAT32"].value,
         double_type=registry.data_type["FLOAT64"].value,
-        floats=sum(1 << entry.value for entry in registry.data_types if entry.kind == "float"),
         defines=max(map(_defines, shaders.values())),
         tensors=max(len(shader.tensors) for shader in shaders.values()) + 2,
         constants=max(part.words for part in parts.values()),

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from dmlgen.outputs.c_program import TENSOR
 from dmlgen.outputs.c_rules import MemberView, plain_member
 from dmlgen.outputs.c_types import STANDARD
-from dmlgen.registry import Member, Registry, Struct
+from dmlgen.registry import EnumEntry, Member, Registry, Struct
 
-_HALF = "HALF"  # how a union holds a FLOAT16, for which C has no type
 _DESC = "OPERATOR_DESC"
 
 
@@ -25,12 +24,14 @@ class CaseView:
 
 @dataclass(frozen=True)
 class ValueView:
-    """A type: a number, a `truth` value, a `half`, a `struct` of fields, or a `union` by data type."""
+    """A type: a number, a `truth` value, a float too `narrow` for C, a `struct` of fields, or a `union`
+    by data type."""
 
     name: str
     kind: str
     c_type: str
     bits: int = 0
+    data_type: int = 0
     fields: tuple[Member, ...] = ()
     cases: tuple[CaseView, ...] = ()
 
@@ -67,7 +68,12 @@ def _types(registry: Registry) -> list[str]:
     for member in members:
         if member.type != _DESC:
             found |= dict.fromkeys(_with_fields(registry, member.type))
-    return [*found, _HALF]
+    return [*found, *(entry.name for entry in registry.data_types if _is_narrow(entry))]
+
+
+def _is_narrow(entry: EnumEntry) -> bool:
+    """Whether it is a float for which C has no type: unions hold its bits."""
+    return entry.kind == "float" and entry.bits < 32
 
 
 def _with_fields(registry: Registry, name: str) -> Iterator[str]:
@@ -80,12 +86,13 @@ def _with_fields(registry: Registry, name: str) -> Iterator[str]:
 
 
 def _value(registry: Registry, name: str) -> ValueView:
-    if name == _HALF:
-        return ValueView(name, "half", "uint16_t")
     if name in registry.types:
         number = registry.types[name]
         kind = "truth" if name == "BOOL" else number.kind
         return ValueView(name, kind, STANDARD.get(name, name), number.bits)
+    if name in registry.data_type:
+        entry = registry.data_type[name]
+        return ValueView(name, "narrow", f"uint{entry.bits}_t", data_type=entry.value)
     struct = registry.structs[name]
     if not struct.union:
         return ValueView(name, "struct", struct.c_name, fields=struct.members)
@@ -95,6 +102,6 @@ def _value(registry: Registry, name: str) -> ValueView:
             number = registry.types[field.type]
             if field.length is None and (number.kind, number.bits) == (entry.kind, max(8, entry.bits)):
                 cases.append(CaseView(entry.value, entry.name, field.type))
-        if (entry.kind, entry.bits) == ("float", 16):
-            cases.append(CaseView(entry.value, entry.name, _HALF))
+        if _is_narrow(entry):
+            cases.append(CaseView(entry.value, entry.name, entry.name))
     return ValueView(name, "union", struct.c_name, cases=tuple(cases))

@@ -25,7 +25,8 @@ from dmlgen.registry import Check, Member, Operator, Registry, Rule
 TENSOR = "BUFFER_TENSOR_DESC"
 WORD = 4  # bytes; offsets of members count words
 
-OF_ONE_VALUE = tuple(name for name, one in FUNCTIONS.items() if one.of_one_value)
+OF_TWO = ("min", "max")  # functions that are operations like those on two numbers
+OF_VALUES = {name: one for name, one in FUNCTIONS.items() if one.of_values and name not in OF_TWO}
 
 # The meaning of a program's bytes: below SMALL an index into this list, from there on a small number, then a
 # slot. NEED and WHEN, with which rules begin, come first. Those from ADD to GREATER_OR_EQUAL combine two
@@ -37,7 +38,7 @@ OPERATIONS = (
     *("ADD", "SUBTRACT", "MULTIPLY", "DIVIDE", "MODULO", "MIN", "MAX", "BIT_AND", "BIT_OR"),
     *("EQUAL", "NOT_EQUAL", "LESS", "LESS_OR_EQUAL", "GREATER", "GREATER_OR_EQUAL"),
     *("NOT", "ALL", "ANY", "ONE_OF", "SELECT", "REDUCE"),
-    *map(str.upper, OF_ONE_VALUE),
+    *map(str.upper, OF_VALUES),
     *("FLOAT_LESS", "FLOAT_LESS_OR_EQUAL", "FLOAT_GREATER", "FLOAT_GREATER_OR_EQUAL"),
     *("FLOAT_EQUAL", "FLOAT_NOT_EQUAL"),
     *("FLOAT", "FLOAT_NUMBER", "FLOAT_ENTRY", "FLOAT_SELECT"),
@@ -372,7 +373,7 @@ class Program:
             case ir.Call(function="len" | "product" | "sum" as function, arguments=(item,)):
                 self._op({"len": "LENGTH"}.get(function, function.upper()))
                 self._list(item)
-            case ir.Call(function=function, arguments=arguments) if function in ("min", "max", *OF_ONE_VALUE):
+            case ir.Call(function=function, arguments=arguments) if function in (*OF_TWO, *OF_VALUES):
                 self._all(function.upper(), *arguments)
             case _:
                 raise self._unsupported(SOURCE.print(node))

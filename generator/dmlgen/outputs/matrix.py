@@ -21,7 +21,6 @@ from dmlgen.registry import EnumEntry, Operator, Registry, Support
 
 VERSION = 4  # version of the file format
 _SAFE = (1 << 53) - 1  # the largest integer that every JSON reader represents exactly
-_DIGITS = {16: 5, 32: 9, 64: 17}  # digits that identify a float of each size
 _SPECIAL = {"-0": "-0", "nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 _A_PROCESS = 16  # operators that make a process worth starting
 _search: CaseSearch | None = None  # of a worker process
@@ -183,7 +182,7 @@ def _element(value: int | float | None, type_: EnumEntry) -> int | float | str |
     """An element in JSON: floats with as many digits as their type needs."""
     if value is None or type_.kind != "float":
         return value
-    text = f"{value:.{_DIGITS[type_.bits]}g}"
+    text = f"{value:.{type_.digits}g}"
     return _SPECIAL.get(text) or float(text)
 
 

@@ -167,7 +167,14 @@ def _value(value: Any) -> Any:
 
 def _enum(enum: Enum) -> Json:
     entries = [
-        _facts(one, "name value since summary", bits=one.bits or None, kind=one.kind) for one in enum.entries
+        _facts(
+            one,
+            "name value since summary",
+            bits=one.bits or None,
+            kind=one.kind,
+            significand=one.significand or None,
+        )
+        for one in enum.entries
     ]
     return _facts(enum, "name c_name prefix flags since summary", entries=entries)
 

@@ -190,16 +190,19 @@ class General:
 def _check_enum(enum: Enum) -> None:
     """Raises SpecError for values, or formats of elements, that are the same or that masks cannot hold."""
     first: dict[int, str] = {}
-    formats: dict[tuple[str | None, int], str] = {}
+    formats: dict[tuple[str | None, int, int], str] = {}
     for key, one in enum.values.items():
         if one.kind is not None and one.value >= _DATA_TYPES:
             large = f"a data type's value is below {_DATA_TYPES}; outputs hold data types as bits of a mask"
             raise fault(one.place("value"), "wrong-value", large)
-        other = formats.setdefault((one.kind, one.bits), key)
+        if (one.kind == "float") != bool(one.significand) or not one.significand < max(one.bits, 1):
+            shape = "a float has a significand of fewer bits than an element; other types have none"
+            raise fault(one.place("significand" if one.significand else "kind"), "wrong-significand", shape)
+        other = formats.setdefault((one.kind, one.bits, one.significand), key)
         if one.kind is not None and other != key:
             format_ = (
-                f"{other} is of kind {one.kind} with {one.bits} bits, too; outputs tell formats "
-                "of elements by these two, so they would take one for the other"
+                f"{other} is of kind {one.kind} with {one.bits} bits, too; outputs tell formats of elements "
+                "by these and a float's significand, so they would take one for the other"
             )
             raise fault(one.place("bits"), "duplicate-format", format_)
         if first.setdefault(one.value, key) != key:

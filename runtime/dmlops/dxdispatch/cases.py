@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..description import Description
+from ..elements import stored
 from ..errors import JsonError
 from ..gpu.direct3d import source
 from ..gpu.errors import GpuUnavailable, Unsupported
@@ -75,9 +76,9 @@ def _arrays(tensor: TensorDesc | tuple[TensorDesc, ...], elements: list[Any]) ->
 
 def _array(tensor: TensorDesc, elements: Iterable[Any]) -> np.ndarray:
     """Elements as in matrices; strings can represent numbers."""
-    kind = tensor.DataType.numpy
-    number = float if kind.kind == "f" else int
-    return np.array([number(one) for one in elements], kind).reshape(tensor.Sizes)
+    number = float if tensor.DataType.kind == "float" else int
+    array: np.ndarray = stored([number(one) for one in elements], tensor.DataType)
+    return array.reshape(tensor.Sizes)
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..elements import computed
 from ..gpu.memory import array_of
 from ..safe_text import shown
 from .buffers import buffer_length, buffer_type
@@ -64,9 +65,10 @@ def elements_of(output: Output, data: bytes) -> np.ndarray:
 
 def difference(output: Output, found: np.ndarray) -> Difference | None:
     """The difference of elements from the expected ones by more than the tolerance; None if there is none."""
+    values = computed(found, output.tensor.DataType)
     wrong = [
         (at, expected, value)
-        for at, (expected, value) in enumerate(zip(output.elements, found.ravel().tolist(), strict=True))
+        for at, (expected, value) in enumerate(zip(output.elements, values.ravel().tolist(), strict=True))
         if expected is not None and not _is_close(output, expected, value)
     ]
     if not wrong:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..dxdispatch_versions import CASES
+from ..elements import computed, stored
 from ..enums import TensorDataType
 from ..safe_text import shown
 from ..tensor import TensorDesc
@@ -130,13 +129,13 @@ def _output(name: str, one: Any) -> Output:
         name=name,
         file=_matching(_FILE, one["file"]),
         tensor=tensor,
-        elements=tuple(element(value, tensor.DataType.numpy) for value in elements),
+        elements=tuple(element(value, tensor.DataType) for value in elements),
         absolute=_amount(one["tolerance"]["absolute"]),
         relative=_amount(one["tolerance"]["relative"]),
     )
 
 
-def element(value: Any, data_type: np.dtype) -> float | None:
+def element(value: Any, data_type: TensorDataType) -> float | None:
     """An element as in matrices: a number, the name of one, or a large integer as a string.
 
     A float has only as many digits as its type needs to identify it, so it is rounded to that type. Raises
@@ -146,10 +145,10 @@ def element(value: Any, data_type: np.dtype) -> float | None:
         return None
     if isinstance(value, str):
         value = _ELEMENTS[value.lower()] if value.lower() in _ELEMENTS else int(value)
-    is_float = data_type.kind == "f"
+    is_float = data_type.kind == "float"
     if type(value) not in (int, float) or not (is_float or value == int(value)):
         raise ValueError(f"{shown(value)} is not an element")
-    return float(data_type.type(value)) if is_float else int(value)
+    return float(computed(stored(value, data_type), data_type)) if is_float else int(value)
 
 
 def _amount(value: Any) -> float:

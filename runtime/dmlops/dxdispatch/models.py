@@ -171,7 +171,7 @@ def _scalar(value: float, typed_by: Any) -> Any:
     data_type = typed_by.DataType if isinstance(typed_by, TensorDesc) else typed_by
     if not isinstance(data_type, TensorDataType) or data_type.bits < 8:
         raise Inexpressible(f"a scalar of the data type {data_type} is not read")
-    if data_type.numpy.kind != "f":
+    if data_type.kind != "float":
         if value != int(value):
             raise Inexpressible(f"{value} is no {data_type.name}")
         return int(value)

@@ -64,7 +64,7 @@ def absent(
     """The tensor of an absent member: of whole words, without dimensions."""
     index = member_indices(operator)[name]
     buffer, is_output = Buffer(index, entry), described(operator).MEMBERS[index].role == "output"
-    return Tensor(macro, buffer, False, 32, False, False, as_bits, is_limited, is_output, is_held, (), ())
+    return Tensor(macro, buffer, False, 32, 0, False, as_bits, is_limited, is_output, is_held, (), ())
 
 
 def tensor_of(absent: Tensor, desc: TensorDesc | None) -> Tensor:
@@ -77,8 +77,7 @@ def tensor_of(absent: Tensor, desc: TensorDesc | None) -> Tensor:
 @cache
 def _typed(absent: Tensor, data_type: TensorDataType) -> tuple[Any, ...]:
     """A tensor of a type as planners take it, without sizes and strides."""
-    kind = data_type.kind
-    type_ = data_type.bits, kind == "float", kind == "signed"
+    type_ = data_type.bits, data_type.significand, data_type.kind == "signed"
     return (absent.macro, absent.buffer, True, *type_, *absent[6:-2])
 
 

@@ -69,7 +69,7 @@ def _unpacked(buffer: np.ndarray, tensor: TensorDesc) -> np.ndarray:
     if tensor.DataType.bits != 4:
         return buffer
     nibbles = np.stack([buffer & 15, buffer >> 4], axis=-1).reshape(-1)
-    return (nibbles ^ 8) - 8 & 0xFF if tensor.DataType.numpy.kind == "i" else nibbles
+    return (nibbles ^ 8) - 8 & 0xFF if tensor.DataType.kind == "signed" else nibbles
 
 
 def _elements(buffer: np.ndarray, tensor: TensorDesc) -> np.ndarray:

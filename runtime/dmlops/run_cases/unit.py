@@ -110,5 +110,5 @@ def _outputs(one: Json, desc: Description) -> Iterator[Output]:
     for name, (file, tensor) in output_files(desc).items():
         member = name.partition("[")[0]
         tolerance = one.get("tolerance", {}).get(member, {"absolute": 0.0, "relative": 0.0})
-        elements = tuple(element(value, tensor.DataType.numpy) for value in of_tensor(one["outputs"], name))
+        elements = tuple(element(value, tensor.DataType) for value in of_tensor(one["outputs"], name))
         yield Output(name, file, tensor, elements, **tolerance)

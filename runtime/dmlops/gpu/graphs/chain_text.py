@@ -26,20 +26,20 @@ _CONSTANTS = re.compile(r"(\[\[vk::binding\(\d+, 0\)\]\] cbuffer Params [^}]*)\}
 _FINISHED = re.compile(r"^(\w+ )Finished(\((List|uint) at, \w+ total\))\n\{\n(?:.*\n)*?\}\n", re.MULTILINE)
 
 
-def stored_type(bits: int, is_float: bool, is_signed: bool) -> str:
+def stored_type(bits: int, significand: int, is_signed: bool) -> str:
     """The type of an element in a buffer; a whole word if that packs several."""
     if bits < 16:
         return "uint"
-    return "float16_t" if is_float and bits == 16 else _number_type(bits, is_float, is_signed)
+    return "float16_t" if significand > 0 and bits == 16 else _number_type(bits, significand, is_signed)
 
 
-def value_type(bits: int, is_float: bool, is_signed: bool) -> str:
+def value_type(bits: int, significand: int, is_signed: bool) -> str:
     """The type in which an element is computed."""
-    return _number_type(max(bits, 32), is_float, is_signed)
+    return _number_type(max(bits, 32), significand, is_signed)
 
 
-def _number_type(bits: int, is_float: bool, is_signed: bool) -> str:
-    if is_float:
+def _number_type(bits: int, significand: int, is_signed: bool) -> str:
+    if significand > 0:
         return "double" if bits == 64 else "float"
     return f"{'' if is_signed else 'u'}int{'' if bits == 32 else f'{bits}_t'}"
 
@@ -316,20 +316,20 @@ def _calls(
 
 def _converted(value: str, written: Tensor, read: Tensor) -> str:
     """A result as an operator sees it that reads it from memory: rounded to the type of the tensor."""
-    (bits, is_float, _), wanted = _type(written), _type(read)
+    (bits, significand, _), wanted = _type(written), _type(read)
     stored, own = stored_type(*wanted), value_type(*wanted)
     if bits == 8:
         return f"({own})({own})((uint){value} << 24) >> 24"
-    if is_float == wanted[1]:
+    if (significand > 0) == (wanted[1] > 0):
         return f"({own})({stored}){value}"
-    if is_float:
+    if significand > 0:
         return f"asuint({value})" if bits == 32 else f"(uint)asuint16((float16_t){value})"
     return f"asfloat({value})" if bits == 32 else f"(float)asfloat16((uint16_t){value})"
 
 
-def _type(one: Tensor) -> tuple[int, bool, bool]:
-    """Bits, and whether elements are floats or signed as they are computed."""
-    return one.bits, one.is_float and not one.as_bits, one.is_signed and not one.as_bits
+def _type(one: Tensor) -> tuple[int, int, bool]:
+    """Bits, those of the significand, and whether elements are signed, as they are computed."""
+    return (one.bits, 0, False) if one.as_bits else (one.bits, one.significand, one.is_signed)
 
 
 def _entries(one: Tensor, vector: int) -> str:

@@ -13,6 +13,7 @@ from typing import Annotated, NamedTuple
 from .attention import Sources, define_sources
 from .attention_parts import Parts, no_parts
 from .capabilities import Capability
+from .cooperative_matrix import is_float16
 from .definition_types import AttentionPass
 from .loops import ceil_div, times
 from .operands import WAVE, Sizes, Tensors, Threads
@@ -57,7 +58,7 @@ def takes_units(
     if not out.has(Capability.COOPERATIVE_MATRIX):
         return False
     for tensor in tensors:
-        if tensor.is_present and tensor.is_float and tensor.bits != 16:
+        if tensor.is_present and tensor.significand > 0 and not is_float16(tensor):
             return False
     depth, width = kept_sizes[attention.query][3], sizes[3]
     return depth % 8 == 0 and width % 8 == 0 and max(depth, width) <= WIDEST

@@ -59,9 +59,9 @@ def reciprocals(divisors: Eight) -> Eight:
     return [(2**32 - 1) // max(divisor, 1) for divisor in divisors]
 
 
-def lowest(bits: int, is_float: bool, is_signed: bool) -> str:
+def lowest(bits: int, significand: int, is_signed: bool) -> str:
     """The least value of a data type, in HLSL."""
-    if is_float:
+    if significand > 0:
         return "asfloat(0xff800000u)"
     if not is_signed:
         return "0"
@@ -70,9 +70,9 @@ def lowest(bits: int, is_float: bool, is_signed: bool) -> str:
     return "(-32767-1)" if bits == 16 else "(-2147483647-1)" if bits == 32 else "((int64_t)1<<63)"
 
 
-def highest(bits: int, is_float: bool, is_signed: bool) -> str:
+def highest(bits: int, significand: int, is_signed: bool) -> str:
     """The greatest value of a data type, in HLSL."""
-    if is_float:
+    if significand > 0:
         return "asfloat(0x7f800000u)"
     if is_signed:
         if bits < 16:
@@ -94,9 +94,9 @@ def dimension_of_rows(sizes: Sizes) -> int:
 
 def define_limits(out: Planning, tensor: Tensor) -> None:
     """The macros of the least and the greatest value of a tensor's data type."""
-    out.define_text(f"{tensor.macro}_LOWEST", lowest(tensor.bits, tensor.is_float, tensor.is_signed))
-    out.define_text(f"{tensor.macro}_HIGHEST", highest(tensor.bits, tensor.is_float, tensor.is_signed))
-    out.define(f"{tensor.macro}_FLOATS", int(tensor.is_float))
+    out.define_text(f"{tensor.macro}_LOWEST", lowest(tensor.bits, tensor.significand, tensor.is_signed))
+    out.define_text(f"{tensor.macro}_HIGHEST", highest(tensor.bits, tensor.significand, tensor.is_signed))
+    out.define(f"{tensor.macro}_FLOATS", int(tensor.significand > 0))
 
 
 def define_tensors(out: Planning, op: Definition, shader: DefinitionShader) -> Lists:

@@ -31,7 +31,7 @@ GROUP_MEMORY = 48 * 1024  # bytes of shared memory; detection requires that much
 
 
 def is_float16(tensor: Tensor) -> bool:
-    return tensor.bits == 16 and tensor.is_float
+    return tensor.bits == 16 and tensor.significand == 11
 
 
 def suits_cooperative_matrix(

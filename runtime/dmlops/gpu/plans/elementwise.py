@@ -95,12 +95,12 @@ def plan_map(out: Planning, op: Map) -> None:
     for switch in op.switches:
         out.define(switch.name, switch.value)
     for place, tensor in enumerate(op.tensors):
-        if op.widened >> place & 1 == 1 and not tensor.is_float:
-            check_type(out, 64, True)
+        if op.widened >> place & 1 == 1 and tensor.significand == 0:
+            check_type(out, 64, 53)
         define_tensor(out, tensor)
         bind(out, tensor)
     for tensor in op.tensors:
-        if tensor.is_limited and not tensor.is_float and tensor.bits <= 16:
+        if tensor.is_limited and tensor.significand == 0 and tensor.bits <= 16:
             lowest = -(1 << tensor.bits - 1) if tensor.is_signed else 0
             out.define(f"{tensor.macro}_LOWEST", lowest)
             out.define(f"{tensor.macro}_HIGHEST", lowest + (1 << tensor.bits) - 1)

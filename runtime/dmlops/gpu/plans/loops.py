@@ -107,9 +107,9 @@ def check_span(out: Planning, tensor: Tensor) -> None:
         out.refuse(Reason.TOO_LARGE, tensor.buffer.member, max(span, longest))
 
 
-def type_name(bits: int, is_float: bool, is_signed: bool) -> str:
+def type_name(bits: int, significand: int, is_signed: bool) -> str:
     """The name of a data type."""
-    if is_float:
+    if significand > 0:
         return "FLOAT64" if bits == 64 else "FLOAT32" if bits == 32 else "FLOAT16"
     if is_signed:
         if bits < 16:
@@ -122,36 +122,36 @@ def type_name(bits: int, is_float: bool, is_signed: bool) -> str:
     return "UINT32" if bits == 32 else "UINT16"
 
 
-def check_type(out: Planning, bits: int, is_float: bool) -> None:
+def check_type(out: Planning, bits: int, significand: int) -> None:
     """Rejects a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan."""
     if bits == 16 and out.has(Capability.LACKS_16_BIT):
         out.refuse(Reason.LACKS_16_BIT, NO_MEMBER, bits)
-    if bits == 64 and is_float and out.has(Capability.LACKS_DOUBLES):
+    if bits == 64 and significand > 0 and out.has(Capability.LACKS_DOUBLES):
         out.refuse(Reason.LACKS_DOUBLES, NO_MEMBER, bits)
 
 
-def define_type(out: Planning, macro: str, bits: int, is_float: bool, is_signed: bool) -> None:
+def define_type(out: Planning, macro: str, bits: int, significand: int, is_signed: bool) -> None:
     """The macro of a type."""
-    check_type(out, bits, is_float)
-    out.define_text(f"{macro}_TYPE", type_name(bits, is_float, is_signed))
+    check_type(out, bits, significand)
+    out.define_text(f"{macro}_TYPE", type_name(bits, significand, is_signed))
 
 
 def define_tensor(out: Planning, tensor: Tensor) -> None:
     """The macro of a tensor's type; elements taken as bits are unsigned integers."""
     if tensor.as_bits:
-        define_type(out, tensor.macro, tensor.bits, False, False)
+        define_type(out, tensor.macro, tensor.bits, 0, False)
     else:
-        define_type(out, tensor.macro, tensor.bits, tensor.is_float, tensor.is_signed)
+        define_type(out, tensor.macro, tensor.bits, tensor.significand, tensor.is_signed)
 
 
 def define_moved(out: Planning, tensor: Tensor) -> None:
     """The macro of the type of a tensor whose elements are only moved, up to 128 bits each."""
-    define_type(out, tensor.macro, tensor.bits, False, False)
+    define_type(out, tensor.macro, tensor.bits, 0, False)
 
 
 def define_scratch(out: Planning, macro: str, tensor: Tensor) -> None:
     """The macro of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits."""
-    define_type(out, macro, max(tensor.bits, 32), tensor.is_float, tensor.is_signed)
+    define_type(out, macro, max(tensor.bits, 32), tensor.significand, tensor.is_signed)
 
 
 def continues(outer: Loop, inner: Loop) -> bool:

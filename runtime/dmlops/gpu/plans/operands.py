@@ -65,17 +65,17 @@ Eight = Annotated[list[int], MAX_RANK]
 class Tensor(NamedTuple):
     """A tensor of a shader; its macros start with `macro`.
 
-    `is_present`: it is there; if not, its buffer is a placeholder. `bits` of an element; `is_float` and
-    `is_signed` are its kind. `as_bits`: elements are treated as raw bits. `is_limited`: the shader needs the
-    type's least and greatest value. `is_output`: it is written. `is_held`: an output whose old content is
-    read.
+    `is_present`: it is there; if not, its buffer is a placeholder. `bits` of an element, and of its
+    `significand`, which integers lack; these may be `is_signed`. `as_bits`: elements are treated as raw bits.
+    `is_limited`: the shader needs the type's least and greatest value. `is_output`: it is written. `is_held`:
+    an output whose old content is read.
     """
 
     macro: str
     buffer: Buffer
     is_present: bool
     bits: int
-    is_float: bool
+    significand: int
     is_signed: bool
     as_bits: bool
     is_limited: bool

@@ -38,7 +38,7 @@ def no_units() -> CooperativeSums:
 
 def is_of_eights(tensor: Tensor) -> bool:
     """Whether a tensor consists of float16 values in contiguous, aligned vectors of eight."""
-    found = tensor.bits == 16 and tensor.is_float
+    found = tensor.bits == 16 and tensor.significand == 11
     found = found and tensor.strides[-1] == 1 and tensor.sizes[-1] % 8 == 0
     for size, stride in zip(tensor.sizes[:-1], tensor.strides[:-1], strict=True):
         found = found and (size == 1 or stride % 8 == 0)
