@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -210,6 +211,20 @@ def test_nothing_is_taken_from_other_code(tmp_path: Path) -> None:
     assert Memory(cache, "two", "specs").recall("parts") == {}
     assert Memory(cache, "one", "others").recall("parts") == {}
     assert Memory().recall("parts") == {}
+
+
+def test_only_planners_of_the_runtime_are_code_of_the_generator(
+    gather_specs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runtime = shutil.copytree(project.RUNTIME, tmp_path / "runtime")
+    monkeypatch.setattr(project, "RUNTIME", runtime)
+    monkeypatch.setattr(project, "PLANNERS", runtime / "dmlops/gpu/plans")
+    for name, kinds in (("explain.py", {"runtime"}), ("gpu/plans/gather.py", {"runtime", "generator"})):
+        before = inputs.digests(gather_specs)
+        with (runtime / "dmlops" / name).open("a") as file:
+            file.write("# a comment\n")
+        after = inputs.digests(gather_specs)
+        assert {kind for kind in before if before[kind] != after[kind]} == kinds
 
 
 def test_the_code_of_the_search_and_the_validators_are_part_of_the_key(

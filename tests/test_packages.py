@@ -154,10 +154,14 @@ for module in pkgutil.walk_packages(dmlops.__path__, "dmlops."):
 """
 
 
-def test_every_module_can_be_imported(dmlops_installed: Environment) -> None:
+def test_every_module_can_be_imported(dmlops_installed: Environment, source: Path) -> None:
     """Without the extras, too: it is what runs on a GPU, or reads a model, that needs them."""
     some = {"dmlops.gpu.device", "dmlops.compute.gemm", "dmlops.onnx.model"}
-    assert some < set(dmlops_installed.python(IMPORT_ALL).split())
+    modules = set(dmlops_installed.python(IMPORT_ALL).split())
+    assert some < modules
+    checkout = {"PYTHONPATH": str(source / "generated/python"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = (dmlops_installed.program("python"), "-c", IMPORT_ALL)
+    assert set(run(*command, cwd=dmlops_installed.folder, **checkout).split()) == modules
     code = "from dmlops import gpu\ntry: gpu.devices()\nexcept gpu.GpuUnavailable as error: print(error)"
     assert "pip install vulkan" in dmlops_installed.python(code)
 

@@ -15,8 +15,9 @@ from c_runner import OWN_ALLOCATOR, WARNINGS, compiler
 from dmlgen.cli import ROOT
 from dmlgen.diagnostics import SpecError
 from dmlgen.plans.functions import c_name, c_type, definition, head, types
-from dmlgen.plans.model import FOLDER, Plans
+from dmlgen.plans.model import Plans
 from dmlgen.plans.params import params_of
+from dmlgen.project import PLANNERS
 
 HEAD = '''"""A planner."""
 
@@ -59,11 +60,11 @@ BUFFERS = "def f(out: Planning, a: Buffer) -> None:\n    "
 
 def planners(tmp_path: Path, text: str) -> Plans:
     """The planners, with one more."""
-    folder = tmp_path / FOLDER
+    folder = tmp_path / "plans"
     if not folder.exists():
-        shutil.copytree(ROOT / "runtime" / FOLDER, folder)
+        shutil.copytree(PLANNERS, folder)
     (folder / "mine.py").write_text(HEAD + text, encoding="utf-8")
-    return Plans(tmp_path)
+    return Plans(folder)
 
 
 def translated(plans: Plans) -> None:
@@ -252,7 +253,7 @@ def test_c_works_out_what_python_does(tmp_path: Path) -> None:
 
 
 def test_constants_of_a_shader_fill_whole_vectors() -> None:
-    params = params_of(Plans(ROOT / "runtime"), "GatherParams")
+    params = params_of(Plans(PLANNERS), "GatherParams")
     assert params.strides == ("input", "index", "output")
     assert "    Dimension dimensions[RANK];  // outermost first" in params.constants
     assert params.structs.count("reserved") == 2  # seven numbers in one struct, three in the other
@@ -260,17 +261,17 @@ def test_constants_of_a_shader_fill_whole_vectors() -> None:
 
 
 def test_the_greatest_rank_is_that_of_the_header(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "runtime" / FOLDER, tmp_path / FOLDER)
-    operands = tmp_path / FOLDER / "operands.py"
+    folder = shutil.copytree(PLANNERS, tmp_path / "plans")
+    operands = folder / "operands.py"
     operands.write_text(
         operands.read_text(encoding="utf-8").replace("MAX_RANK = 8", "MAX_RANK = 7"), encoding="utf-8"
     )
     with pytest.raises(SpecError, match="another MAX_RANK than 8"):
-        Plans(tmp_path)
+        Plans(folder)
 
 
 def test_a_circle_of_imports_is_named(tmp_path: Path) -> None:
     planners(tmp_path, "")
-    (tmp_path / FOLDER / "yours.py").write_text("from .mine import OURS\n", encoding="utf-8")
+    (tmp_path / "plans/yours.py").write_text("from .mine import OURS\n", encoding="utf-8")
     with pytest.raises(SpecError, match=r"yours\.py:1:1: .*a circle of imports, mine -> yours -> mine,"):
         planners(tmp_path, "from .yours import THEIRS\n")

@@ -119,8 +119,8 @@ class _Run:
 def generate(specs: Path, out: Path, check: bool, schedules: bool = True) -> int:
     """Brings the files below `out` up to date, or only compares them and prints a diff; the exit code.
 
-    Without `schedules`, definitions are followed directly. In a checkout, the modules of the package that are
-    written by hand stay where they are; elsewhere, they are copied.
+    Without `schedules`, definitions are followed directly. In a checkout, the hand-written modules of the
+    package stay where they are; elsewhere, they are copied.
     """
     run = _Run(specs)
     in_checkout = (out.resolve().parent / "runtime/dmlops").is_dir()

@@ -32,11 +32,20 @@ def spec_digest(specs: Path) -> str:
 
 
 def digests(specs: Path) -> dict[str, str]:
-    """One digest per kind of input: the specs, and the generator with its templates and the runtime."""
-    own = list(project.PACKAGE.rglob("*.py"))
-    own += [*project.TEMPLATES.rglob("*"), *project.RUNTIME.rglob("*")]
-    own = sorted(p for p in {*own, project.LICENSE} if p.is_file() and "__pycache__" not in p.parts)
-    return {"specs": spec_digest(specs), "generator": _digest(own)}
+    """One digest per kind of input: the specs, the generator with its templates and the planners, and the
+    whole runtime."""
+    own = [*project.PACKAGE.rglob("*.py"), *project.TEMPLATES.rglob("*"), *project.PLANNERS.rglob("*.py")]
+    runtime = project.RUNTIME.rglob("*")
+    return {
+        "specs": spec_digest(specs),
+        "generator": _digest(_files(*own, project.LICENSE)),
+        "runtime": _digest(_files(*runtime)),
+    }
+
+
+def _files(*paths: Path) -> list[Path]:
+    """The paths of files that were not made by Python."""
+    return sorted(path for path in paths if path.is_file() and "__pycache__" not in path.parts)
 
 
 def case_digests(registry: Registry, package: Mapping[str, bytes]) -> dict[str, str]:

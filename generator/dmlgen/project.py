@@ -15,7 +15,8 @@ _INSTALLED = (PACKAGE / "templates").is_dir()
 
 _BESIDE = PACKAGE if _INSTALLED else ROOT
 TEMPLATES = _BESIDE / "templates"
-RUNTIME = _BESIDE / "runtime"  # the part of the Python package that is written by hand
+RUNTIME = _BESIDE / "runtime"  # the hand-written modules of the Python package
+PLANNERS = RUNTIME / "dmlops/gpu/plans"  # which the header has in C
 LICENSE = _BESIDE / "LICENSE"
 CONCEPTS = _BESIDE / "docs/CONCEPTS.md"  # a page of the reference site, too
 

@@ -18,7 +18,7 @@ from os.path import realpath as _realpath
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-# A checkout has the modules that are written by hand in runtime/dmlops; an installed package has them here.
+# A checkout has the hand-written modules in runtime/dmlops, an installed package beside this one.
 __path__ = [*__path__, *filter(_isdir, [_realpath(f"{one}/../../../runtime/dmlops") for one in __path__])]
 
 from .description import Description as Description

@@ -34,8 +34,7 @@ from dmlgen.outputs.c_rules import (
 from dmlgen.outputs.c_types import STANDARD, enums_in_order, interfaces, names, number_type, struct_view
 from dmlgen.outputs.parts import parts
 from dmlgen.outputs.render import Templates
-from dmlgen.plans.model import plans_of
-from dmlgen.project import RUNTIME
+from dmlgen.plans.model import package_plans
 from dmlgen.registry import Operator, Registry, Rule
 from dmlgen.sentence import sentence
 from dmlgen.text import Text
@@ -52,7 +51,7 @@ class Part:
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The three headers."""
-    plans = plans_of(RUNTIME)
+    plans = package_plans()
 
     def part(near: Registry, operator: Operator) -> Part:
         shader = c_dispatch.operator_part(near, operator, plans)

@@ -23,8 +23,7 @@ from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_definition import definition_view
 from dmlgen.outputs.python_printer import DescPrinter
 from dmlgen.outputs.render import Templates
-from dmlgen.plans.model import plans_of
-from dmlgen.project import RUNTIME
+from dmlgen.plans.model import package_plans
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.schedules import follows_definition
 from dmlgen.schedules.keyed import keyed
@@ -83,7 +82,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         shader = shader_of(near, operator, functions, float16)
         compute = "python/dmlops/compute/definition.py.j2"
         module = "python/dmlops/planners/planner.py.j2"
-        view = definition_view(near, operator, shader, plans_of(RUNTIME))
+        view = definition_view(near, operator, shader, package_plans())
         return {
             f"python/dmlops/compute/{operator.slug}.py": templates.render(
                 compute, operator=operator, bits=shader.moves, **_definition(operator)

@@ -22,10 +22,9 @@ from dmlgen.outputs.hlsl_reachable import reached
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import Uniforms, camel, clamped, macro, plain, tensors_read, uniforms_of
-from dmlgen.plans.model import Plans, plans_of
+from dmlgen.plans.model import Plans, package_plans
 from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.plans.resources import Resource, resources_of
-from dmlgen.project import RUNTIME
 from dmlgen.registry import EnumEntry, Operator, Registry, Stage
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned
@@ -146,7 +145,7 @@ class Shader(WithTensors):
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The shaders of all operators with a schedule; `definition` renders the others."""
     functions, float16 = Functions(templates), Functions(templates, in_float16=True)
-    plans = plans_of(RUNTIME)
+    plans = package_plans()
 
     def shader(near: Registry, operator: Operator) -> dict[str, bytes]:
         schedule = schedule_of(near, operator)

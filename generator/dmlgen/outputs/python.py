@@ -76,7 +76,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 
 
 def hand_written() -> dict[str, bytes]:
-    """Copies of the modules that do not depend on the registry, by path below generated/."""
+    """Copies of the hand-written modules, by path below generated/."""
     return {
         f"python/{path}": head(path, f"runtime/{path}").encode() + data
         for path, data in plain_files(RUNTIME).items()

@@ -14,8 +14,8 @@ from typing import TypeAlias
 
 from dmlgen.diagnostics import Finding, Position, SpecError
 from dmlgen.expr.bounds import MAX_RANK
+from dmlgen.project import PLANNERS
 
-FOLDER = "dmlops/gpu/plans"
 # Modules that each provide planners with a class; the header has the first one by hand.
 MACHINE, REASONS, CAPABILITIES = "planning", "reasons", "capabilities"
 
@@ -107,18 +107,18 @@ class Enumeration:
 
 
 @cache
-def plans_of(runtime: Path) -> Plans:
-    """The planners of the runtime."""
-    return Plans(runtime)
+def package_plans() -> Plans:
+    """The planners of the package."""
+    return Plans(PLANNERS)
 
 
 class Plans:
-    """All modules, each after those it imports."""
+    """All modules in a folder, each after those it imports."""
 
-    def __init__(self, runtime: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         self.modules: dict[str, Module] = {}
         self._loading: list[str] = []  # each imported by the previous one
-        self._folder = runtime / FOLDER
+        self._folder = folder
         for path in sorted(self._folder.glob("*.py")):
             if path.stem not in ("__init__", MACHINE, REASONS, CAPABILITIES):
                 self._load(path.stem)

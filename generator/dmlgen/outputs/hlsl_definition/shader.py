@@ -24,9 +24,8 @@ from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_reachable import reached
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import tensors_read
-from dmlgen.plans.model import Plans, plans_of
+from dmlgen.plans.model import Plans, package_plans
 from dmlgen.plans.params import Constant, Params, params_of
-from dmlgen.project import RUNTIME
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules import forms_of
@@ -199,7 +198,7 @@ class DefinitionShader(WithTensors):
 
 def text(shader: DefinitionShader, templates: Templates) -> bytes:
     """The file of a shader."""
-    plans = plans_of(RUNTIME)
+    plans = package_plans()
     whole = templates.render(
         "hlsl/definition.hlsl.j2",
         shader=shader,
