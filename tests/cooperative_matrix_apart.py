@@ -8,6 +8,7 @@ stay in group memory, where threads read them as they multiply.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 INSTEAD = """
 struct Referred
@@ -151,6 +152,7 @@ void StoreShared(uint at, uint4 eight, uint operands)
 """
 
 
+@cache
 def taken_apart(shader: str, is_alike: bool = True) -> str:
     """A shader with ordinary arithmetic in place of cooperative matrices; `is_alike` says whether a thread
     has the entries of a left factor in the order in which it has those of sums."""
@@ -170,6 +172,6 @@ def taken_apart(shader: str, is_alike: bool = True) -> str:
     text = re.sub(r"\bwave\b(?=\s+[/%*])", "(threadOfGroup / 32)", text)
     text = text.replace("= WaveGetLaneIndex()", "= thread % 32")
     text = text.replace("WaveActiveAnyTrue", "AnyOfGroup")
-    text = text.replace("[unroll]", "")  # as straight code, it takes DXC twice as long
+    text = text.replace("[unroll]", "[loop]")  # as straight code, it takes compilers several times as long
     begins = r"\n    ((?:Contract|Attend|AddUp)\(\s*group)"
     return re.sub(begins, r"\n    threadOfGroup = thread;\n    \1", text)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ import dmlops
 MATRICES = Path(dmlops.__file__).parents[2] / "matrix"
 
 Case = dict[str, Any]
+T = TypeVar("T")
 
 
 def cases(slug: str) -> list[Case]:
@@ -30,6 +31,19 @@ def supported(matrix: dict[str, Any]) -> dict[str, Any]:
         if table is not None:
             found[level] = table
     return found
+
+
+def covering(shown: Collection[tuple[T, set[Any]]], is_preferred: Callable[[T], bool]) -> list[T]:
+    """Few things that show all that any of them does: of the preferred ones, as far as these show it, then of
+    all, whatever shows most of the rest."""
+    left = set().union(*(found for _, found in shown))
+    chosen = []
+    for some in ([one for one in shown if is_preferred(one[0])], shown):
+        while wanted := left & set().union(*(found for _, found in some)):
+            thing, found = max(some, key=lambda one: len(one[1] & wanted))
+            left -= found
+            chosen.append(thing)
+    return chosen
 
 
 def described(case: Case) -> Any:

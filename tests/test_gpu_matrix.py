@@ -25,6 +25,7 @@ from dmlops.compute import computation
 from dmlops.definition import Defined
 from dmlops.gpu.work import tensor_names
 from gpu_device import device, run_in_guard_zones
+from matrix_cases import covering
 
 __all__ = ["device"]
 
@@ -42,20 +43,9 @@ def cases(operator: str) -> list[dict[str, Any]]:
     if len(small) <= MOST:
         return small
     if isinstance(computation(described(small[0])), Defined):
-        return covering(small)
+        shown = [(case, features(described(case))) for case in small]
+        return covering(shown, lambda case: "outputs" in case)  # test_matrix_data.py needs their shaders, too
     return [small[len(small) * i // MOST] for i in range(MOST)]
-
-
-def covering(small: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Few cases that show what all of them do, those that show most of the rest first."""
-    shown = [(case, features(described(case))) for case in small]
-    left = set().union(*(found for _, found in shown))
-    chosen = []
-    while left:
-        case, found = max(shown, key=lambda one: len(one[1] & left))
-        left -= found
-        chosen.append(case)
-    return chosen
 
 
 def features(desc: Any) -> set[tuple[str, Any]]:

@@ -1,8 +1,9 @@
 """Every shader as the runtime compiles it: SPIR-V that the validator accepts, and DXIL, without a warning.
 
 The descriptions of the matrices, which cover every data type and dimension count of every table, determine
-the macros. By default, a bounded number of variants is compiled for each operator, with every type of every
-tensor among them; with DMLOPS_ALL_SHADERS=1 (`make test-shaders`), all of them are.
+the macros. By default, a bounded number of variants is compiled for each operator, with every value of every
+macro among them, if possible variants that tests run, too; with DMLOPS_ALL_SHADERS=1 (`make test-shaders`),
+all of them are.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from dmlops import gpu
 from dmlops.gpu import compiler, shader
 from dmlops.gpu.plans import definition, elementwise, scatter, sliding
 from dmlops.gpu.work import Dispatch
+from matrix_cases import covering, described
 from test_hlsl import instructions, validate
 
 GENERATED = Path(__file__).parents[1] / "generated"
 OPERATORS = sorted(path.stem for path in (GENERATED / "hlsl").glob("*.hlsl"))
 WHOLE_SWEEP = bool(os.environ.get("DMLOPS_ALL_SHADERS"))
-MOST = 3  # variants of an operator by default, beside those that show a type for the first time
+MOST = 3  # variants of an operator by default, beside those that show all values of its macros
 CAPABILITIES = {
     1: "Shader",
     9: "Float16",
@@ -65,25 +67,24 @@ def dispatches(desc: dmlops.Description) -> Iterator[Dispatch]:
 
 
 def variants(operator: str) -> list[Defines]:
-    """The macros of every dispatch that the operator's matrix leads to, those with new types first."""
+    """The macros of every dispatch that the operator's matrix leads to; by default few of them."""
     matrix = json.loads((GENERATED / "matrix" / f"{operator}.json").read_text(encoding="utf-8"))
     found: dict[frozenset[Any], Defines] = {}
+    run: set[frozenset[Any]] = set()  # with the data of the matrix
     for case in matrix["cases"]:
         if case["kind"] in ("positive", "boundary") and case["expect"]["ok"]:
-            desc = dmlops.from_json({"type": case["type"], "desc": case["desc"]})
+            desc = described(case)
             for dispatch in dispatches(desc):
                 if dispatch.shader is None:  # others are variants of their own operator
                     found.setdefault(frozenset(dispatch.defines.items()), dispatch.defines)
+            if "outputs" in case:
+                run |= {frozenset(dispatch.defines.items()) for dispatch in gpu.plan(desc).dispatches}
     if WHOLE_SWEEP:
         return list(found.values())
-    seen: set[tuple[str, int | str]] = set()
-    chosen: list[Defines] = []
-    others: list[Defines] = []
-    for defines in found.values():
-        shown = {(name, value) for name, value in defines.items() if name != "RANK"}
-        (others if shown <= seen else chosen).append(defines)
-        seen |= shown
-    return [*chosen, *others[:: len(others) // MOST + 1]]
+    shown = [(one, {macro for macro in one if macro[0] != "RANK"}) for one in found]
+    chosen = covering(shown, lambda one: one in run)
+    others = [one for one in found if one in run and one not in chosen]
+    return [found[one] for one in (*chosen, *others[:: len(others) // MOST + 1])]
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
