@@ -32,7 +32,7 @@ def main(target: Path) -> None:
     for name, project in {"dmlgen": ROOT, "dmlops": ROOT / "generated/python"}.items():
         with TemporaryDirectory() as folder:
             print(f"building {name}", flush=True)
-            build = [sys.executable, "-m", "build", "--outdir", folder, str(project)]
+            build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, str(project)]
             result = subprocess.run(build, capture_output=True, text=True, check=False)
             if result.returncode:
                 sys.exit(result.stdout + result.stderr)

@@ -23,6 +23,7 @@ from dmlgen.registry import Operator, Registry, Struct
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "tests/c"
 BUILT = ROOT / "build/programs"
+TEMPLATES = Templates(ROOT / "templates")
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wconversion", "-Wshadow")
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 # The environment of programs with sanitizers, which bring an allocator: that of `make test` is not for them.
@@ -40,7 +41,7 @@ def compiler(name: str) -> str:
 
 def write_headers(registry: Registry, folder: Path) -> Path:
     """The headers for a registry; the path of dmlops.h."""
-    for name, text in c.render(registry, Templates(ROOT / "templates")).items():
+    for name, text in c.render(registry, TEMPLATES).items():
         (folder / Path(name).name).write_bytes(text)
     return folder / "dmlops.h"
 

@@ -31,6 +31,7 @@ WORD, WHOLE, PAIR = (
 )
 PROSE = re.compile(r"\s*(?:- )?(?:summary|because|message|says|page|where|text|registry|hint):|\s*#|\s*$")
 EXACT = ("identifier-unlisted", "identifier-gone")  # findings of the list of identifiers
+_TEMPLATES = Templates(TEMPLATES)  # one, since compiling templates takes longer than rendering an operator
 
 
 def mutations(text: str, choice: Random) -> Iterator[str]:
@@ -91,11 +92,10 @@ def _accepted(folder: Path, path: Path) -> None:
     except SpecError:  # at a shared file
         return
     if not [one for one in lint(registry) if one.code not in EXACT]:
-        templates = Templates(TEMPLATES)
         files = {
             file
             for output in (python, compute, definition, hlsl, c)
-            for file in output.render(registry, templates)
+            for file in output.render(registry, _TEMPLATES)
         }
         expected = {f"hlsl/{path.stem}.hlsl", f"python/dmlops/compute/{path.stem}.py", "include/dmlops.h"}
         assert expected <= files, path
