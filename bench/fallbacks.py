@@ -20,7 +20,6 @@ from unittest import mock
 from gpu_cases import Case
 
 from dmlops import gpu
-from dmlops.compute import computation
 from dmlops.gpu import planner_inputs
 from dmlops.gpu.plans import (
     contraction,
@@ -34,7 +33,9 @@ from dmlops.gpu.plans import (
 from dmlops.gpu.plans.attention_parts import no_parts
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.operands import NONE
+from dmlops.gpu.schedule_records import Map
 from dmlops.gpu.work import Work
+from dmlops.planners import computation
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -108,8 +109,7 @@ def fallback(form: str, case: Case, capabilities: Capability, folder: Path) -> F
 
 
 def _shader_form(computed: Any) -> str:
-    kind = type(computed).__module__.rpartition(".")[2]
-    return "gather" if kind == "map" and computed.form == "gather" else kind
+    return computed.form if isinstance(computed, Map) else type(computed).__name__.lower()
 
 
 @contextmanager

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlops import reference
-from dmlops.computations.map import Map
 from dmlops.computations.scatter import Scatter
 from dmlops.computations.top_k import TopK
-from dmlops.compute import computation
+from dmlops.gpu.schedule_records import Map
+from dmlops.planners import computation
 from dmlops.validation import tensors
 from gpu_device import opened, run_in_guard_zones, smallest_compared
 from random_shapes import FAMILIES, Drawn, drawn

@@ -6,21 +6,23 @@ import re
 import shutil
 import types
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import dmlops
-from dmlgen.outputs import compute, definition, hlsl
+from dmlgen.outputs import definition, hlsl, python_schedule
 from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.render import Templates
 from dmlgen.project import TEMPLATES
 from dmlgen.registry import Operator, Registry
 from dmlgen.resolve import load_registry
-from dmlgen.schedules import F, form_of, forms_of, schedule_of
+from dmlgen.schedules import F, follows_definition, form_of, forms_of, schedule_of
 from dmlgen.schedules.schedule import Schedule
+from dmlops.gpu import planner_inputs
+from dmlops.gpu.programs import Programs
 from whole_registry import whole_registry
 
 SPECS = Path(__file__).parent.parent / "specs"
@@ -77,12 +79,12 @@ class Variant:
         return lowered(self.operator, forms_of(self.registry, self.operator))
 
     def by_definition(self, desc: Any, arrays: Arrays) -> Arrays:
-        """The outputs of the definition itself."""
-        return run(module(replace(self.registry, by_definition=True)), desc, arrays)
-
-    def by_schedule(self, desc: Any, arrays: Arrays) -> Arrays:
-        """The outputs of the schedule."""
+        """The outputs of the reference."""
         return run(module(self.registry), desc, arrays)
+
+    def by_shader(self, desc: Any, arrays: Arrays, device: Any) -> Arrays:
+        """The outputs of the shader, which follows the schedule if there is one."""
+        return by_shader(self.registry, desc, arrays, device)
 
 
 def operators_with(kind: type[F]) -> dict[str, F]:
@@ -98,7 +100,7 @@ def module(registry: Registry) -> types.ModuleType:
 
 
 def planned_by(registry: Registry) -> types.ModuleType:
-    """The module with planner inputs of the only operator, which is computed by definition."""
+    """The module with planner inputs of the only operator."""
     return _module(registry, "planners")
 
 
@@ -117,9 +119,22 @@ def _module(registry: Registry, folder: str) -> types.ModuleType:
 
 def _rendered(registry: Registry, folder: str) -> bytes:
     """The only file in a folder."""
-    files = [output.render(registry, _TEMPLATES) for output in (compute, definition, hlsl)]
+    files = [output.render(registry, _TEMPLATES) for output in (python_schedule, definition, hlsl)]
     (text,) = (data for some in files for path, data in some.items() if path.rpartition("/")[0] == folder)
     return text
+
+
+def by_shader(registry: Registry, desc: Any, arrays: Arrays, device: Any) -> Arrays:
+    """The outputs of the shader of the only operator."""
+    follows, planned = follows_definition(registry, registry.operators[0]), planned_by(registry)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dmlops.gpu, "computation", (module(registry) if follows else planned).computation)
+        if follows:
+            patch.setattr(planner_inputs, "_planner_of", lambda _: planned.PLANNER)
+        patch.setattr(dmlops.gpu, "shader", lambda _: shader(registry))
+        patch.setattr(device, "programs", Programs())
+        found: Arrays = dmlops.gpu.run(desc, arrays, device)
+    return found
 
 
 def run(computing: types.ModuleType, desc: Any, arrays: Arrays) -> Arrays:

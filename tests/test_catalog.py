@@ -93,6 +93,6 @@ def test_a_role_may_use_names(tmp_path: Path) -> None:
         "OutputIndexTensor": {**output, "DataType": "UINT32"},
     }
     desc = dmlops.from_json({"type": "TOP_K", "desc": {**members, "Axis": 1, "K": 5}})
-    found = variant.by_schedule(desc, {"InputTensor": values})
+    found = variant.by_definition(desc, {"InputTensor": values})
     assert found["OutputValueTensor"].tolist() == [[5, 4, 3], [9, 6, 5]]
     assert found["OutputIndexTensor"].tolist() == [[4, 2, 0], [0, 2, 3]]

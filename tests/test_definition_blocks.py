@@ -40,6 +40,25 @@ def test_small_blocks(name: str, block: int, budget: int, monkeypatch: pytest.Mo
     CHECKS[name]()
 
 
+@pytest.mark.parametrize("axis", [0, 2])
+@pytest.mark.parametrize("direction", ["INCREASING", "DECREASING"])
+@pytest.mark.parametrize(("block", "wide"), [(1, 1), (7, 1), (1000, 1000)])
+def test_totals_on_the_way(
+    block: int, wide: int, direction: str, axis: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dmlops.definition, "BLOCK", block)
+    monkeypatch.setattr(dmlops.definition, "WIDE", wide)
+    x = np.random.default_rng(2).integers(-9, 9, (4, 3, 5)).astype(np.float32)
+    turned = x if direction == "INCREASING" else np.flip(x, axis)
+    wanted = np.cumsum(turned, axis)
+    for is_exclusive in (False, True):
+        members = {"Axis": axis, "AxisDirection": direction, "HasExclusiveSum": is_exclusive}
+        outputs = {"OutputTensor": empty(np.float32, *x.shape)}
+        found = run("CUMULATIVE_SUMMATION", {"InputTensor": x}, outputs, **members)["OutputTensor"]
+        expected = wanted - turned if is_exclusive else wanted
+        assert np.array_equal(found, expected if direction == "INCREASING" else np.flip(expected, axis))
+
+
 POOLED = {"DimensionCount": 2, "Strides": [1, 1], "StartPadding": [1, 1], "EndPadding": [1, 1]}
 
 

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 from dmlgen.diagnostics import SpecError
+from gpu_device import device
 from schedule_cases import Variant, described
+
+__all__ = ["device"]
 
 WIDE = np.array([300.7, -300.7, 1e10, -1e10, np.nan, 200, -1], np.float32)
 
@@ -18,13 +21,13 @@ def section(value: str) -> str:
     return f'compute:\n  outputs:\n    OutputTensor: "{value}"\n'
 
 
-def converted(folder: Path, value: str, data_type: str, numbers: np.ndarray = WIDE) -> list[Any]:
-    """The output of CAST to a data type, defined as `value`, with any schedule."""
+def converted(folder: Path, device: Any, value: str, data_type: str, numbers: np.ndarray = WIDE) -> list[Any]:
+    """The output of CAST to a data type, defined as `value`, in the reference and in its shader."""
     variant = Variant(folder, "CAST", section(value))
     arrays = {"InputTensor": numbers}
     desc = described("CAST", np.zeros(numbers.shape, data_type), arrays)
     whole = variant.by_definition(desc, arrays)["OutputTensor"]
-    assert variant.by_schedule(desc, arrays)["OutputTensor"].tolist() == whole.tolist()
+    assert variant.by_shader(desc, arrays, device)["OutputTensor"].tolist() == whole.tolist()
     found: list[Any] = whole.tolist()
     return found
 
@@ -38,9 +41,9 @@ def converted(folder: Path, value: str, data_type: str, numbers: np.ndarray = WI
     ],
 )
 def test_a_conversion_has_the_bits_of_its_type_before_more_is_made_of_it(
-    data_type: str, expected: list[int], tmp_path: Path
+    data_type: str, expected: list[int], device: Any, tmp_path: Path
 ) -> None:
-    halves = converted(tmp_path, "convert(InputTensor[at], OutputTensor) / 2", data_type)
+    halves = converted(tmp_path, device, "convert(InputTensor[at], OutputTensor) / 2", data_type)
     assert halves == [int(number / 2) for number in expected]
 
 
@@ -49,10 +52,10 @@ def test_what_storing_cuts_off_anyway_keeps_its_schedule(tmp_path: Path) -> None
     assert Variant(tmp_path, "CAST", sums).form == "map"
 
 
-def test_reductions_of_nothing_have_the_type_of_their_elements(tmp_path: Path) -> None:
+def test_reductions_of_nothing_have_the_type_of_their_elements(device: Any, tmp_path: Path) -> None:
     """`scaled` asks for it."""
     least = "convert(scaled(min(InputTensor[at] for k in range(0)), 1.0, 0.0), OutputTensor)"
-    assert converted(tmp_path, least, "float32", np.zeros(2, np.int8)) == [127, 127]
+    assert converted(tmp_path, device, least, "float32", np.zeros(2, np.int8)) == [127, 127]
 
 
 def test_only_floats_are_quantized(tmp_path: Path) -> None:
@@ -72,9 +75,11 @@ BESIDE = np.array([44, 7, 7, 7, 0, 200, 255], np.uint8)
         ("ZeroPointTensor[at] > int(ScaleTensor[at])", [0, 1, 0, 1, 0, 0, 1]),
     ],
 )
-def test_an_integer_has_64_bits_until_it_is_stored(value: str, expected: list[int], tmp_path: Path) -> None:
+def test_an_integer_has_64_bits_until_it_is_stored(
+    value: str, expected: list[int], device: Any, tmp_path: Path
+) -> None:
     variant = Variant(tmp_path, "ELEMENT_WISE_QUANTIZE_LINEAR", section(value))
     arrays = {"InputTensor": WIDE, "ScaleTensor": WIDE, "ZeroPointTensor": BESIDE}
     desc = described("ELEMENT_WISE_QUANTIZE_LINEAR", BESIDE, arrays)
-    for found in (variant.by_definition(desc, arrays), variant.by_schedule(desc, arrays)):
+    for found in (variant.by_definition(desc, arrays), variant.by_shader(desc, arrays, device)):
         assert found["OutputTensor"].tolist() == expected

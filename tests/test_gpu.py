@@ -21,11 +21,11 @@ import pytest
 
 import dmlops
 from dmlops import gpu
-from dmlops.compute import computation
 from dmlops.gpu import compiler
 from dmlops.gpu.plans import loops
 from dmlops.gpu.programs import MOST_DISPATCHES, Program, Programs
 from dmlops.gpu.work import Dispatch, Work
+from dmlops.planners import computation
 from gather_cases import (
     ELEMENT_TYPES,
     INDEX_TYPES,

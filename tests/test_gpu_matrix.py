@@ -21,9 +21,9 @@ import pytest
 import dmlops
 import dmlops.registry
 from dmlops import gpu, reference
-from dmlops.compute import computation
 from dmlops.definition import Defined
 from dmlops.gpu.work import tensor_names
+from dmlops.planners import computation
 from gpu_device import device, run_in_guard_zones
 from matrix_cases import covering
 

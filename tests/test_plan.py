@@ -13,7 +13,6 @@ import pytest
 import dmlops
 from dmlops import gpu, registry
 from dmlops.arithmetic import align
-from dmlops.compute import computation
 from dmlops.coordinates import normalize_index, replace
 from dmlops.gpu import Unsupported, planner_inputs
 from dmlops.gpu.plans.common_bindings import reciprocals
@@ -22,6 +21,7 @@ from dmlops.gpu.plans.loops import dimension
 from dmlops.gpu.plans.planning import Planning
 from dmlops.gpu.plans.reasons import Reason
 from dmlops.gpu.work import Dispatch, work_of
+from dmlops.planners import computation
 from gather_cases import (
     INDEX_TYPES,
     OPERATORS,

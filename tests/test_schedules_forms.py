@@ -1,7 +1,7 @@
-"""Schedules agree with their definitions, in references and in shaders.
+"""Shaders by schedule and by definition agree with the reference, which follows definitions.
 
-The definition is computed as if there were no schedule. Numbers are small integers, so that most functions
-are exact in any order, with NaN and infinities among the floats.
+Numbers are small integers, so that most functions are exact in any order, with NaN and infinities among the
+floats.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ import pytest
 import dmlops
 from computed import REGISTRY
 from dmlgen.registry import Registry
-from dmlops.gpu import planner_inputs
-from dmlops.gpu.programs import Programs
 from gpu_device import device
-from schedule_cases import Variant, described, module, planned_by, run, shader
+from schedule_cases import Variant, by_shader, described
 
 __all__ = ["device"]
 
@@ -93,21 +91,16 @@ def numbers(type_: str) -> np.ndarray:
 
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 @pytest.mark.parametrize("case", list(cases()), ids=str)
-def test_a_schedule_gives_what_its_definition_gives(
-    case: Case, device: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_schedule_gives_what_its_definition_gives(case: Case, device: Any) -> None:
     output = np.zeros(case.output_sizes, case.output.lower())
     arrays = {"InputTensor": numbers(case.input).reshape(case.input_sizes)}
     desc = described(case.operator, output, arrays, **case.members)
     wanted = dmlops.reference.run(desc, arrays)["OutputTensor"]
-    registry = alone(case.operator)
-    found = [run(module(registry), desc, arrays)["OutputTensor"]]
-    monkeypatch.setattr(dmlops.gpu, "computation", module(registry).computation)
-    monkeypatch.setattr(planner_inputs, "_planner_of", lambda _: planned_by(registry).PLANNER)
-    monkeypatch.setattr(dmlops.gpu, "shader", lambda _: shader(registry))
-    monkeypatch.setattr(device, "programs", Programs())
-    found.append(dmlops.gpu.run(desc, arrays, device)["OutputTensor"])
-    for one in found:
+    for found in (
+        dmlops.gpu.run(desc, arrays, device),
+        by_shader(alone(case.operator), desc, arrays, device),
+    ):
+        one = found["OutputTensor"]
         assert (one.dtype, one.shape) == (wanted.dtype, wanted.shape)
         np.testing.assert_allclose(one, wanted, 2e-3 if wanted.dtype == np.float16 else 1e-5)
 
@@ -134,17 +127,10 @@ ELSE = "InputTensor.Sizes[d] - InputTensor.Sizes[d]"
     ],
     ids=["of a function and its caller", "of a list and of a loop in its entries"],
 )
-def test_loop_variables_of_one_name_stay_apart(
-    section: str, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_loop_variables_of_one_name_stay_apart(section: str, device: Any, tmp_path: Path) -> None:
     variant = Variant(tmp_path, "ELEMENT_WISE_IDENTITY", section)
     assert variant.form == "map"
     arrays = {"InputTensor": np.arange(6, dtype=np.float32).reshape(2, 3)}
     desc = described("ELEMENT_WISE_IDENTITY", arrays["InputTensor"], arrays)
-    found = [variant.by_definition(desc, arrays), variant.by_schedule(desc, arrays)]
-    monkeypatch.setattr(dmlops.gpu, "computation", module(variant.registry).computation)
-    monkeypatch.setattr(dmlops.gpu, "shader", lambda _: shader(variant.registry))
-    monkeypatch.setattr(device, "programs", Programs())
-    found.append(dmlops.gpu.run(desc, arrays, device))
-    for one in found:
+    for one in (variant.by_definition(desc, arrays), variant.by_shader(desc, arrays, device)):
         assert np.array_equal(one["OutputTensor"], arrays["InputTensor"][::-1, ::-1])

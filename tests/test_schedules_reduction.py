@@ -1,8 +1,8 @@
 # ruff: noqa: E501   (tables)
 """Definitions of reductions: those of the form get the schedule, similar ones do not.
 
-NumPy gives the expected result of each definition, which is evaluated as written and, if it has a schedule,
-through that as well.
+NumPy gives the expected result of each definition, which the reference evaluates as written and, if it has a
+schedule, the shader through that.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gpu_device import device
 from schedule_cases import Variant, described
+
+__all__ = ["device"]
 
 REDUCED = "reduced(d): any(Axes[i] == d for i in range(len(Axes)))"
 SOFTMAX = "ACTIVATION_SOFTMAX1"
@@ -156,12 +159,12 @@ def check(found: np.ndarray, wanted: np.ndarray) -> None:
 
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("case", RECOGNIZED, ids=lambda case: case.name)
-def test_a_reduction_gets_the_schedule(case: Case, tmp_path: Path) -> None:
+def test_a_reduction_gets_the_schedule(case: Case, device: Any, tmp_path: Path) -> None:
     variant, desc, arrays = run(case, tmp_path)
     wanted = arrays.pop("wanted")
     assert variant.form == "reduce"
     check(variant.by_definition(desc, arrays)["OutputTensor"], wanted)
-    check(variant.by_schedule(desc, arrays)["OutputTensor"], wanted)
+    check(variant.by_shader(desc, arrays, device)["OutputTensor"], wanted)
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")

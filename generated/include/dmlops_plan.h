@@ -13708,7 +13708,8 @@ static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* des
     dmlops_set_tensor(&op.input, "INPUT", 1, 0, desc->InputTensor, 0);
     dmlops_set_tensor(&op.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_each = 0;
-    op.chooses = dmlops_enum(&desc->Function) == 0 || dmlops_enum(&desc->Function) == 1;
+    const int64_t item1 = dmlops_enum(&desc->Function);
+    op.chooses = (item1 == 0 /* ARGMAX */ || item1 == 1 /* ARGMIN */);
     op.shifts = 0;
     if (op.chooses) {
         dmlops_append_switch(planning, &op.switches, "DECREASING", 0);

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partialmethod, reduce
-from importlib import import_module
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -30,6 +29,8 @@ from .validation import tensors
 
 BLOCK, BUDGET = 1 << 18, 1 << 22
 """Elements of a block; elements of a block times turns of its loops."""
+WIDE = 512
+"""Elements of a row from which on rows are combined one by one: `accumulate` strides through memory."""
 
 
 class Intermediate(NamedTuple):
@@ -54,8 +55,7 @@ class Keyed(NamedTuple):
     key: Callable[[Any], Any]
 
 
-@dataclass(frozen=True)
-class Range:
+class Range(NamedTuple):
     """The integers from `first` up to, but not including, `last`; either can be an array."""
 
     first: Any
@@ -75,8 +75,7 @@ class Range:
         return self.first + 1
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(NamedTuple):
     """The coordinates from `first` up to, but not including, `last` in every dimension."""
 
     first: Sequence[Any]
@@ -277,13 +276,8 @@ class Evaluation:
         """The result of an activation on floats, which the intermediate tensor `tensor` has at `at`."""
         if activation is None:
             return value
-        module = import_module(f"{__package__}.compute.{activation.OPERATOR.lower()}")
-        if hasattr(module, "element"):
-            float_ = TensorDesc(TensorDataType.FLOAT64, (1,))
-            desc = replace(activation, InputTensor=float_, OutputTensor=float_)
-            return module.element(desc, (), lambda name, at: np.asarray(value, np.float64))
         if tensor is None:
-            array = np.asarray(value, np.float64)
+            array = np.asarray(value)
             return _whole(activation, array.reshape(-1), alone=True).reshape(array.shape)
         if tensor not in self._rows:
             self._rows[tensor] = _whole(activation, self._entries(tensor).astype(np.float64))
@@ -315,6 +309,9 @@ class Evaluation:
         self, body: Callable[..., Any], *loops: Range | Box, where: Callable[..., Any] | None = None
     ) -> Any:
         """The sum; the sum of products if `body` gives a pair of factors."""
+        running = self._running(np.add, 0, body, loops, where)
+        if running is not None:
+            return running
         total: Any = None
         for count, _, mask, value in self._turns(body, loops, where):
             part = self._summed(value, mask, count)
@@ -332,6 +329,9 @@ class Evaluation:
     ) -> Any:
         """All values combined; `nothing`, or `initial`, if there are none."""
         nothing = initial if nothing is None else nothing
+        running = self._running(combine, nothing, body, loops, where)
+        if running is not None:
+            return running
         result: Any = nothing
         for count, _, mask, value in self._turns(body, loops, where):
             one = self._masked(_of_type(value, nothing), mask, nothing)
@@ -339,6 +339,49 @@ class Evaluation:
                 one = np.broadcast_to(one, self._shape(value, mask, count))
             result = combine(result, combine.reduce(one, axis=tuple(range(len(count)))))
         return result
+
+    def _running(
+        self,
+        combine: np.ufunc,
+        nothing: Any,
+        body: Callable[..., Any],
+        loops: Sequence[Range | Box],
+        where: Callable[..., Any] | None,
+    ) -> Any:
+        """A fold of a range that starts or ends at a coordinate, from the totals on the way to its other end.
+
+        None if it does neither, or both, or if its values depend on that coordinate.
+        """
+        if len(loops) > 1 or not isinstance(loops[0], Range) or where is not None:
+            return None
+        first, last = loops[0]
+        low, high = int(np.min(first)), int(np.max(last))
+        if (np.size(first) > 1) == (np.size(last) > 1) or high <= low:
+            return None
+        is_forward = np.size(last) > 1
+        ends = _deep(last if is_forward else first, self._depth)
+
+        def values(count: int) -> np.ndarray:
+            parts = self._in_parts(body, loops, None, [(low, high)], iter([(slice(0, count),)]))
+            ((*_, value),) = parts
+            found: np.ndarray = value[0] * value[1] if isinstance(value, tuple) else value
+            return found
+
+        if any(n > 1 and m > 1 for n, m in zip(values(1).shape[1:], ends.shape, strict=True)):
+            return None
+        value = _of_type(values(high - low), nothing)
+        type_ = np.dtype(np.int64) if value.dtype.kind == "b" and combine is np.add else value.dtype
+        totals = np.empty((high - low + 1, *value.shape[1:]), np.float64 if type_.kind == "f" else type_)
+        totals[0] = nothing
+        every = np.broadcast_to(value, totals[1:].shape)[:: 1 if is_forward else -1]
+        if totals[0].size < WIDE:
+            combine.accumulate(every, axis=0, out=totals[1:])
+        else:
+            for before, one, after in zip(totals, every, totals[1:], strict=False):
+                combine(before, one, out=after)
+        counts = ends - low if is_forward else high - ends
+        combined = np.ogrid[tuple(map(slice, value.shape[1:]))]
+        return _read(totals, (counts, *combined)).astype(type_)
 
     product = partialmethod(_folded, np.multiply, 1)
     any = partialmethod(_folded, np.logical_or, False)
@@ -407,7 +450,7 @@ class Evaluation:
 
     def _room(self, body: Callable[..., Any], loops: Sequence[Range | Box], room: int) -> int:
         """The number of iterations within the budget, by the size of the body's factors in the first one."""
-        first = tuple(replace(loop, last=loop.next) for loop in loops)
+        first = tuple(loop._replace(last=loop.next) for loop in loops)
         bounds = [pair for loop in first for pair in loop.axes]
         *_, value = next(
             iter(self._in_parts(body, first, None, bounds, iter([(slice(0, 1),) * len(bounds)])))
@@ -478,11 +521,13 @@ def _cut(value: Any, data_type: TensorDataType) -> Any:
 
 def _whole(activation: Any, array: np.ndarray, alone: bool = False) -> np.ndarray:
     """The result of an activation on a whole tensor, or on independent elements if `alone`."""
-    tensor = TensorDesc(TensorDataType.FLOAT64, array.shape)
+    data_type = TensorDataType.FLOAT64 if array.dtype == np.float64 else TensorDataType.FLOAT32
+    tensor = TensorDesc(data_type, array.shape)
     work = computation(replace(activation, InputTensor=tensor, OutputTensor=tensor))
-    if alone and not isinstance(work, Defined):
+    evaluation = work.evaluation({"InputTensor": array})
+    if alone and evaluation.tensors:
         raise NotImplementedError(f"{activation.OPERATOR} needs a whole row; this is one element")
-    result: np.ndarray = work.run({"InputTensor": array})["OutputTensor"]
+    result: np.ndarray = evaluation.output("OutputTensor")
     return result
 
 
@@ -549,11 +594,39 @@ def _deep(value: Any, depth: int) -> np.ndarray:
 
 
 def _read(array: np.ndarray, at: Sequence[Any]) -> Any:
-    """Entries of an array at coordinates, which are clamped: a mask may have excluded those out of bounds."""
+    """Entries of an array at coordinates, which are clamped: a mask may have excluded those out of bounds.
+
+    Where coordinates vary along different axes of the grid, a box of entries is sliced, not gathered.
+    """
     if len(at) != array.ndim:
         raise AssertionError(f"a coordinate of {len(at)} entries for {array.ndim} dimensions")
-    clamped = tuple(np.clip(c, 0, size - 1) for c, size in zip(at, array.shape, strict=True))
-    return np.asarray(array[clamped])
+    shapes = [np.shape(c) for c in at]
+    axes = [[axis for axis in range(-len(shape), 0) if shape[axis] > 1] for shape in shapes]
+    varying = {axis: dimension for dimension, along in enumerate(axes) for axis in along}
+    if len(varying) < sum(map(len, axes)) or any(len(along) > 1 for along in axes):
+        return np.asarray(array[tuple(np.clip(c, 0, n - 1) for c, n in zip(at, array.shape, strict=True))])
+    entries = array
+    for dimension, (coordinates, size) in enumerate(zip(at, array.shape, strict=True)):
+        place = (slice(None),) * dimension
+        entries = entries[(*place, _interval(np.ravel(coordinates), size))]
+    order = [varying[axis] for axis in sorted(varying)]
+    turned = entries.transpose(*order, *(d for d in range(array.ndim) if d not in order))
+    grid = range(-max(map(len, shapes), default=0), 0)
+    return turned.reshape([entries.shape[varying[axis]] if axis in varying else 1 for axis in grid])
+
+
+def _interval(indices: np.ndarray, size: int) -> Any:
+    """Indices of a dimension of some size, clamped: as a slice if they are in steps of one length."""
+    first, last, count = int(indices[0]), int(indices[-1]), len(indices)
+    if count == 1:
+        first = min(max(first, 0), size - 1)
+        return slice(first, first + 1)
+    step = int(indices[1]) - first
+    within = min(first, last) >= 0 and max(first, last) < size
+    if not (within and step and last - first == step * (count - 1) and (np.diff(indices) == step).all()):
+        return np.clip(indices, 0, size - 1)
+    end = last + step
+    return slice(first, end if end >= 0 else None, step)
 
 
 def _parts(sizes: Sequence[int], most: int) -> Iterator[tuple[slice, ...]]:
@@ -702,14 +775,19 @@ class Defined(NamedTuple):
     """
 
     desc: Description
-    define: Callable[[Evaluation], None]
+    define: Callable[[Evaluation, Any], None]
     bits: tuple[str, ...]
+
+    def evaluation(self, arrays: Mapping[str, Any]) -> Evaluation:
+        """An evaluation on arrays, with its tensors and outputs."""
+        evaluation = Evaluation(self.desc, arrays)
+        evaluation.bits = self.bits
+        self.define(evaluation, self.desc)
+        return evaluation
 
     def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The outputs that are present, shaped as their Sizes; arrays of outputs as lists."""
-        evaluation = Evaluation(self.desc, arrays)
-        evaluation.bits = self.bits
-        self.define(evaluation)
+        evaluation = self.evaluation(arrays)
         results: dict[str, Any] = {}
         for name in evaluation.outputs:
             match getattr(self.desc, name):

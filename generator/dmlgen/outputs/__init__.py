@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from dmlgen.outputs import (
     c,
-    compute,
     counterparts,
     coverage,
     definition,
@@ -16,6 +15,7 @@ from dmlgen.outputs import (
     language,
     matrix,
     python,
+    python_schedule,
     registry_json,
     spec_page,
 )
@@ -33,8 +33,8 @@ def render_all(
     """
     outputs: dict[str, bytes] = {}
     languages = (
-        python, description_schema, registry_json, counterparts, compute, definition, c, hlsl, language,
-        graphs, spec_page,
+        python, description_schema, registry_json, counterparts, python_schedule, definition, c, hlsl,
+        language, graphs, spec_page,
     )  # fmt: skip
     for output in languages:
         progress.say(f"rendering: {len(outputs)} files so far")

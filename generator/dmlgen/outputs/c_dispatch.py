@@ -13,12 +13,12 @@ from dmlgen.expr.host_expressions import inlined
 from dmlgen.literals import c_string
 from dmlgen.names import pascal
 from dmlgen.outputs.c_printer import CPrinter
-from dmlgen.outputs.compute import bits, limited, moves
 from dmlgen.outputs.decisions import Decision, Values, by_record
 from dmlgen.outputs.hlsl import map_params, tensor_of
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
+from dmlgen.outputs.python_schedule import bits, limited, moves, reduction_steps
 from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of, widened
 from dmlgen.plans.functions import c_name, c_type, definition, head, layouts, numbers, taken, types, wrapped
 from dmlgen.plans.model import INT, Enumeration, ListOf, Plans, Record, Scalar
@@ -26,7 +26,7 @@ from dmlgen.plans.params import params_of
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned, single
-from dmlgen.schedules.schedule import Schedule, Steps
+from dmlgen.schedules.schedule import Schedule
 
 _NUMBER = ir.Local("index", ir.INT)
 _LONGEST_END = len("_SIZES_LENGTH")
@@ -380,9 +380,8 @@ def _form(
     roles = {**schedule.roles, "output": ir.Tensor(schedule.output)}
     tensors: list[TensorView] = []
     trace: TraceView | None = None
-    steps = [name for name in ("is_each", "chooses", "shifts") if record.field(name) is not None]
-    if steps:
-        printer.fill_steps(schedule.steps, roles)
+    if schedule.form == "reduce":
+        printer.fill_reduction(schedule)
     for one in record.fields:
         if one.type == Record("Tensor", ()):
             role = roles[one.name]
@@ -489,24 +488,11 @@ class _DispatchPrinter(CPrinter):
             assert isinstance(type_, Scalar)
             self._add(f"op.{name} = {self.print(node)};")
 
-    def fill_steps(self, steps: Sequence[Steps], roles: Mapping[str, ir.Expr]) -> None:
+    def fill_reduction(self, schedule: Schedule) -> None:
         """The kind of reduction, and the macros that select it."""
-        function = roles.get("function")
-        texts = {
-            "is_each": ("each", "each_mapped"),
-            "chooses": ("better",),
-            "shifts": ("shift",),
-        }
-        for name, parts in texts.items():
-            cases = [step for step in steps if any(part in step.expressions for part in parts)]
-            if function is None or len(cases) in (0, len(steps)):
-                self._add(f"op.{name} = {int(bool(cases))};")
-                continue
-            entries = {e.name: e.value for e in self.registry.enums[function.type.name or ""].entries}
-            item = self.print(function)
-            tests = " || ".join(f"{item} == {entries[case.case]}" for case in cases)
-            self._add(f"op.{name} = {tests};")
-        direction = roles.get("direction", ir.ZERO)
+        for name, test in reduction_steps(self.registry, schedule).items():
+            self._add(f"op.{name} = {self.print(test)};")
+        function, direction = schedule.roles.get("function"), schedule.roles.get("direction", ir.ZERO)
         self._add("if (op.chooses) {")
         self._add(
             f'    dmlops_append_switch(planning, &op.switches, "DECREASING", {self._value(direction)});'

@@ -18,6 +18,7 @@ from dmlgen.expr.printer import ATOM, PRODUCT, Spelling
 from dmlgen.names import pascal, snake
 from dmlgen.outputs import hlsl_definition
 from dmlgen.outputs.hlsl_definition import shader_of
+from dmlgen.outputs.hlsl_definition.shader import taken_as_bits
 from dmlgen.outputs.hlsl_functions import Functions
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_definition import definition_view
@@ -26,6 +27,7 @@ from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import package_plans
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.schedules import follows_definition
+from dmlgen.schedules.functions import gelu_of
 from dmlgen.schedules.keyed import keyed
 
 _NUMPY = {"int": "np.int64", "bool": "np.bool_"}
@@ -73,20 +75,28 @@ class TensorView:
 
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
-    """The modules and the shaders, by path below generated/."""
+    """The modules and the shaders, by path below generated/.
+
+    The reference follows every definition; where a shader follows a schedule, its planner is given that.
+    """
     functions, float16 = Functions(templates), Functions(templates, in_float16=True)
 
     def both(near: Registry, operator: Operator) -> dict[str, bytes]:
-        if not follows_definition(near, operator):
+        if operator.defines is None:
             return {}
+        reference = templates.render(
+            "python/dmlops/compute/definition.py.j2",
+            operator=operator,
+            bits=taken_as_bits(operator, operator.defines),
+            **_definition(operator),
+        )
+        files = {f"python/dmlops/compute/{operator.slug}.py": reference}
+        if not follows_definition(near, operator):
+            return files
         shader = shader_of(near, operator, functions, float16)
-        compute = "python/dmlops/compute/definition.py.j2"
         module = "python/dmlops/planners/planner.py.j2"
         view = definition_view(near, operator, shader, package_plans())
-        return {
-            f"python/dmlops/compute/{operator.slug}.py": templates.render(
-                compute, operator=operator, bits=shader.moves, **_definition(operator)
-            ),
+        return files | {
             f"python/dmlops/planners/{operator.slug}.py": templates.render(
                 module, operator=operator, shader=shader, view=view
             ),
@@ -97,12 +107,18 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 
 
 def _definition(operator: Operator) -> dict[str, object]:
-    """The content of the module: its functions, and the value of each tensor and output."""
+    """The content of the module: its functions, and the value of each tensor and output.
+
+    A value without loops is computed as shaders do, in single precision, so that nothing but the order of
+    sums differs. Loops, which add errors up, get double precision.
+    """
     defines = operator.defines
     assert defines is not None
     printer = DefinitionPrinter(operator)
     tensors = tuple(_tensor_view(tensor, printer) for tensor in defines.tensors)
-    outputs = {name: printer.free(value) for name, value in defines.outputs.items()}
+    has_loops = any(isinstance(node, ir.Fold) for whole in defines.whole for node in ir.walk(whole))
+    of_output = printer.free if has_loops else printer.deciding
+    outputs = {name: of_output(value) for name, value in defines.outputs.items()}
     return {"functions": printer.functions, "tensors": tensors, "outputs": outputs}
 
 
@@ -314,6 +330,9 @@ class DefinitionPrinter(DescPrinter):
         return f" {op} ".join([*known, f"{function}({', '.join(map(self.print, rest))})"])
 
     def conditional(self, node: ir.Conditional) -> str:
+        x = gelu_of(node)
+        if x is not None:  # which loses no digits
+            return f"f.gelu({self.print(x)})"
         test = self.deciding(node.test, 1)
         if varies(node.test):
             then, otherwise = self.print(node.then), self.print(node.otherwise)

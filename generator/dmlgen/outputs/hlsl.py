@@ -13,13 +13,13 @@ from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.functions import OPERATOR
 from dmlgen.expr.printer import ATOM
 from dmlgen.names import pascal
-from dmlgen.outputs.compute import bits, moves
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_functions import Choice, Functions
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_printer import HlslPrinter
 from dmlgen.outputs.hlsl_reachable import reached
 from dmlgen.outputs.parts import merged, parts
+from dmlgen.outputs.python_schedule import bits, moves
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import Uniforms, camel, clamped, macro, plain, tensors_read, uniforms_of
 from dmlgen.plans.model import Plans, package_plans
@@ -339,7 +339,9 @@ def _form(
     record = pascal(schedule.form.upper())
     steps = {
         step.case: {
-            name: printer.print(_shifted(node) if "shift" in step.expressions else node)
+            name: printer.print(
+                _shifted(node) if name in ("map", "move") and "shift" in step.expressions else node
+            )
             for name, node in _by_rank(step.expressions).items()
         }
         for step in schedule.steps
@@ -382,7 +384,7 @@ def _by_rank(steps: Mapping[str, ir.Expr]) -> Mapping[str, ir.Expr]:
 
 
 def _shifted(node: ir.Expr) -> ir.Expr:
-    """A step that uses a faster function for exponentials, whose arguments have the maximum subtracted."""
+    """A step that uses a faster function for exponentials whose arguments have the maximum subtracted."""
     found = (part for part in ir.walk(node) if isinstance(part, ir.Call) and part.function == "exp")
     return ir.substitute(node, {part: replace(part, function="exp_shifted") for part in found})
 

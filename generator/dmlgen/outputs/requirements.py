@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.outputs.compute import bits, moves
 from dmlgen.outputs.hlsl_definition.shader import taken_as_bits
+from dmlgen.outputs.python_schedule import bits, moves
 from dmlgen.outputs.uniforms import tensors_read, widened
 from dmlgen.registry import EnumEntry, Operator, Registry
 from dmlgen.schedules import schedule_of

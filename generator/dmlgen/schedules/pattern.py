@@ -51,8 +51,10 @@ def _expr(pattern: ast.expr | None, node: ir.Expr | None, known: _Found) -> Iter
     if isinstance(pattern, ast.Name):
         yield from _named(pattern.id, node, known)
         return
-    while isinstance(node, ir.Definition):
-        node = node.value
+    match node:
+        case ir.Definition(value=named) | ir.Apply(function=ir.Function(body=named), arguments=()):
+            yield from _expr(pattern, named, known)
+            return
     match pattern, node:
         case None, None:
             yield known

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from itertools import product
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
@@ -12,20 +12,16 @@ from dmlgen.schedules.pattern import match
 from dmlgen.schedules.schedule import Schedule, Steps
 from dmlgen.schedules.tensor_facts import TensorFacts
 
-_FORM = "XTensor[replace(at, axis, i)] for i in range(XTensor.Sizes[axis]) if test"
 _COMBINED: dict[ir.FoldKind, tuple[int, ir.ArithmeticOp]] = {"sum": (0, "+"), "product": (1, "*")}
 """The identity and the operation of a scan."""
 
-_Admitted: TypeAlias = tuple[bool, ...]
-
-_WAYS: dict[_Admitted, tuple[bool, bool]] = {
-    (True, True, False): (False, False),
-    (True, False, False): (False, True),
-    (False, True, True): (True, False),
-    (False, False, True): (True, True),
+_RANGES: dict[str, tuple[bool, bool]] = {
+    "range(at[axis] + 1)": (False, False),
+    "range(at[axis])": (False, True),
+    "range(at[axis], XTensor.Sizes[axis])": (True, False),
+    "range(at[axis] + 1, XTensor.Sizes[axis])": (True, True),
 }
-"""By whether a loop admits places before the element, its own and those after it: whether the scan runs from
-the last element to the first, and whether it is exclusive."""
+"""Whether the scan runs from the last element to the first, and whether it is exclusive."""
 
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None:
@@ -43,8 +39,8 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None
     if not read or any(one[:3] != read[0][:3] for one in read):
         return None
     kind, tensor, axis, _ = read[0]
-    ways = [_WAYS[admitted] for *_, admitted in read]
-    decreasing, exclusive = (test_for(cases, truths) for truths in zip(*ways, strict=True))
+    ways = zip(*(way for *_, way in read), strict=True)
+    decreasing, exclusive = (test_for(cases, truths) for truths in ways)
     if decreasing is None or exclusive is None:
         return None
     type_ = ir.element_of(tensor)
@@ -58,38 +54,17 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None
     return Schedule("scan", output, output, (), None, None, roles, (Steps("ALWAYS", steps),))
 
 
-def _read(case: Case, output: str, facts: TensorFacts) -> tuple[ir.FoldKind, str, ir.Expr, _Admitted]:
-    """The kind, tensor and axis of the scan in one case, and the places that the loop admits."""
-    for kind in _COMBINED:
-        found = match(f"{kind}({_FORM})", case.output)
-        if found is None or found.test is None:
+def _read(case: Case, output: str, facts: TensorFacts) -> tuple[ir.FoldKind, str, ir.Expr, tuple[bool, bool]]:
+    """The kind, tensor and axis of the scan in one case, and its entry of `_RANGES`."""
+    for kind, (loop, way) in product(_COMBINED, _RANGES.items()):
+        found = match(f"{kind}(XTensor[replace(at, axis, i)] for i in {loop})", case.output)
+        if found is None:
             continue
         name = found.XTensor.name
-        fits = (
+        if (
             facts.is_certain(name)
             and facts.field(output, "Sizes", case.choice) == ir.Field(found.XTensor, "Sizes", ir.INTS)
             and facts.has_type_of(output, name, case.choice)
-        )
-        own = ir.Index(ir.AT, found.axis)
-        admitted = tuple(_admits(found.test, found.i, own, order) for order in (-1, 0, 1))
-        if fits and admitted in _WAYS:
-            return kind, name, found.axis, admitted
-    raise Unfit
-
-
-def _admits(test: ir.Expr, i: ir.Local, own: ir.Expr, order: int) -> bool:
-    """Whether a test holds where `i` is before the element's own place (-1), is that (0), or after it (1)."""
-    match test:
-        case ir.Number(value=value):
-            return bool(value)
-        case ir.Not(operand=operand):
-            return not _admits(operand, i, own, order)
-        case ir.Logic(op=op, operands=operands):
-            holds = all if op == "and" else any
-            return holds([_admits(one, i, own, order) for one in operands])
-        case ir.Compare(op=op, left=left, right=right) if (left, right) in ((i, own), (own, i)):
-            way = order if left == i else -order
-            return {
-                "==": way == 0, "!=": way != 0, "<": way < 0, "<=": way <= 0, ">": way > 0, ">=": way >= 0,
-            }[op]  # fmt: skip
+        ):
+            return kind, name, found.axis, way
     raise Unfit

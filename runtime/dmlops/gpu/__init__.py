@@ -11,12 +11,12 @@ from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import checked, of_tensor
-from ..compute import computation
 from ..data import data_file
 from ..description import Description
 from ..enums import LevelLike
 from ..errors import InvalidDescription
 from ..graph import Graph
+from ..planners import computation
 from ..safe_text import shown
 from ..value import WRONG_TYPE
 from . import compiler

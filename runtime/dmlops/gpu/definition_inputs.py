@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, TypeVar, get_type_hints
 from ..arithmetic import as_float
 from ..description import Description
 from ..enums import OperatorType, TensorDataType
-from ..fused import activation_parameter
 from ..registry import NUMBERS
 from ..registry import operator as described
 from ..tensor import TensorDesc
+from .fused import activation_parameter
 from .plans.definition_types import Activation, Definition, DefinitionShader
 from .plans.operands import MAX_RANK, NO_MEMBER, PLACEHOLDER, Buffer, Sizes, Tensor
 from .plans.passes import needed

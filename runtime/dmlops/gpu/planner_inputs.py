@@ -12,14 +12,14 @@ from typing import Any, NamedTuple, get_type_hints
 import numpy as np
 
 from .. import compute
-from ..computations.map import Map as MapComputation
-from ..computations.reduce import Reduce as ReduceComputation
 from ..computations.scatter import Scatter as ScatterComputation
 from ..coordinates import Coordinates
 from ..definition import Defined
 from ..description import Description
 from ..elements import stored
 from ..enums import OperatorType, TensorDataType
+from ..planners import computation as computation_of
+from ..planners import scheduled
 from ..tensor import TensorDesc
 from . import movement
 from .definition_inputs import DefinitionPlanner, absent, arrays, bits, member_indices, pair, tensor_of
@@ -44,16 +44,18 @@ from .plans.scatter import Scatter, plan_scatter
 from .plans.separable import plan_separable
 from .plans.sliding import plan_sliding
 from .plans.top_k import TopK, plan_top_k
+from .schedule_records import Map as MapComputation
+from .schedule_records import Reduce as ReduceComputation
 
 KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] = {
-    "reduce": (Reduce, plan_reduce),
-    "scan": (Scan, plan_scan),
-    "scatter": (Scatter, plan_scatter),
-    "top_k": (TopK, plan_top_k),
-    "nonzero": (Nonzero, plan_nonzero),
-    "philox": (Philox, plan_philox),
+    "Reduce": (Reduce, plan_reduce),
+    "Scan": (Scan, plan_scan),
+    "Scatter": (Scatter, plan_scatter),
+    "TopK": (TopK, plan_top_k),
+    "Nonzero": (Nonzero, plan_nonzero),
+    "Philox": (Philox, plan_philox),
 }
-"""By form: the record that its planner takes, whose fields are roles, and the planner."""
+"""By a computation's class: the record that its planner takes, whose fields are roles, and the planner."""
 
 PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], bool]] = {
     "products": plan_products,
@@ -80,7 +82,7 @@ def plan(out: Planning, computation: Any) -> None:
         else:
             _plan_maps(out, computation)
     else:
-        record, planner = KINDS[type(computation).__module__.rpartition(".")[2]]
+        record, planner = KINDS[type(computation).__name__]
         values = {name: _role(computation, name, type_) for name, type_ in get_hints(record).items()}
         planner(out, record(**values))
 
@@ -101,10 +103,9 @@ def _role(computation: Any, name: str, type_: Any) -> Any:
     """A planner's input of a name: a tensor, a movement, a number or a choice."""
     if type_ is Movement:
         return _updates(computation)
-    if isinstance(computation, ReduceComputation):
-        value = _reduction(computation, name)
-    else:
-        value = getattr(computation, name)
+    if isinstance(computation, ReduceComputation) and name == "switches":
+        return _switches(computation)
+    value = getattr(computation, name)
     if type_ is Tensor:
         desc = computation.desc
         return tensor_of(absent(desc.OPERATOR, value, _macros(desc.OPERATOR)[value]), getattr(desc, value))
@@ -114,25 +115,16 @@ def _role(computation: Any, name: str, type_: Any) -> Any:
 @cache
 def _macros(operator: str) -> Mapping[str, str]:
     """The prefix of each tensor's macros in an operator's shader, by member."""
-    computing: Any = import_module(f"{compute.__name__}.{operator.lower()}")
+    computing: Any = scheduled(operator) or import_module(f"{compute.__name__}.{operator.lower()}")
     macros: Mapping[str, str] = computing.MACROS
     return macros
 
 
-def _reduction(computation: ReduceComputation, name: str) -> Any:
-    case = computation.case
-    match name:
-        case "is_each":
-            return case.is_each
-        case "chooses":
-            return case.better is not None
-        case "shifts":
-            return case.shift is not None
-        case "switches":
-            decreasing = [] if case.better is None else [Switch("DECREASING", int(computation.direction))]
-            function = computation.function
-            return [*decreasing, *([] if function is None else [Switch("FUNCTION", int(function))])]
-    return getattr(computation, name)
+def _switches(computation: ReduceComputation) -> list[Switch]:
+    """The macros that select the function of a reduction."""
+    decreasing = [Switch("DECREASING", int(computation.direction))] if computation.chooses else []
+    function = computation.function
+    return [*decreasing, *([] if function is None else [Switch("FUNCTION", int(function))])]
 
 
 def gather(computation: MapComputation) -> Gather:
@@ -143,6 +135,7 @@ def gather(computation: MapComputation) -> Gather:
         return movement.reads(desc, at, name)
 
     output = desc.OutputTensor
+    assert computation.element is not None
     try:
         result = computation.element(desc, movement.coordinates(len(output.Sizes)), load)
     except (AttributeError, TypeError):  # from an operation that symbols do not support
@@ -283,7 +276,7 @@ class Contraction(NamedTuple):
 
 def contraction(desc: Description) -> Contraction | None:
     """The sum of products, without a window, that an operator computes; None if it computes anything else."""
-    if not isinstance(compute.computation(desc), Defined):
+    if not isinstance(computation_of(desc), Defined):
         return None
     _, shader, inputs, _, each = _planner_of(desc.OPERATOR)
     number, *places = shader.contracted
@@ -317,4 +310,4 @@ def _plan_apart(out: Planning, computation: Defined, fused: str, activation: Des
     moved = {Buffer(own["InputTensor"], 0): scratch, Buffer(own["OutputTensor"], 0): Buffer(index, 0)}
     out.follow(activation.OPERATOR, moved, index)
     alone: Any = activation
-    plan(out, compute.computation(replace(alone, InputTensor=between, OutputTensor=target)))
+    plan(out, computation_of(replace(alone, InputTensor=between, OutputTensor=target)))

@@ -11,39 +11,38 @@ from .. import elements as f
 from ..definition import Defined, Evaluation
 
 
-def define(e: Evaluation) -> None:
+def define(e: Evaluation, desc: Any) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
-    desc: Any = e.desc
 
     def t() -> Any:
-        return e.as_double(
+        return e.as_single(
             e.integer("TrainingStepTensor", tuple(0 for d in range(desc.TrainingStepTensor.DimensionCount)))
         )
 
     def step_size() -> Any:
         return (
-            e.as_double(f.single(desc.LearningRate))
-            * f.sqrt(1.0 - f.pow(e.as_double(f.single(desc.Beta2)), t()))
-            / (1.0 - f.pow(e.as_double(f.single(desc.Beta1)), t()))
+            e.as_single(f.single(desc.LearningRate))
+            * f.sqrt(1.0 - f.pow(e.as_single(f.single(desc.Beta2)), t()))
+            / (1.0 - f.pow(e.as_single(f.single(desc.Beta1)), t()))
         )
 
     def first_moment(at: Any) -> Any:
         return (
-            e.as_double(f.single(desc.Beta1)) * e.double("InputFirstMomentTensor", at)
-            + (1.0 - e.as_double(f.single(desc.Beta1))) * e.double("GradientTensor", at)
+            e.as_single(f.single(desc.Beta1)) * e.single("InputFirstMomentTensor", at)
+            + (1.0 - e.as_single(f.single(desc.Beta1))) * e.single("GradientTensor", at)
         )
 
     def second_moment(at: Any) -> Any:
         return (
-            e.as_double(f.single(desc.Beta2)) * e.double("InputSecondMomentTensor", at)
-            + (1.0 - e.as_double(f.single(desc.Beta2)))
-            * e.double("GradientTensor", at)
-            * e.double("GradientTensor", at)
+            e.as_single(f.single(desc.Beta2)) * e.single("InputSecondMomentTensor", at)
+            + (1.0 - e.as_single(f.single(desc.Beta2)))
+            * e.single("GradientTensor", at)
+            * e.single("GradientTensor", at)
         )
 
     e.outputs = {
-        "OutputParametersTensor": lambda at: e.double("InputParametersTensor", at)
-        - step_size() * first_moment(at) / (f.sqrt(second_moment(at)) + e.as_double(f.single(desc.Epsilon))),
+        "OutputParametersTensor": lambda at: e.single("InputParametersTensor", at)
+        - step_size() * first_moment(at) / (f.sqrt(second_moment(at)) + e.as_single(f.single(desc.Epsilon))),
         "OutputFirstMomentTensor": lambda at: first_moment(at),
         "OutputSecondMomentTensor": lambda at: second_moment(at),
     }

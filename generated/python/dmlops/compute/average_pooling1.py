@@ -10,9 +10,8 @@ from typing import Any
 from ..definition import Defined, Evaluation, entry, in_bounds, larger, ndindex
 
 
-def define(e: Evaluation) -> None:
+def define(e: Evaluation, desc: Any) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
-    desc: Any = e.desc
 
     def dims() -> Any:
         return desc.DimensionCount

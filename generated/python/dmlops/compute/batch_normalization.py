@@ -11,12 +11,11 @@ from .. import elements as f
 from ..definition import Defined, Evaluation, entry
 
 
-def define(e: Evaluation) -> None:
+def define(e: Evaluation, desc: Any) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
-    desc: Any = e.desc
 
     def broadcast(at: Any) -> Any:
-        return e.double(
+        return e.single(
             "ScaleTensor",
             tuple(
                 entry(at, d) if entry(desc.ScaleTensor.Sizes, d) != 1 else 0
@@ -25,7 +24,7 @@ def define(e: Evaluation) -> None:
         )
 
     def broadcast2(at: Any) -> Any:
-        return e.double(
+        return e.single(
             "MeanTensor",
             tuple(
                 entry(at, d) if entry(desc.MeanTensor.Sizes, d) != 1 else 0
@@ -34,7 +33,7 @@ def define(e: Evaluation) -> None:
         )
 
     def broadcast3(at: Any) -> Any:
-        return e.double(
+        return e.single(
             "VarianceTensor",
             tuple(
                 entry(at, d) if entry(desc.VarianceTensor.Sizes, d) != 1 else 0
@@ -43,7 +42,7 @@ def define(e: Evaluation) -> None:
         )
 
     def broadcast4(at: Any) -> Any:
-        return e.double(
+        return e.single(
             "BiasTensor",
             tuple(
                 entry(at, d) if entry(desc.BiasTensor.Sizes, d) != 1 else 0
@@ -54,8 +53,8 @@ def define(e: Evaluation) -> None:
     e.outputs = {
         "OutputTensor": lambda at: e.activated(
             broadcast(at)
-            * (e.double("InputTensor", at) - broadcast2(at))
-            / f.sqrt(broadcast3(at) + e.as_double(f.single(desc.Epsilon)))
+            * (e.single("InputTensor", at) - broadcast2(at))
+            / f.sqrt(broadcast3(at) + e.as_single(f.single(desc.Epsilon)))
             + broadcast4(at),
             desc.FusedActivation,
         ),

@@ -13,9 +13,8 @@ from .. import elements as f
 from ..definition import Defined, Evaluation, Intermediate, entry, multiplied, ndindex
 
 
-def define(e: Evaluation) -> None:
+def define(e: Evaluation, desc: Any) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
-    desc: Any = e.desc
 
     def reduced(d: Any) -> Any:
         return entry(desc.MeanTensor.Sizes, d) == 1

@@ -11,9 +11,8 @@ from .. import elements as f
 from ..definition import Defined, Evaluation, entry, in_bounds, ndindex, quotient, ravel_index, remainder
 
 
-def define(e: Evaluation) -> None:
+def define(e: Evaluation, desc: Any) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
-    desc: Any = e.desc
 
     def back(at: Any, w: Any) -> Any:
         return tuple(

@@ -14,9 +14,8 @@ from .. import enums
 from ..definition import Defined, Evaluation, Intermediate, Range, entry
 
 
-def define(e: Evaluation) -> None:
+def define(e: Evaluation, desc: Any) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
-    desc: Any = e.desc
 
     def k2() -> Any:
         return entry(

@@ -10,9 +10,8 @@ from typing import Any
 from ..definition import Defined, Evaluation, Range, entry, larger, rank_of, sizes_of
 
 
-def define(e: Evaluation) -> None:
+def define(e: Evaluation, desc: Any) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
-    desc: Any = e.desc
 
     def k2() -> Any:
         return entry(desc.ATensor.Sizes, desc.ATensor.DimensionCount - 1)

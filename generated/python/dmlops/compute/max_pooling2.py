@@ -11,9 +11,8 @@ from .. import elements as f
 from ..definition import Defined, Evaluation, choose, entry, in_bounds, ndindex, ravel_index
 
 
-def define(e: Evaluation) -> None:
+def define(e: Evaluation, desc: Any) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
-    desc: Any = e.desc
 
     def dims() -> Any:
         return desc.DimensionCount

@@ -24,9 +24,8 @@ from ..definition import (
 )
 
 
-def define(e: Evaluation) -> None:
+def define(e: Evaluation, desc: Any) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
-    desc: Any = e.desc
 
     def coded(x: Any, scale: Any, point: Any) -> Any:
         return e.as_integer(e.quantized(f.round_even(x / scale) + e.as_single(point), "OutputTensor"))

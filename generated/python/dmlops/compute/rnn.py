@@ -12,9 +12,8 @@ from .. import enums
 from ..definition import Defined, Evaluation, Intermediate, Range, choose, clamp, entry, ravel_index
 
 
-def define(e: Evaluation) -> None:
+def define(e: Evaluation, desc: Any) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
-    desc: Any = e.desc
 
     def sequence_length() -> Any:
         return entry(desc.InputTensor.Sizes, 1)

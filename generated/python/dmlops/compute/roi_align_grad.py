@@ -31,9 +31,8 @@ from ..definition import (
 )
 
 
-def define(e: Evaluation) -> None:
+def define(e: Evaluation, desc: Any) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
-    desc: Any = e.desc
 
     def regions() -> Any:
         return entry(desc.ROITensor.Sizes, desc.ROITensor.DimensionCount - 2)

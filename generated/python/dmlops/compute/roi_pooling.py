@@ -11,9 +11,8 @@ from .. import elements as f
 from ..definition import Box, Defined, Evaluation, choose, clamp, entry, larger, quotient, whole
 
 
-def define(e: Evaluation) -> None:
+def define(e: Evaluation, desc: Any) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
-    desc: Any = e.desc
 
     def corner(at: Any, j: Any) -> Any:
         return whole(

@@ -10,9 +10,8 @@ from .. import elements as f
 from ..definition import Defined, Evaluation, choose, entry, in_bounds, quotient, unravel_index
 
 
-def define(e: Evaluation) -> None:
+def define(e: Evaluation, desc: Any) -> None:
     """Defines the intermediate tensors and the outputs of an evaluation, as functions of a coordinate."""
-    desc: Any = e.desc
 
     def padded_sizes() -> Any:
         return tuple(

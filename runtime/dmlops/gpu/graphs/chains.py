@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
-from ...computations.map import Map, Uniforms
-from ...compute import computation
 from ...enums import TensorDataType
+from ...planners import computation
 from ...tensor import TensorDesc
 from .. import plan, shader
 from ..errors import Unsupported
@@ -24,6 +23,7 @@ from ..plans.elementwise import Map as MapInputs
 from ..plans.elementwise import plan_map
 from ..plans.operands import Buffer, Tensor
 from ..plans.planning import Planning, Refused
+from ..schedule_records import Map, Uniforms
 from ..work import Dispatch, Work
 from .chain_text import NOT_FOLLOWED, Epilogue, Part, followed, text
 from .net import Chain, Net, Source, phases, with_tensors

@@ -11,14 +11,14 @@ from functools import cache
 from math import inf, prod
 from typing import Any, NamedTuple
 
-from ...computations.map import Map
-from ...compute import computation
 from ...data import operator_data
 from ...description import Description
+from ...planners import computation
 from ...registry import operator
 from .. import plan
 from ..errors import Unsupported
 from ..plans.capabilities import NO_CAPABILITIES, Capability
+from ..schedule_records import Map
 from .net import Net, Source
 from .views import is_packed
 
@@ -154,7 +154,7 @@ class _Term(NamedTuple):
 def _expression(desc: Description) -> _Term | None:
     """The value that an element-wise operator computes at a coordinate; None for any other."""
     work = computation(desc)
-    if not isinstance(work, Map) or work.target is not None:
+    if not isinstance(work, Map) or work.element is None or work.target is not None:
         return None
 
     def load(name: str, at: Any) -> _Term:
@@ -162,7 +162,7 @@ def _expression(desc: Description) -> _Term | None:
 
     try:
         found = work.element(desc, ("at",), load)
-    except (AttributeError, TypeError, ValueError):  # NumPy takes a term for a sequence
+    except (AttributeError, TypeError):
         return None
     return found if isinstance(found, _Term) else None
 

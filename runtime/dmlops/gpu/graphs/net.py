@@ -11,14 +11,14 @@ from heapq import heapify, heappop, heappush
 from math import prod
 from typing import Any, NamedTuple
 
-from ...computations.map import Map
-from ...compute import computation
 from ...description import Description
 from ...graph import Graph, Node
 from ...graph.ordering import writers_of
 from ...graph.slots import Slot, Slots, slots
+from ...planners import computation
 from ...tensor import TensorDesc
 from ..memory import buffer_size
+from ..schedule_records import Map
 from ..work import Work
 from .arena import Lifetime, least
 from .shaders import Shader, shader_of

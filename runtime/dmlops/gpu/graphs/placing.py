@@ -12,12 +12,12 @@ from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
-from ...computations.map import Map
-from ...compute import computation
 from ...description import Description
+from ...planners import computation
 from ...tensor import TensorDesc
 from .. import movement, plan
 from ..plans.capabilities import NO_CAPABILITIES, Capability
+from ..schedule_records import Map
 from .net import INPUTS, Net, Source, with_tensors
 from .views import copied, is_as_fast, recast, relocated, tensor_of, with_strides
 

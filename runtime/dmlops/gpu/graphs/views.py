@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ...computations.map import Map
-from ...compute import computation
 from ...coordinates import Coordinates
 from ...description import Description
+from ...planners import computation
 from ...tensor import TensorDesc
 from .. import movement, plan
 from ..errors import Unsupported
 from ..plans.capabilities import NO_CAPABILITIES, Capability
+from ..schedule_records import Map
 from .net import Net, Source, with_tensors
 
 
@@ -115,6 +115,8 @@ def copied(desc: Description, work: Map, at: Coordinates, number: int) -> moveme
         label = name if entry is None else f"{name}[{entry}]"
         return movement.Read(label, movement.offset_of(at, tensor_of(desc, label).element_strides))
 
+    if work.element is None:
+        return None
     several = (number,) if isinstance(getattr(desc, work.over), tuple) else ()
     try:
         read = work.element(desc, at, load, *several)

@@ -1,4 +1,4 @@
-"""Computations of operators in Python: a module for every operator that has a `compute` section."""
+"""Planner inputs of operators with a schedule, and algorithms, in Python: a module for each."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, uniforms_
 from dmlgen.registry import Definition, Operator, Registry, Stage
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned, single
-from dmlgen.schedules.functions import gelu_of
 from dmlgen.schedules.schedule import Schedule
 
-_ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}  # builtins of Python
-_OF_PLACES = ("align", "replace", "normalize_index", "activation_type", "activation_parameter")
-_VARYING = {"all": "every", "any": "some", "min": "least", "max": "greatest"}
+_SYMBOLIC = ("align", "replace", "normalize_index", "apply_activation")
+_STEPS = {"is_each": ("each", "each_mapped"), "chooses": ("better",), "shifts": ("shift",)}
+"""Properties of reductions that planners need, by the steps that imply them."""
 
 
 @dataclass(frozen=True)
 class FunctionView:
-    """A function of the description, of a coordinate or of elements: its variables, and its value."""
+    """A function of the description, of a coordinate or of symbols: its variables, and its value."""
 
     assignments: Assignments
     value: str
@@ -43,10 +42,11 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         if schedule is None:
             return {}
         view = _view(near, operator, schedule)
-        text = templates.render("python/dmlops/compute/operator.py.j2", compute=view)
-        return {f"python/dmlops/compute/{operator.slug}.py": text}
+        text = templates.render("python/dmlops/planners/schedule.py.j2", compute=view)
+        folder = "planners" if operator.algorithm is None else "compute"
+        return {f"python/dmlops/{folder}/{operator.slug}.py": text}
 
-    return merged(parts("compute", registry, templates.memory, module))
+    return merged(parts("schedule", registry, templates.memory, module))
 
 
 def moves(schedule: Schedule) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> dict[st
     whose integers are computed in double precision, as bits; `inputs` the tensors that it reads, and `macros`
     those among its roles, with the macros of the shader.
     """
-    printer = ComputePrinter(registry, operator, schedule.output)
+    printer = SchedulePrinter(registry, operator)
     definitions = (*operator.definitions, *schedule.definitions)
     _check_names(operator, definitions)
 
@@ -126,7 +126,8 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> dict[st
             return FunctionView(assignments[:-1], assignments[-1][1])
         return FunctionView(assignments, value)
 
-    element = None if schedule.value is None else function(_without_loss(schedule.value))
+    is_symbolic = schedule.form == "gather" or (schedule.value is not None and _is_symbolic(schedule.value))
+    element = function(schedule.value) if schedule.value is not None and is_symbolic else None
     where = None if schedule.place is None else function(schedule.place)
     groups = _uniforms(schedule)
     uniforms = {
@@ -140,13 +141,10 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> dict[st
         (name, f'"{node.name}"' if isinstance(node, ir.Tensor | ir.Tensors) else printer.print(node))
         for name, node in schedule.roles.items()
     )
-    of_steps = StepPrinter(registry, operator, schedule.output)
-    steps = {
-        step.case: {name: of_steps.print(node) for name, node in step.expressions.items()}
-        for step in schedule.steps
-    }
+    steps = {name: printer.print(node) for name, node in reduction_steps(registry, schedule).items()}
     return {
         "operator": operator,
+        "is_map": _is_map(schedule),
         "schedule": schedule,
         "computation": "Map" if _is_map(schedule) else pascal(schedule.form.upper()),
         "numbered": operator.member[schedule.over].count is not None,
@@ -167,7 +165,7 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> dict[st
         "roles": roles,
         "macros": {name: macro(plain(name)) for name in (schedule.output, *role_tensors(schedule))},
         "steps": steps,
-        "constants": constants_of(printer, of_steps),
+        "constants": constants_of(printer),
     }
 
 
@@ -204,10 +202,34 @@ def role_tensors(schedule: Schedule) -> Iterator[str]:
     return (node.name for node in schedule.roles.values() if isinstance(node, ir.Tensor))
 
 
-def _without_loss(node: ir.Expr) -> ir.Expr:
-    """A value with cancellation as written, as a function without it."""
-    x = gelu_of(node)
-    return node if x is None else ir.Call("gelu", (x,), node.type)
+def _is_symbolic(value: ir.Expr) -> bool:
+    """Whether a value can be found for symbols in place of a coordinate and elements, which can only be
+    added, subtracted and multiplied."""
+    if value.type.kind != "element":
+        return False
+    for node in ir.walk(value):
+        match node:
+            case ir.Conditional(test=test) if ir.varies(test):
+                return False
+            case ir.Call(function=function) if function not in _SYMBOLIC and ir.varies(node):
+                return False
+    return True
+
+
+def reduction_steps(registry: Registry, schedule: Schedule) -> dict[str, ir.Expr]:
+    """Properties of a reduction that planners need: by name, a test of the description."""
+    if schedule.form != "reduce":
+        return {}
+    function, found = schedule.roles.get("function"), dict[str, ir.Expr]()
+    for name, parts_ in _STEPS.items():
+        cases = [step.case for step in schedule.steps if any(part in step.expressions for part in parts_)]
+        if function is None or len(cases) in (0, len(schedule.steps)):
+            found[name] = ir.Number(bool(cases), ir.BOOL)
+        else:
+            entries = {entry.name: entry.value for entry in registry.enums[function.type.name or ""].entries}
+            choices = (ir.EnumValue(case, entries[case], function.type) for case in cases)
+            found[name] = ir.OneOf(function, tuple(choices))
+    return found
 
 
 def _assigned(
@@ -216,14 +238,13 @@ def _assigned(
     return assignments_of(printer, used_definitions(definitions, nodes))
 
 
-class ComputePrinter(DescPrinter, PythonPrinter):
-    """Prints for a function of a valid description: nothing needs a guard, and elements can be arrays."""
+class SchedulePrinter(DescPrinter, PythonPrinter):
+    """Prints for a function of a valid description: nothing needs a guard."""
 
     bounds_type = Valid
 
-    def __init__(self, registry: Registry, operator: Operator, output: str) -> None:
+    def __init__(self, registry: Registry, operator: Operator) -> None:
         super().__init__(registry, operator, Stage.VALUES)
-        self._output = output
 
     def field(self, node: ir.Field) -> str:
         return f"{self.tensor(node.tensor)}.{node.name}"
@@ -240,31 +261,16 @@ class ComputePrinter(DescPrinter, PythonPrinter):
         return f'load("{node.tensor.name}", {self.print(node.coordinate)}{number})'
 
     def call(self, node: ir.Call) -> str:
-        of_elements = any(a.type.kind == "element" or ir.varies(a) for a in node.arguments)
         match node:
             case ir.Call(function="element", arguments=(ir.Number() as number,)) if self._fits(number, node):
                 return self.print(number)
             case ir.Call(function="element", arguments=(item,)):
                 return f"f.convert({self.print(item)}, {self.data_type(node.type)})"
-            case ir.Call(
-                function="convert" | "quantize" as function, arguments=(item, ir.Tensor() as tensor)
-            ):
-                return f"f.{function}({self.print(item)}, {self.tensor(tensor)}.DataType)"
-            case ir.Call(function="difference", arguments=(left, right, ir.Tensor() as tensor)):
-                type_ = f"{self.tensor(tensor)}.DataType"
-                return f"f.difference({self.print(left)}, {self.print(right)}, {type_})"
+            case ir.Call(function="convert", arguments=(item, ir.Tensor() as tensor)):
+                return f"f.convert({self.print(item)}, {self.tensor(tensor)}.DataType)"
             case ir.Call(function="apply_activation", arguments=(item, activation)):
-                tensor_ = f"desc.{self._output}"
-                return f"activated({self.print(item)}, {self.print(activation)}, {tensor_})"
-            case ir.Call(function=function) if of_elements:
-                arguments = ", ".join(map(self.print, node.arguments))
-                return f"{self._of_elements(function)}({arguments})"
+                return f"({self.print(item)} if {self.print(activation)} is None else None)"
         return super().call(node)
-
-    def _of_elements(self, function: str) -> str:
-        """The name of a function; those of places and of fused activations are not functions of elements."""
-        name = _ELEMENT_NAMES.get(function, function)
-        return name if name in _OF_PLACES else f"f.{name}"
 
     def _fits(self, number: ir.Number, element: ir.Expr) -> bool:
         """Whether a number is the same in every type that an element can have."""
@@ -275,47 +281,5 @@ class ComputePrinter(DescPrinter, PythonPrinter):
             self.registry.data_type[type_].kind == "float" for type_ in types
         )
 
-    def binary(self, node: ir.Binary) -> tuple[str, int]:
-        if node.op == "/" and node.type.kind == "element":
-            return f"f.divide({self.print(node.left)}, {self.print(node.right)})", ATOM
-        return super().binary(node)
-
-    def conditional(self, node: ir.Conditional) -> str:
-        if not ir.varies(node.test):
-            return super().conditional(node)
-        parts = (node.test, node.then, node.otherwise)
-        return f"f.where({', '.join(map(self.print, parts))})"
-
-    def _node(self, node: ir.Expr) -> tuple[str, int]:
-        if ir.varies(node):
-            match node:
-                case ir.Logic(op=op, operands=operands):
-                    function = "both" if op == "and" else "either"
-                    return f"f.{function}({', '.join(map(self.print, operands))})", ATOM
-                case ir.Not(operand=operand):
-                    return f"f.opposite({self.print(operand)})", ATOM
-                case ir.OneOf(item=item, choices=choices):
-                    tests = ", ".join(self.print(ir.Compare("==", item, choice)) for choice in choices)
-                    return f"f.either({tests})", ATOM
-        return super()._node(node)
-
-    def reduce(self, node: ir.Reduce) -> str:
-        if node.kind in _VARYING and ir.varies(node.body):
-            with self.bounds.inside(node.loop):
-                return f"f.{_VARYING[node.kind]}({self.each_of(node)})"
-        return super().reduce(node)
-
     def _exceeds(self, node: ir.Expr) -> bool:
         return False
-
-
-class StepPrinter(ComputePrinter):
-    """Prints a step, without a description: its operand `x` has the type elements are computed in."""
-
-    def call(self, node: ir.Call) -> str:
-        match node:
-            case ir.Call(function="element", arguments=(ir.Number() as number,)) if not self._fits(
-                number, node
-            ):
-                return f"x.dtype.type({self.print(number)})"
-        return super().call(node)
