@@ -130,7 +130,14 @@ class _Reader:
         is_sized = self.size(shape.size, node, len(value), "characters")
         if is_sized and pattern is not None and not pattern.compiled.fullmatch(value):
             what = f"is not {pattern.words}: it must match" if pattern.words else "does not match"
-            self.report(node.position, "wrong-value", f"{shown(value)} {what} {pattern.anchored}")
+            spellings = (
+                value.lower().replace("_", "-"),
+                value.upper().replace("-", "_"),
+                value[:1].upper() + value[1:],
+            )
+            meant = next(filter(pattern.compiled.fullmatch, spellings), None)
+            message = f"{shown(value)} {what} {pattern.anchored}"
+            self.report(node.position, "wrong-value", message, meant)
 
     def number(self, limits: Range, node: Node, value: float) -> None:
         if limits.least is not None and value < limits.least:

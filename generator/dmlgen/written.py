@@ -36,7 +36,8 @@ from dmlgen.text import NO_TEXT, Text
 
 _TYPE = Pattern(r"[A-Z][A-Z0-9_]*", "upper case with underscores, as in GATHER_ND")
 _NEW_MEMBER = Pattern(
-    r"([A-Z]|(?=.*[a-z])[A-Z][A-Za-z0-9]{1,60})", "a member's name with lower case, as in InputTensor"
+    r"([A-Z]|(?=.*[a-z])[A-Z][A-Za-z0-9]{1,60})",
+    "a member's name, which begins with a capital and is not all capitals, as in InputTensor",
 )
 _FILE = Pattern(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", "lower case, words joined by '-', as in window")
 

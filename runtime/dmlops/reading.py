@@ -129,9 +129,8 @@ def _parse(text: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise JsonError("", f"byte {error.start} is not UTF-8") from None
     except json.JSONDecodeError as error:
-        raise JsonError(
-            "", f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        ) from None
+        what, at = error.msg.removesuffix(" at"), f"line {error.lineno}, column {error.colno}"
+        raise JsonError("", f"not valid JSON: {what} at {at}") from None
     except ValueError:  # Python rejects integers of thousands of digits
         raise JsonError("", "an integer has too many digits") from None
 

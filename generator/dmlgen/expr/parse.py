@@ -420,9 +420,9 @@ class Parser:
                 assert isinstance(owner, ir.Tensor)
                 low, high = zero, ir.Field(owner, "DimensionCount", ir.INT)
             case _:
-                raise self.fail(
-                    node, "expression-form", "a loop runs over range(n), range(a, b) or axes(tensor)"
-                )
+                name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+                message = "a loop runs over range(n), range(a, b) or axes(tensor)"
+                raise self.fail(node, "expression-form", message, nearest(name, ("range", "axes")))
         if BOUNDS.value(high)[1] > MAX_LOOP:
             raise self.fail(
                 node,
