@@ -1,6 +1,6 @@
 """Runs the data of matrices through the `dmlops` that Python finds first.
 
-plain_cases.py shaders|plans SLUG... runs in a separate process, for a package other than this
+plain_cases.py reference|shaders|plans SLUG... runs in a separate process, for a package other than this
 project's. It prints differences from the expected data or, for plans, between C and Python.
 """
 
@@ -56,16 +56,19 @@ def main(by: str, slugs: list[str]) -> None:
     if by == "plans":
         print(*differing_plans(slugs), sep="\n", end="")
         return
-    from dmlops.gpu.device import Device
+    run: Callable[[Any, Any], Mapping[str, Any]] = dmlops.reference.run
+    if by == "shaders":
+        from dmlops.gpu.device import Device
 
-    device = Device.open(None)
+        device = Device.open(None)
 
-    def run(desc: Any, inputs: Any) -> Mapping[str, Any]:
-        return gpu.run(desc, inputs, device)
+        def run(desc: Any, inputs: Any) -> Mapping[str, Any]:
+            return gpu.run(desc, inputs, device)
 
     for slug in slugs:
         # A shader takes long to compile: of its cases the one with the most elements.
-        for case in sorted(cases(slug), key=elements)[-1:]:
+        chosen = sorted(cases(slug), key=elements)[-1:] if by == "shaders" else cases(slug)
+        for case in chosen:
             if found := differences(case, run):
                 print(found)
 
