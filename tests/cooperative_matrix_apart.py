@@ -172,6 +172,6 @@ def taken_apart(shader: str, is_alike: bool = True) -> str:
     text = re.sub(r"\bwave\b(?=\s+[/%*])", "(threadOfGroup / 32)", text)
     text = text.replace("= WaveGetLaneIndex()", "= thread % 32")
     text = text.replace("WaveActiveAnyTrue", "AnyOfGroup")
-    text = text.replace("[unroll]", "[loop]")  # as straight code, it takes compilers several times as long
+    text = text.replace("[unroll]", "")  # as straight code, it takes DXC twice as long
     begins = r"\n    ((?:Contract|Attend|AddUp)\(\s*group)"
     return re.sub(begins, r"\n    threadOfGroup = thread;\n    \1", text)
