@@ -22,7 +22,7 @@ from shader_branches import covering
 
 OPERATORS = sorted(path.stem for path in (Path(__file__).parents[1] / "generated/hlsl").glob("*.hlsl"))
 # What is the same for all dispatches of a description, whichever of it they use: types of tensors, and lists
-OF_DESCRIPTIONS = re.compile(r"\w+_(TYPE|LENGTH|BOUND|ROW|LOWEST|HIGHEST|FLOATS|SINGLE)")
+OF_DESCRIPTIONS = re.compile(r"\w+_(TYPE|LENGTH|BOUND|ROW|SINGLE)")
 
 
 class Found(NamedTuple):

@@ -24,8 +24,6 @@
 //   OutputScaleTensor: FLOAT32
 //   OutputZeroPointTensor: INT8, UINT8
 //   OutputTensor: INT8, UINT8
-//   X_LOWEST   least value of OutputTensor's data type
-//   X_HIGHEST  its greatest value
 //   X_VECTOR   elements of an input loaded at once: VECTOR where its innermost stride is 1 and all other strides are
 //              multiples of VECTOR, else 1
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
@@ -45,16 +43,22 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
 // Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in
-#define FLOAT32 float, 32, float
-#define INT8 uint, 8, int
-#define UINT8 uint, 8, uint
-#define STORED_OF(stored, bits, value) stored
-#define BITS_OF(stored, bits, value) bits
-#define VALUE_OF(stored, bits, value) value
+// in; its least and greatest value, and whether it is a float
+#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u), 1
+#define INT8 uint, 8, int, (-127-1), 127, 0
+#define UINT8 uint, 8, uint, 0, 255, 0
+#define STORED_OF(stored, bits, value, lowest, highest, is_float) stored
 #define STORED(type) STORED_OF(type)
+#define BITS_OF(stored, bits, value, lowest, highest, is_float) bits
 #define BITS(type) BITS_OF(type)
+#define VALUE_OF(stored, bits, value, lowest, highest, is_float) value
 #define VALUE(type) VALUE_OF(type)
+#define LOWEST_OF(stored, bits, value, lowest, highest, is_float) lowest
+#define LOWEST(type) LOWEST_OF(type)
+#define HIGHEST_OF(stored, bits, value, lowest, highest, is_float) highest
+#define HIGHEST(type) HIGHEST_OF(type)
+#define IS_FLOAT_OF(stored, bits, value, lowest, highest, is_float) is_float
+#define IS_FLOAT(type) IS_FLOAT_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_BITS BITS(A_TYPE)
 #define A_VALUE VALUE(A_TYPE)
@@ -80,6 +84,8 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+#define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
+#define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
 
 struct Dimension
 {

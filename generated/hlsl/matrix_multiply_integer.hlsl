@@ -80,10 +80,10 @@
 #define UINT8 uint, 8, uint
 #define UINT32 uint, 32, uint
 #define STORED_OF(stored, bits, value) stored
-#define BITS_OF(stored, bits, value) bits
-#define VALUE_OF(stored, bits, value) value
 #define STORED(type) STORED_OF(type)
+#define BITS_OF(stored, bits, value) bits
 #define BITS(type) BITS_OF(type)
+#define VALUE_OF(stored, bits, value) value
 #define VALUE(type) VALUE_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_BITS BITS(A_TYPE)

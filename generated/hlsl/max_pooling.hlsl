@@ -54,7 +54,6 @@
 //   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   X_BOUND    a number of dimensions that bounds loops, or a value 0 or 1: that of a member, or whether something
 //              holds in any or in all dimensions
-//   X_LOWEST   least value of InputTensor's data type
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -64,26 +63,33 @@
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
 
 // Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define INT8 uint, 8, int
-#define INT16 int16_t, 16, int
-#define INT32 int, 32, int
-#define INT64 int64_t, 64, int64_t
-#define UINT8 uint, 8, uint
-#define UINT16 uint16_t, 16, uint
-#define UINT32 uint, 32, uint
-#define UINT64 uint64_t, 64, uint64_t
-#define STORED_OF(stored, bits, value) stored
-#define BITS_OF(stored, bits, value) bits
-#define VALUE_OF(stored, bits, value) value
+// in; its least and greatest value, and whether it is a float
+#define FLOAT16 float16_t, 16, float, asfloat(0xff800000u), asfloat(0x7f800000u), 1
+#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u), 1
+#define INT8 uint, 8, int, (-127-1), 127, 0
+#define INT16 int16_t, 16, int, (-32767-1), 32767, 0
+#define INT32 int, 32, int, (-2147483647-1), 2147483647, 0
+#define INT64 int64_t, 64, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63)), 0
+#define UINT8 uint, 8, uint, 0, 255, 0
+#define UINT16 uint16_t, 16, uint, 0, 65535, 0
+#define UINT32 uint, 32, uint, 0, 4294967295u, 0
+#define UINT64 uint64_t, 64, uint64_t, 0, (~(uint64_t)0), 0
+#define STORED_OF(stored, bits, value, lowest, highest, is_float) stored
 #define STORED(type) STORED_OF(type)
+#define BITS_OF(stored, bits, value, lowest, highest, is_float) bits
 #define BITS(type) BITS_OF(type)
+#define VALUE_OF(stored, bits, value, lowest, highest, is_float) value
 #define VALUE(type) VALUE_OF(type)
+#define LOWEST_OF(stored, bits, value, lowest, highest, is_float) lowest
+#define LOWEST(type) LOWEST_OF(type)
+#define HIGHEST_OF(stored, bits, value, lowest, highest, is_float) highest
+#define HIGHEST(type) HIGHEST_OF(type)
+#define IS_FLOAT_OF(stored, bits, value, lowest, highest, is_float) is_float
+#define IS_FLOAT(type) IS_FLOAT_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
+#define INPUT_LOWEST LOWEST(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)

@@ -56,8 +56,6 @@
 //   X_SIZES_LENGTH  its dimensions, for A, ASCALE, AZERO_POINT, BZERO_POINT, OUTPUT_ZERO_POINT
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   X_LOWEST   least value of OutputTensor's data type
-//   X_HIGHEST  its greatest value
 //   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
 //   RANK       dimensions of the tensor written, 1 or more
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
@@ -89,17 +87,23 @@
 #endif
 
 // Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in
-#define FLOAT32 float, 32, float
-#define INT8 uint, 8, int
-#define UINT8 uint, 8, uint
-#define UINT32 uint, 32, uint
-#define STORED_OF(stored, bits, value) stored
-#define BITS_OF(stored, bits, value) bits
-#define VALUE_OF(stored, bits, value) value
+// in; its least and greatest value, and whether it is a float
+#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u), 1
+#define INT8 uint, 8, int, (-127-1), 127, 0
+#define UINT8 uint, 8, uint, 0, 255, 0
+#define UINT32 uint, 32, uint, 0, 4294967295u, 0
+#define STORED_OF(stored, bits, value, lowest, highest, is_float) stored
 #define STORED(type) STORED_OF(type)
+#define BITS_OF(stored, bits, value, lowest, highest, is_float) bits
 #define BITS(type) BITS_OF(type)
+#define VALUE_OF(stored, bits, value, lowest, highest, is_float) value
 #define VALUE(type) VALUE_OF(type)
+#define LOWEST_OF(stored, bits, value, lowest, highest, is_float) lowest
+#define LOWEST(type) LOWEST_OF(type)
+#define HIGHEST_OF(stored, bits, value, lowest, highest, is_float) highest
+#define HIGHEST(type) HIGHEST_OF(type)
+#define IS_FLOAT_OF(stored, bits, value, lowest, highest, is_float) is_float
+#define IS_FLOAT(type) IS_FLOAT_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_BITS BITS(A_TYPE)
 #define A_VALUE VALUE(A_TYPE)
@@ -124,6 +128,8 @@
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
+#define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
+#define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
 
 // Dimensions of tensors that have as many as another one
 #define B_SIZES_LENGTH A_SIZES_LENGTH

@@ -47,10 +47,10 @@
 #define UINT64 uint64_t, 64, uint64_t
 #define UINT128 uint4, 128, uint4
 #define STORED_OF(stored, bits, value) stored
-#define BITS_OF(stored, bits, value) bits
-#define VALUE_OF(stored, bits, value) value
 #define STORED(type) STORED_OF(type)
+#define BITS_OF(stored, bits, value) bits
 #define BITS(type) BITS_OF(type)
+#define VALUE_OF(stored, bits, value) value
 #define VALUE(type) VALUE_OF(type)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)

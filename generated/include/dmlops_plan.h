@@ -476,7 +476,6 @@ typedef struct dmlops_plan_Tensor {
     int64_t significand;
     int is_signed;
     int as_bits;
-    int is_limited;
     int is_output;
     int is_held;
     dmlops_plan_int_8 sizes;
@@ -1918,23 +1917,6 @@ typedef struct dmlops_plan_PhiloxParams {
     dmlops_plan_Dimension_16 dimensions;
 } dmlops_plan_PhiloxParams;
 
-typedef struct dmlops_plan_Extent {
-    int64_t columns;
-    int64_t rows;
-    int64_t planes;
-} dmlops_plan_Extent;
-
-typedef struct dmlops_plan_PlanesParams {
-    dmlops_plan_Dimension_16 sizes;
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
-    dmlops_plan_Dimension_16 tiles;
-    int64_t planeCount;
-    int64_t groupColumns;
-    dmlops_plan_int_64 scalars;
-} dmlops_plan_PlanesParams;
-
 typedef struct dmlops_plan_Reduce {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
@@ -2090,6 +2072,23 @@ typedef struct dmlops_plan_ScatterParams {
     dmlops_plan_Dimension_16 updatesDimensions;
     dmlops_plan_ScatterLookup_8 lookups;
 } dmlops_plan_ScatterParams;
+
+typedef struct dmlops_plan_Extent {
+    int64_t columns;
+    int64_t rows;
+    int64_t planes;
+} dmlops_plan_Extent;
+
+typedef struct dmlops_plan_SeparableParams {
+    dmlops_plan_Dimension_16 sizes;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_Dimension_16 tiles;
+    int64_t planeCount;
+    int64_t groupColumns;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_SeparableParams;
 
 typedef struct dmlops_plan_SeparableTile {
     int64_t threads;
@@ -2330,7 +2329,6 @@ DMLOPS_CALLED void dmlops_plan_Gather_empty(dmlops_plan_Gather* record) {
     record->input.significand = 0;
     record->input.is_signed = 0;
     record->input.as_bits = 0;
-    record->input.is_limited = 0;
     record->input.is_output = 0;
     record->input.is_held = 0;
     record->input.sizes.count = 0;
@@ -2343,7 +2341,6 @@ DMLOPS_CALLED void dmlops_plan_Gather_empty(dmlops_plan_Gather* record) {
     record->indices.significand = 0;
     record->indices.is_signed = 0;
     record->indices.as_bits = 0;
-    record->indices.is_limited = 0;
     record->indices.is_output = 0;
     record->indices.is_held = 0;
     record->indices.sizes.count = 0;
@@ -2356,7 +2353,6 @@ DMLOPS_CALLED void dmlops_plan_Gather_empty(dmlops_plan_Gather* record) {
     record->output.significand = 0;
     record->output.is_signed = 0;
     record->output.as_bits = 0;
-    record->output.is_limited = 0;
     record->output.is_output = 0;
     record->output.is_held = 0;
     record->output.sizes.count = 0;
@@ -2380,7 +2376,6 @@ DMLOPS_CALLED void dmlops_plan_Nonzero_empty(dmlops_plan_Nonzero* record) {
     record->input.significand = 0;
     record->input.is_signed = 0;
     record->input.as_bits = 0;
-    record->input.is_limited = 0;
     record->input.is_output = 0;
     record->input.is_held = 0;
     record->input.sizes.count = 0;
@@ -2393,7 +2388,6 @@ DMLOPS_CALLED void dmlops_plan_Nonzero_empty(dmlops_plan_Nonzero* record) {
     record->output.significand = 0;
     record->output.is_signed = 0;
     record->output.as_bits = 0;
-    record->output.is_limited = 0;
     record->output.is_output = 0;
     record->output.is_held = 0;
     record->output.sizes.count = 0;
@@ -2406,7 +2400,6 @@ DMLOPS_CALLED void dmlops_plan_Nonzero_empty(dmlops_plan_Nonzero* record) {
     record->coordinates.significand = 0;
     record->coordinates.is_signed = 0;
     record->coordinates.as_bits = 0;
-    record->coordinates.is_limited = 0;
     record->coordinates.is_output = 0;
     record->coordinates.is_held = 0;
     record->coordinates.sizes.count = 0;
@@ -2423,7 +2416,6 @@ DMLOPS_CALLED void dmlops_plan_Philox_empty(dmlops_plan_Philox* record) {
     record->state.significand = 0;
     record->state.is_signed = 0;
     record->state.as_bits = 0;
-    record->state.is_limited = 0;
     record->state.is_output = 0;
     record->state.is_held = 0;
     record->state.sizes.count = 0;
@@ -2436,7 +2428,6 @@ DMLOPS_CALLED void dmlops_plan_Philox_empty(dmlops_plan_Philox* record) {
     record->output.significand = 0;
     record->output.is_signed = 0;
     record->output.as_bits = 0;
-    record->output.is_limited = 0;
     record->output.is_output = 0;
     record->output.is_held = 0;
     record->output.sizes.count = 0;
@@ -2449,7 +2440,6 @@ DMLOPS_CALLED void dmlops_plan_Philox_empty(dmlops_plan_Philox* record) {
     record->next_state.significand = 0;
     record->next_state.is_signed = 0;
     record->next_state.as_bits = 0;
-    record->next_state.is_limited = 0;
     record->next_state.is_output = 0;
     record->next_state.is_held = 0;
     record->next_state.sizes.count = 0;
@@ -2466,7 +2456,6 @@ DMLOPS_CALLED void dmlops_plan_Reduce_empty(dmlops_plan_Reduce* record) {
     record->input.significand = 0;
     record->input.is_signed = 0;
     record->input.as_bits = 0;
-    record->input.is_limited = 0;
     record->input.is_output = 0;
     record->input.is_held = 0;
     record->input.sizes.count = 0;
@@ -2479,7 +2468,6 @@ DMLOPS_CALLED void dmlops_plan_Reduce_empty(dmlops_plan_Reduce* record) {
     record->output.significand = 0;
     record->output.is_signed = 0;
     record->output.as_bits = 0;
-    record->output.is_limited = 0;
     record->output.is_output = 0;
     record->output.is_held = 0;
     record->output.sizes.count = 0;
@@ -2501,7 +2489,6 @@ DMLOPS_CALLED void dmlops_plan_Scan_empty(dmlops_plan_Scan* record) {
     record->input.significand = 0;
     record->input.is_signed = 0;
     record->input.as_bits = 0;
-    record->input.is_limited = 0;
     record->input.is_output = 0;
     record->input.is_held = 0;
     record->input.sizes.count = 0;
@@ -2514,7 +2501,6 @@ DMLOPS_CALLED void dmlops_plan_Scan_empty(dmlops_plan_Scan* record) {
     record->output.significand = 0;
     record->output.is_signed = 0;
     record->output.as_bits = 0;
-    record->output.is_limited = 0;
     record->output.is_output = 0;
     record->output.is_held = 0;
     record->output.sizes.count = 0;
@@ -2552,7 +2538,6 @@ DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
     record->input.significand = 0;
     record->input.is_signed = 0;
     record->input.as_bits = 0;
-    record->input.is_limited = 0;
     record->input.is_output = 0;
     record->input.is_held = 0;
     record->input.sizes.count = 0;
@@ -2565,7 +2550,6 @@ DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
     record->indices.significand = 0;
     record->indices.is_signed = 0;
     record->indices.as_bits = 0;
-    record->indices.is_limited = 0;
     record->indices.is_output = 0;
     record->indices.is_held = 0;
     record->indices.sizes.count = 0;
@@ -2578,7 +2562,6 @@ DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
     record->updates.significand = 0;
     record->updates.is_signed = 0;
     record->updates.as_bits = 0;
-    record->updates.is_limited = 0;
     record->updates.is_output = 0;
     record->updates.is_held = 0;
     record->updates.sizes.count = 0;
@@ -2591,7 +2574,6 @@ DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
     record->output.significand = 0;
     record->output.is_signed = 0;
     record->output.as_bits = 0;
-    record->output.is_limited = 0;
     record->output.is_output = 0;
     record->output.is_held = 0;
     record->output.sizes.count = 0;
@@ -2612,7 +2594,6 @@ DMLOPS_CALLED void dmlops_plan_TopK_empty(dmlops_plan_TopK* record) {
     record->input.significand = 0;
     record->input.is_signed = 0;
     record->input.as_bits = 0;
-    record->input.is_limited = 0;
     record->input.is_output = 0;
     record->input.is_held = 0;
     record->input.sizes.count = 0;
@@ -2625,7 +2606,6 @@ DMLOPS_CALLED void dmlops_plan_TopK_empty(dmlops_plan_TopK* record) {
     record->output.significand = 0;
     record->output.is_signed = 0;
     record->output.as_bits = 0;
-    record->output.is_limited = 0;
     record->output.is_output = 0;
     record->output.is_held = 0;
     record->output.sizes.count = 0;
@@ -2638,7 +2618,6 @@ DMLOPS_CALLED void dmlops_plan_TopK_empty(dmlops_plan_TopK* record) {
     record->indices.significand = 0;
     record->indices.is_signed = 0;
     record->indices.as_bits = 0;
-    record->indices.is_limited = 0;
     record->indices.is_output = 0;
     record->indices.is_held = 0;
     record->indices.sizes.count = 0;
@@ -2954,26 +2933,6 @@ DMLOPS_CALLED void dmlops_put_PhiloxParams(
     }
 }
 
-DMLOPS_CALLED void dmlops_put_PlanesParams(
-    dmlops_planning* planning, const dmlops_plan_PlanesParams* record) {
-    for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->sizes.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    for (int64_t i = 0; i < record->tiles.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->tiles.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_word(planning, record->planeCount);
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-}
-
 DMLOPS_CALLED void dmlops_put_ReduceParams(
     dmlops_planning* planning, const dmlops_plan_ReduceParams* record) {
     dmlops_put_word(planning, record->sets);
@@ -3063,6 +3022,26 @@ DMLOPS_CALLED void dmlops_put_ScatterParams(
         dmlops_put_ScatterLookup(planning, &record->lookups.items[i]);
         dmlops_put_padding(planning);
     }
+}
+
+DMLOPS_CALLED void dmlops_put_SeparableParams(
+    dmlops_planning* planning, const dmlops_plan_SeparableParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    for (int64_t i = 0; i < record->tiles.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->tiles.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_word(planning, record->planeCount);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
 DMLOPS_CALLED void dmlops_put_TopKParams(
@@ -3187,12 +3166,7 @@ DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_pl
     result);
 DMLOPS_CALLED void dmlops_plan_reciprocals(dmlops_planning* planning, const dmlops_plan_int_8* divisors,
     dmlops_plan_int_8* result);
-DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int64_t significand, int
-    is_signed);
-DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int64_t significand, int
-    is_signed);
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_define_limits(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_int_512* result);
 DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -3431,19 +3405,6 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int6
     is_cooperative);
 DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Pass* one, dmlops_plan_int_8* result);
-DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
-    wanted);
-DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there);
-DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result);
-DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit);
-DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
-    int64_t lanes, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_CooperativeSums* result);
 DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
@@ -3469,6 +3430,19 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
     dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_along,
     int is_alone);
+DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Pass* one, dmlops_plan_int_8* result);
+DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
+DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
+    wanted);
+DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there);
+DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result);
+DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit);
+DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
+    int64_t lanes, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result);
 DMLOPS_CALLED int64_t dmlops_plan_kept_float16(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -3567,11 +3541,6 @@ DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* op);
-DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
-    result);
-DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_int_8* sizes, const dmlops_plan_CommonConstants* known, int64_t down, int64_t across, const
-    dmlops_plan_Groups* groups, dmlops_plan_PlanesParams* result);
 DMLOPS_CALLED void dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
     result);
 DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* op, int of_axes,
@@ -3612,6 +3581,8 @@ DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone, int are_few, dmlops_plan_int_64*
     result);
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* op);
+DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
+    result);
 DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
 DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_Tensor* output);
@@ -4692,41 +4663,6 @@ DMLOPS_CALLED void dmlops_plan_reciprocals(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The least value of a data type, in HLSL. */
-DMLOPS_CALLED const char* dmlops_plan_lowest(dmlops_planning* planning, int64_t bits, int64_t significand, int
-    is_signed) {
-    (void)planning;
-    if (significand > 0) {
-        return "asfloat(0xff800000u)";
-    }
-    if (!is_signed) {
-        return "0";
-    }
-    if (bits < 16) {
-        return (bits == 4) ? "(-7-1)" : "(-127-1)";
-    }
-    return (bits == 16) ? "(-32767-1)" : ((bits == 32) ? "(-2147483647-1)" : "((int64_t)1<<63)");
-}
-
-/* The greatest value of a data type, in HLSL. */
-DMLOPS_CALLED const char* dmlops_plan_highest(dmlops_planning* planning, int64_t bits, int64_t significand, int
-    is_signed) {
-    (void)planning;
-    if (significand > 0) {
-        return "asfloat(0x7f800000u)";
-    }
-    if (is_signed) {
-        if (bits < 16) {
-            return (bits == 4) ? "7" : "127";
-        }
-        return (bits == 16) ? "32767" : ((bits == 32) ? "2147483647" : "(~((int64_t)1<<63))");
-    }
-    if (bits < 16) {
-        return (bits == 4) ? "15" : "255";
-    }
-    return (bits == 16) ? "65535" : ((bits == 32) ? "4294967295u" : "(~(uint64_t)0)");
-}
-
 /* The last dimension along which a box of these sizes has several coordinates, 0 if none has. */
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes) {
     (void)planning;
@@ -4740,15 +4676,6 @@ DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, c
     return row;
 }
 
-/* The macros of the least and the greatest value of a tensor's data type. */
-DMLOPS_CALLED void dmlops_plan_define_limits(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_LOWEST"), dmlops_plan_lowest(planning, tensor->bits,
-        tensor->significand, tensor->is_signed));
-    dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_HIGHEST"), dmlops_plan_highest(planning,
-        tensor->bits, tensor->significand, tensor->is_signed));
-    dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_FLOATS"), (int64_t)(tensor->significand > 0));
-}
-
 /* Defines the macros of the tensors that are present and binds the resources of all; returns their sizes and strides as
    words. */
 DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -4760,9 +4687,6 @@ DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const d
             dmlops_plan_int_512_fill(planning, result, 16, 0);
         } else {
             dmlops_plan_define_tensor(planning, tensor);
-            if (tensor->is_limited) {
-                dmlops_plan_define_limits(planning, tensor);
-            }
             if (((shader->ranks >> place) & 1) == 1) {
                 dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SIZES_LENGTH"), tensor->sizes.count);
             }
@@ -8186,130 +8110,6 @@ DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_p
     return dmlops_plan_window_tiles(planning, op, shader, &found);
 }
 
-/* The sizes of the box that a pass visits. */
-DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Pass* one, dmlops_plan_int_8* result) {
-    if (one->box_list != -1) {
-        *result = op->lists.items[dmlops_item(planning, one->box_list, op->lists.count)];
-        return;
-    }
-    if (one->box_tensor != -1) {
-        *result = op->tensors.items[dmlops_item(planning, one->box_tensor, op->tensors.count)].sizes;
-        return;
-    }
-    *result = *(one->writes_kept ? &op->kept_sizes.items[dmlops_item(planning, one->target, op->kept_sizes.count)] :
-        &op->tensors.items[dmlops_item(planning, one->target, op->tensors.count)].sizes);
-    return;
-}
-
-/* The tensors that are present, as bits. */
-DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
-    (void)planning;
-    int64_t found = 0;
-    for (int64_t place = 0; place < tensors->count; ++place) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[place];
-        if (tensor->is_present) {
-            found = found | dmlops_shift(1, place);
-        }
-    }
-    return found;
-}
-
-/* Whether a pass writes an output that is present, or an intermediate tensor that is wanted. */
-DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
-    wanted) {
-    (void)planning;
-    return ((one->writes & wanted) != 0) || ((one->outputs & there) != 0);
-}
-
-/* The intermediate tensors that lead to outputs, and those written along with them, as bits. */
-DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Pass_32 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
-        const dmlops_plan_Pass* item = &shader->passes.items[each_2];
-        dmlops_plan_Pass_32_append(planning, &made_1, item);
-    }
-    return dmlops_plan_leading(planning, &made_1, dmlops_plan_present(planning, tensors));
-}
-
-/* The intermediate tensors that lead to some passes, if the tensors in `there` are present. Goes backwards, since
-   passes read what earlier ones write; only recurrences are circular. Ends because bits are only ever added. */
-DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there) {
-    int64_t wanted = 0;
-    int64_t before = -1;
-    int is_circular = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && (is_circular && (before != wanted))) {
-        before = wanted;
-        is_circular = 0;
-        for (int64_t place = 0; place < passes->count; ++place) {
-            const dmlops_plan_Pass * one = &passes->items[dmlops_item(planning,
-                dmlops_subtract(dmlops_subtract(passes->count, 1), place), passes->count)];
-            if (dmlops_plan_is_needed(planning, one, there, wanted)) {
-                wanted = (wanted | one->reads) | one->writes;
-                is_circular = is_circular || one->is_along;
-            }
-        }
-    }
-    return wanted;
-}
-
-/* All passes, if attention accesses these tensors of the description directly: it reads fewer intermediate ones, and
-   other passes do not write what it writes. */
-DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result) {
-    const dmlops_plan_AttentionPass * attention = &shader->attention;
-    int64_t read = dmlops_plan_bit_of(planning, &sources->query, attention->query) | dmlops_plan_bit_of(planning,
-        &sources->key, attention->key);
-    read = read | dmlops_plan_bit_of(planning, &sources->value, attention->value);
-    const dmlops_plan_Source * output = &sources->output;
-    const dmlops_plan_Source * key = &sources->key_stored;
-    const dmlops_plan_Source * value = &sources->value_stored;
-    int64_t written = (dmlops_plan_bit_of(planning, output, output->tensor) | dmlops_plan_bit_of(planning, key,
-        key->tensor)) | dmlops_plan_bit_of(planning, value, value->tensor);
-    result->count = 0;
-    for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
-        const dmlops_plan_Pass* one = &shader->passes.items[each_1];
-        if (one->number == attention->number) {
-            int64_t writes = (output->tensor == -1) ? one->writes : 0;
-            int64_t reads = dmlops_subtract(one->reads, one->reads & read);
-            dmlops_plan_Pass made_2;
-            made_2 = *one;
-            made_2.writes = writes;
-            made_2.outputs = written;
-            made_2.reads = reads;
-            dmlops_plan_Pass_32_append(planning, result, &made_2);
-        } else {
-            if ((one->outputs & written) != 0) {
-                dmlops_plan_Pass made_3;
-                made_3 = *one;
-                made_3.outputs = dmlops_subtract(one->outputs, one->outputs & written);
-                dmlops_plan_Pass_32_append(planning, result, &made_3);
-            } else {
-                dmlops_plan_Pass_32_append(planning, result, one);
-            }
-        }
-    }
-    return;
-}
-
-/* The bit, if there is a source. */
-DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit) {
-    (void)planning;
-    return (source->tensor == -1) ? 0 : dmlops_shift(1, bit);
-}
-
-/* The sizes of a tensor of which each thread computes that many elements along one dimension. */
-DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
-    int64_t lanes, dmlops_plan_int_8* result) {
-    result->count = 0;
-    dmlops_plan_int_8_extend(planning, result, sizes->count, sizes->items);
-    result->items[dmlops_item(planning, apart, result->count)] = dmlops_plan_ceil_div(planning,
-        result->items[dmlops_item(planning, apart, result->count)], lanes);
-    return;
-}
-
 /* For ordinary arithmetic. */
 DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_CooperativeSums* result) {
     (void)planning;
@@ -8658,6 +8458,130 @@ DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_COLUMNS"), tile->thread_columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), tile->vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("FETCHES"), tile->fetches);
+}
+
+/* The sizes of the box that a pass visits. */
+DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Pass* one, dmlops_plan_int_8* result) {
+    if (one->box_list != -1) {
+        *result = op->lists.items[dmlops_item(planning, one->box_list, op->lists.count)];
+        return;
+    }
+    if (one->box_tensor != -1) {
+        *result = op->tensors.items[dmlops_item(planning, one->box_tensor, op->tensors.count)].sizes;
+        return;
+    }
+    *result = *(one->writes_kept ? &op->kept_sizes.items[dmlops_item(planning, one->target, op->kept_sizes.count)] :
+        &op->tensors.items[dmlops_item(planning, one->target, op->tensors.count)].sizes);
+    return;
+}
+
+/* The tensors that are present, as bits. */
+DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
+    (void)planning;
+    int64_t found = 0;
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
+        if (tensor->is_present) {
+            found = found | dmlops_shift(1, place);
+        }
+    }
+    return found;
+}
+
+/* Whether a pass writes an output that is present, or an intermediate tensor that is wanted. */
+DMLOPS_CALLED int dmlops_plan_is_needed(dmlops_planning* planning, const dmlops_plan_Pass* one, int64_t there, int64_t
+    wanted) {
+    (void)planning;
+    return ((one->writes & wanted) != 0) || ((one->outputs & there) != 0);
+}
+
+/* The intermediate tensors that lead to outputs, and those written along with them, as bits. */
+DMLOPS_CALLED int64_t dmlops_plan_needed(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Pass_32 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
+        const dmlops_plan_Pass* item = &shader->passes.items[each_2];
+        dmlops_plan_Pass_32_append(planning, &made_1, item);
+    }
+    return dmlops_plan_leading(planning, &made_1, dmlops_plan_present(planning, tensors));
+}
+
+/* The intermediate tensors that lead to some passes, if the tensors in `there` are present. Goes backwards, since
+   passes read what earlier ones write; only recurrences are circular. Ends because bits are only ever added. */
+DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlops_plan_Pass_32* passes, int64_t there) {
+    int64_t wanted = 0;
+    int64_t before = -1;
+    int is_circular = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (is_circular && (before != wanted))) {
+        before = wanted;
+        is_circular = 0;
+        for (int64_t place = 0; place < passes->count; ++place) {
+            const dmlops_plan_Pass * one = &passes->items[dmlops_item(planning,
+                dmlops_subtract(dmlops_subtract(passes->count, 1), place), passes->count)];
+            if (dmlops_plan_is_needed(planning, one, there, wanted)) {
+                wanted = (wanted | one->reads) | one->writes;
+                is_circular = is_circular || one->is_along;
+            }
+        }
+    }
+    return wanted;
+}
+
+/* All passes, if attention accesses these tensors of the description directly: it reads fewer intermediate ones, and
+   other passes do not write what it writes. */
+DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+    dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result) {
+    const dmlops_plan_AttentionPass * attention = &shader->attention;
+    int64_t read = dmlops_plan_bit_of(planning, &sources->query, attention->query) | dmlops_plan_bit_of(planning,
+        &sources->key, attention->key);
+    read = read | dmlops_plan_bit_of(planning, &sources->value, attention->value);
+    const dmlops_plan_Source * output = &sources->output;
+    const dmlops_plan_Source * key = &sources->key_stored;
+    const dmlops_plan_Source * value = &sources->value_stored;
+    int64_t written = (dmlops_plan_bit_of(planning, output, output->tensor) | dmlops_plan_bit_of(planning, key,
+        key->tensor)) | dmlops_plan_bit_of(planning, value, value->tensor);
+    result->count = 0;
+    for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
+        const dmlops_plan_Pass* one = &shader->passes.items[each_1];
+        if (one->number == attention->number) {
+            int64_t writes = (output->tensor == -1) ? one->writes : 0;
+            int64_t reads = dmlops_subtract(one->reads, one->reads & read);
+            dmlops_plan_Pass made_2;
+            made_2 = *one;
+            made_2.writes = writes;
+            made_2.outputs = written;
+            made_2.reads = reads;
+            dmlops_plan_Pass_32_append(planning, result, &made_2);
+        } else {
+            if ((one->outputs & written) != 0) {
+                dmlops_plan_Pass made_3;
+                made_3 = *one;
+                made_3.outputs = dmlops_subtract(one->outputs, one->outputs & written);
+                dmlops_plan_Pass_32_append(planning, result, &made_3);
+            } else {
+                dmlops_plan_Pass_32_append(planning, result, one);
+            }
+        }
+    }
+    return;
+}
+
+/* The bit, if there is a source. */
+DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit) {
+    (void)planning;
+    return (source->tensor == -1) ? 0 : dmlops_shift(1, bit);
+}
+
+/* The sizes of a tensor of which each thread computes that many elements along one dimension. */
+DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
+    int64_t lanes, dmlops_plan_int_8* result) {
+    result->count = 0;
+    dmlops_plan_int_8_extend(planning, result, sizes->count, sizes->items);
+    result->items[dmlops_item(planning, apart, result->count)] = dmlops_plan_ceil_div(planning,
+        result->items[dmlops_item(planning, apart, result->count)], lanes);
+    return;
 }
 
 /* The passes that lead to outputs: attention without copies, and sums shared by groups, where these suit. */
@@ -9533,16 +9457,6 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
         dmlops_plan_define_tensor(planning, tensor);
         dmlops_plan_bind(planning, tensor);
     }
-    for (int64_t each_3 = 0; each_3 < op->tensors.count; ++each_3) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[each_3];
-        if (tensor->is_limited && (tensor->significand == 0) && (tensor->bits <= 16)) {
-            int64_t lowest = tensor->is_signed ? dmlops_subtract(0, dmlops_shift(1, dmlops_subtract(tensor->bits, 1)))
-                : 0;
-            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_LOWEST"), lowest);
-            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_HIGHEST"), dmlops_subtract(dmlops_add(lowest,
-                dmlops_shift(1, tensor->bits)), 1));
-        }
-    }
     if (op->is_aligned) {
         dmlops_plan_aligned(planning, op);
     } else {
@@ -10338,42 +10252,6 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_Dimension_16_copy(&params.dimensions, &made_8);
     dmlops_put_PhiloxParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
-}
-
-/* An output of these sizes by its last two dimensions; with one row if it has only one dimension. */
-DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
-    result) {
-    int64_t columns = sizes->items[dmlops_item(planning, -1, sizes->count)];
-    int64_t rows = (sizes->count > 1) ? sizes->items[dmlops_item(planning, -2, sizes->count)] : 1;
-    result->columns = columns;
-    result->rows = rows;
-    result->planes = dmlops_divide(dmlops_plan_element_count(planning, sizes), dmlops_multiply(columns, rows));
-    return;
-}
-
-/* The constants of a pass with that many tiles down and across each plane of an output of these sizes. */
-DMLOPS_CALLED void dmlops_plan_planes_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_int_8* sizes, const dmlops_plan_CommonConstants* known, int64_t down, int64_t across, const
-    dmlops_plan_Groups* groups, dmlops_plan_PlanesParams* result) {
-    dmlops_plan_Dimension_16 made_1;
-    dmlops_plan_extents(planning, sizes, &made_1);
-    dmlops_plan_int_8 made_2;
-    made_2.count = 0;
-    dmlops_plan_int_8_append(planning, &made_2, down);
-    dmlops_plan_int_8_append(planning, &made_2, across);
-    dmlops_plan_Dimension_16 made_3;
-    dmlops_plan_extents(planning, &made_2, &made_3);
-    dmlops_plan_Extent made_4;
-    dmlops_plan_extent_of(planning, sizes, &made_4);
-    dmlops_plan_Dimension_16_copy(&result->sizes, &made_1);
-    dmlops_plan_int_512_copy(&result->lists, &known->lists);
-    dmlops_plan_int_32_copy(&result->activations, &known->activations);
-    dmlops_plan_int_64_copy(&result->elements, &op->elements);
-    dmlops_plan_Dimension_16_copy(&result->tiles, &made_3);
-    result->planeCount = made_4.planes;
-    result->groupColumns = groups->columns;
-    dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
-    return;
 }
 
 /* The strides of a packed array. */
@@ -11445,6 +11323,17 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     }
 }
 
+/* An output of these sizes by its last two dimensions; with one row if it has only one dimension. */
+DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
+    result) {
+    int64_t columns = sizes->items[dmlops_item(planning, -1, sizes->count)];
+    int64_t rows = (sizes->count > 1) ? sizes->items[dmlops_item(planning, -2, sizes->count)] : 1;
+    result->columns = columns;
+    result->rows = rows;
+    result->planes = dmlops_divide(dmlops_plan_element_count(planning, sizes), dmlops_multiply(columns, rows));
+    return;
+}
+
 /* The least power of 2 that is not below `number`, but no more than `limit`, itself a power of 2. */
 DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit) {
     int64_t power = 1;
@@ -11674,9 +11563,24 @@ DMLOPS_CALLED int dmlops_plan_separable(dmlops_planning* planning, const dmlops_
     dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), axis);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SOURCE_VECTOR"), is_whole ? loaded : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (is_apart || (tile.columns == 1)) ? 1 : stored);
-    dmlops_plan_PlanesParams made_2;
-    dmlops_plan_planes_params(planning, op, &sizes, &known, down, across, &groups, &made_2);
-    dmlops_put_PlanesParams(planning, &made_2);
+    dmlops_plan_Dimension_16 made_2;
+    dmlops_plan_extents(planning, &sizes, &made_2);
+    dmlops_plan_int_8 made_3;
+    made_3.count = 0;
+    dmlops_plan_int_8_append(planning, &made_3, down);
+    dmlops_plan_int_8_append(planning, &made_3, across);
+    dmlops_plan_Dimension_16 made_4;
+    dmlops_plan_extents(planning, &made_3, &made_4);
+    dmlops_plan_SeparableParams params;
+    dmlops_plan_Dimension_16_copy(&params.sizes, &made_2);
+    dmlops_plan_int_512_copy(&params.lists, &known.lists);
+    dmlops_plan_int_32_copy(&params.activations, &known.activations);
+    dmlops_plan_int_64_copy(&params.elements, &op->elements);
+    dmlops_plan_Dimension_16_copy(&params.tiles, &made_4);
+    params.planeCount = extent.planes;
+    params.groupColumns = groups.columns;
+    dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
+    dmlops_put_SeparableParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
     return 1;
 }
@@ -12036,9 +11940,8 @@ static inline const DML_TENSOR_DESC* dmlops_given(const DML_TENSOR_DESC* tensors
 }
 
 #define DMLOPS_AS_BITS 1
-#define DMLOPS_IS_LIMITED 2
-#define DMLOPS_IS_OUTPUT 4
-#define DMLOPS_IS_HELD 8
+#define DMLOPS_IS_OUTPUT 2
+#define DMLOPS_IS_HELD 4
 
 /* A tensor; an absent one has 32-bit elements and no dimensions. */
 DMLOPS_CALLED void dmlops_set_tensor(
@@ -12055,7 +11958,6 @@ DMLOPS_CALLED void dmlops_set_tensor(
     operand->significand = dmlops_significand(type);
     operand->is_signed = dmlops_signed(type);
     operand->as_bits = (flags & DMLOPS_AS_BITS) != 0;
-    operand->is_limited = (flags & DMLOPS_IS_LIMITED) != 0;
     operand->is_output = (flags & DMLOPS_IS_OUTPUT) != 0;
     operand->is_held = (flags & DMLOPS_IS_HELD) != 0;
     operand->sizes.count = desc->DimensionCount;
@@ -12078,7 +11980,6 @@ DMLOPS_CALLED void dmlops_stand_in(dmlops_plan_Tensor_16* tensors) {
             tensors->items[i].macro = macro;
             tensors->items[i].buffer = buffer;
             tensors->items[i].is_present = 0;
-            tensors->items[i].is_limited = 0;
             tensors->items[i].is_output = 0;
         }
     }
@@ -13025,7 +12926,7 @@ static inline void dmlops_element_wise_quantize_linear_plan(dmlops_planning* pla
     dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_set_tensor(&op.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
     dmlops_set_tensor(&op.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_aligned = 1;
     op.single = 0;
     op.blocked = 0;
@@ -14001,7 +13902,7 @@ static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void
     dmlops_plan_Definition op;
     dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_double = dmlops_is_double(desc->OutputTensor);
     op.tensors.count = 2;
@@ -15330,7 +15231,7 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
     dmlops_plan_Definition op;
     dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, DMLOPS_IS_OUTPUT);
     op.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputIndicesTensor);
@@ -15908,7 +15809,7 @@ static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const voi
     dmlops_plan_Definition op;
     dmlops_plan_Definition_empty(&op);
     const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_IS_LIMITED);
+    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, DMLOPS_IS_OUTPUT);
     op.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputIndicesTensor);
@@ -16392,7 +16293,7 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     dmlops_set_tensor(&op.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
     dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_SCALE", 6, 0, desc->OutputScaleTensor, 0);
     dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_ZERO_POINT", 7, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_double = dmlops_is_double(desc->OutputTensor);
     op.tensors.count = 9;
     dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
@@ -16641,7 +16542,7 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
     dmlops_set_tensor(&op.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
     dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_SCALE", 7, 0, desc->OutputScaleTensor, 0);
     dmlops_set_tensor(&op.tensors.items[8], "OUTPUT_ZERO_POINT", 8, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[9], "OUTPUT", 9, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[9], "OUTPUT", 9, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_double = dmlops_is_double(desc->OutputTensor);
     op.tensors.count = 10;
     dmlops_list list1;
@@ -17649,7 +17550,7 @@ static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning
     dmlops_set_tensor(&op.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
     dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_SCALE", 6, 0, desc->OutputScaleTensor, 0);
     dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_ZERO_POINT", 7, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_aligned = 1;
     op.single = 246;
     op.blocked = 0;
@@ -17694,7 +17595,7 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     int64_t wanted;
     dmlops_plan_Definition_empty(&op);
     dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_SCALE", 2, 0, desc->OutputScaleTensor, DMLOPS_IS_OUTPUT);
     dmlops_set_tensor(&op.tensors.items[3], "OUTPUT_ZERO_POINT", 3, 0, desc->OutputZeroPointTensor, DMLOPS_IS_OUTPUT);
     op.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputScaleTensor) || dmlops_is_double(desc->OutputZeroPointTensor);
@@ -20081,7 +19982,7 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
     dmlops_set_tensor(&op.tensors.items[2], "INPUT_ZERO_POINT", 2, 0, desc->InputZeroPointTensor, 0);
     dmlops_set_tensor(&op.tensors.items[3], "OUTPUT_SCALE", 3, 0, desc->OutputScaleTensor, 0);
     dmlops_set_tensor(&op.tensors.items[4], "OUTPUT_ZERO_POINT", 4, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_double = dmlops_is_double(desc->OutputTensor);
     op.tensors.count = 6;
     dmlops_list list1;
@@ -21969,7 +21870,7 @@ static inline void dmlops_quantize_plan(dmlops_planning* planning, const void* d
     dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_set_tensor(&op.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
     dmlops_set_tensor(&op.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_LIMITED | DMLOPS_IS_OUTPUT);
+    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_aligned = 1;
     op.single = 0;
     op.blocked = 6;

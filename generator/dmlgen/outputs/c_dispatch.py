@@ -18,7 +18,7 @@ from dmlgen.outputs.hlsl import map_params, tensor_of
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
-from dmlgen.outputs.python_schedule import bits, limited, moves, reduction_steps
+from dmlgen.outputs.python_schedule import bits, moves, reduction_steps
 from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of, widened
 from dmlgen.plans.functions import c_name, c_type, definition, head, layouts, numbers, taken, types, wrapped
 from dmlgen.plans.model import INT, Enumeration, ListOf, Plans, Record, Scalar
@@ -45,7 +45,6 @@ class TensorView:
     entry: str
     address: str
     as_bits: bool
-    limited: bool
     output: bool
     held: bool
 
@@ -53,7 +52,6 @@ class TensorView:
     def flags(self) -> str:
         flags = {
             "DMLOPS_AS_BITS": self.as_bits,
-            "DMLOPS_IS_LIMITED": self.limited,
             "DMLOPS_IS_OUTPUT": self.output,
             "DMLOPS_IS_HELD": self.held,
         }
@@ -218,12 +216,11 @@ def _reasons(plans: Plans) -> Iterator[ReasonView]:
 
 def _defines(shader: ShaderView) -> int:
     """The most macros of a shader."""
-    limits = 3 * sum(tensor.limited for tensor in shader.tensors)
     if shader.static is None:  # switches, and the planner's own
-        return 6 * len(shader.tensors) + limits + 20
+        return 6 * len(shader.tensors) + 20
     static = shader.static
     lists = len(static.lists) + static.boxes.bit_count()
-    return 24 + 6 * len(shader.tensors) + limits + len(static.kept) + lists + len(static.bounds)
+    return 24 + 6 * len(shader.tensors) + len(static.kept) + lists + len(static.bounds)
 
 
 def _longest_list(schedule: Schedule | None) -> int:
@@ -292,7 +289,6 @@ def _tensor(
     entry: str,
     *,
     as_bits: bool = False,
-    limits: bool = False,
     held: bool = False,
 ) -> TensorView:
     """A tensor by its buffer name: "InputTensor", "InputTensors[1]"; "InputTensors" is the current one."""
@@ -312,7 +308,6 @@ def _tensor(
         entry=which if member.count else "0",
         address=address,
         as_bits=as_bits,
-        limited=limits,
         output=member.role == "output",
         held=held,
     )
@@ -322,7 +317,7 @@ def _map(
     registry: Registry, operator: Operator, schedule: Schedule, plans: Plans, printer: _DispatchPrinter
 ) -> tuple[ShaderView, int]:
     uniforms = uniforms_of(schedule)
-    as_bits, with_limits = {*moves(schedule), *bits(operator, schedule)}, limited(schedule)
+    as_bits = {*moves(schedule), *bits(operator, schedule)}
     entries = [*tensors_read(operator, schedule.expressions), schedule.output]
     tensors = [
         _tensor(
@@ -330,7 +325,6 @@ def _map(
             f"op.tensors.items[{number}]",
             entry,
             as_bits=entry.partition("[")[0] in as_bits,
-            limits=entry in with_limits,
         )
         for number, entry in enumerate(entries)
     ]
@@ -417,7 +411,6 @@ def _defined(
             f"op.tensors.items[{number}]",
             tensor.member,
             as_bits=tensor.member in shader.moves,
-            limits=tensor.member in shader.limited,
             held=tensor.member in shader.held,
         )
         for number, tensor in enumerate(shader.tensors)

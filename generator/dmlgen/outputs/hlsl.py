@@ -69,30 +69,46 @@ class Tensor:
 
 class DataType(NamedTuple):
     """A data type in shaders: the HLSL type of an element in a buffer, where words pack what is narrower than
-    16 bits; its bits; and the HLSL type in which it is computed."""
+    16 bits; its bits; the HLSL type in which it is computed; and its least and greatest value there."""
 
     name: str
     stored: str
     bits: int
     value: str
+    lowest: str
+    highest: str
+
+    @property
+    def is_float(self) -> bool:
+        return self.name.startswith("FLOAT")
 
 
 def data_type(name: str) -> DataType:
     """That of a name such as FLOAT16."""
     kind, bits = name.rstrip("0123456789"), int(re.sub(r"\D", "", name))
     if bits == 128:
-        return DataType(name, "uint4", bits, "uint4")
+        return DataType(name, "uint4", bits, "uint4", "0", "0")
     value = {"FLOAT": {64: "double"}.get(bits, "float"), "INT": "int", "UINT": "uint"}[kind]
     if kind != "FLOAT" and bits == 64:
         value += "64_t"
     stored = "float16_t" if kind == "FLOAT" else f"{value}16_t"
-    return DataType(name, "uint" if bits < 16 else stored if bits == 16 else value, bits, value)
+    if bits == 64 and kind != "FLOAT":
+        low, high = ("((int64_t)1<<63)", "(~((int64_t)1<<63))") if kind == "INT" else ("0", "(~(uint64_t)0)")
+    elif kind == "INT":
+        high = str(2 ** (bits - 1) - 1)
+        low = f"(-{high}-1)"
+    elif kind == "UINT":
+        low, high = "0", f"{2**bits - 1}{'u' if bits == 32 else ''}"
+    else:
+        low, high = "asfloat(0xff800000u)", "asfloat(0x7f800000u)"
+    return DataType(name, "uint" if bits < 16 else stored if bits == 16 else value, bits, value, low, high)
 
 
 class WithTensors:
     """A shader with tensors, of which it `moves` some as raw bits."""
 
     moves: tuple[str, ...]
+    limited: tuple[str, ...]  # tensors whose type's least and greatest values are used
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -121,7 +137,7 @@ class Shader(WithTensors):
     operator: str
     summary: Text
     moves: tuple[str, ...]
-    limited: tuple[str, ...]  # tensors whose type's least and greatest values are used
+    limited: tuple[str, ...]
     inputs: tuple[Tensor, ...]
     output: Tensor
     over: Tensor
@@ -293,6 +309,7 @@ class FormShader(WithTensors):
     operator: str
     summary: Text
     moves: tuple[str, ...]
+    limited: tuple[str, ...]
     role: Mapping[str, Tensor]
     cases: Mapping[str, int]
     steps: Mapping[str, Mapping[str, str]]
@@ -350,6 +367,7 @@ def _form(
         operator=operator.name,
         summary=operator.summary,
         moves=(),
+        limited=(),
         role=role,
         cases={step.case: values[step.case] for step in schedule.steps if step.case in values},
         steps=steps,

@@ -184,11 +184,7 @@ def _tensors(operator: Operator, shader: DefinitionShader) -> Iterator[TensorVie
         name, _, entry = one.member.partition("[")
         entry = entry.rstrip("]") or "index"
         is_one = operator.member[name].count is None
-        flags = (names for names in (shader.moves, shader.limited, shader.held))
-        values = {
-            flag: one.member in names
-            for flag, names in zip(("as_bits", "is_limited", "is_held"), flags, strict=True)
-        }
+        values = {"as_bits": one.member in shader.moves, "is_held": one.member in shader.held}
         given = [] if is_one else [f"entry={entry}"]
         given += [f"{flag}=True" for flag, is_set in values.items() if is_set]
         arguments = (f'"{operator.name}"', f'"{name}"', f'"{one.macro}"', *given)

@@ -72,18 +72,6 @@ def bits(operator: Operator, schedule: Schedule) -> tuple[str, ...]:
     return (*inputs, schedule.output) if stores else tuple(inputs)
 
 
-def limited(schedule: Schedule) -> tuple[str, ...]:
-    """The tensors whose least and greatest element values shaders need."""
-    calls = (
-        node
-        for expression in schedule.expressions
-        for node in ir.walk(expression)
-        if isinstance(node, ir.Call) and node.function == "quantize"
-    )
-    targets = (call.arguments[1] for call in calls)
-    return tuple(dict.fromkeys(target.entry for target in targets if isinstance(target, ir.Tensor)))
-
-
 def _copies(node: ir.Expr) -> bool:
     match node:
         case ir.Definition(value=value):
@@ -160,7 +148,6 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> dict[st
         "blocked": blocked(schedule),
         "inputs": {name: macro(plain(name)) for name in inputs},
         "output_macro": macro(plain(schedule.output)),
-        "limited": {name: macro(plain(name)) for name in limited(schedule)},
         "role_assignments": _assigned(printer, definitions, list(schedule.roles.values())),
         "roles": roles,
         "macros": {name: macro(plain(name)) for name in (schedule.output, *role_tensors(schedule))},

@@ -16,7 +16,7 @@ from ..tensor import TensorDesc
 from .fused import activation_parameter
 from .plans.definition_types import Activation, Definition, DefinitionShader
 from .plans.operands import MAX_RANK, NO_MEMBER, PLACEHOLDER, Buffer, Sizes, Tensor
-from .plans.passes import needed
+from .plans.pass_selection import needed
 from .plans.planning import Refused
 from .plans.reasons import Reason
 
@@ -58,13 +58,12 @@ def absent(
     macro: str,
     entry: int = 0,
     as_bits: bool = False,
-    is_limited: bool = False,
     is_held: bool = False,
 ) -> Tensor:
     """The tensor of an absent member: of whole words, without dimensions."""
     index = member_indices(operator)[name]
     buffer, is_output = Buffer(index, entry), described(operator).MEMBERS[index].role == "output"
-    return Tensor(macro, buffer, False, 32, 0, False, as_bits, is_limited, is_output, is_held, (), ())
+    return Tensor(macro, buffer, False, 32, 0, False, as_bits, is_output, is_held, (), ())
 
 
 def tensor_of(absent: Tensor, desc: TensorDesc | None) -> Tensor:

@@ -196,8 +196,7 @@ def map_inputs(computation: MapComputation, number: int | None = None) -> Map:
         if isinstance(tensor, tuple):
             entry = int(index.rstrip("]")) if index else number or 0
             tensor = tensor[entry] if entry < len(tensor) else None
-        flags = member in as_bits, name in shader.limited
-        return tensor_of(absent(desc.OPERATOR, member, macro, entry, *flags), tensor)
+        return tensor_of(absent(desc.OPERATOR, member, macro, entry, member in as_bits), tensor)
 
     output = bound(computation.output, shader.output)
     tensors = [bound(name, macro) for name, macro in shader.inputs.items()]
@@ -208,7 +207,6 @@ def map_inputs(computation: MapComputation, number: int | None = None) -> Map:
                 buffer=tensor.buffer,
                 is_present=False,
                 as_bits=computation.output in as_bits,
-                is_limited=False,
                 is_output=False,
             )
     over = next((index for index, name in enumerate(shader.inputs) if name == computation.over), len(tensors))

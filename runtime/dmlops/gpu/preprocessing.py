@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)", re.DOTALL)
 _DEFINE = re.compile(r"(\w+)(\([^)]*\))?\s*(.*)", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_CALL = re.compile(r"\b(\w+)\(([^()]*)\)")
+_CALL = re.compile(r"\b(\w+)\(((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*)\)")
 _ENTRY = "CSMain"
 
 

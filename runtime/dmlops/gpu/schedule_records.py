@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -42,7 +42,6 @@ class Shader:
     output: str
     single: tuple[str, ...] = ()
     blocked: tuple[str, ...] = ()
-    limited: Mapping[str, str] = field(default_factory=dict)
 
 
 class Map(NamedTuple):

@@ -67,7 +67,7 @@ SHADER = DefinitionShader(
 )
 
 TENSOR0 = absent("DYNAMIC_QUANTIZE_LINEAR", "InputTensor", "INPUT")
-TENSOR1 = absent("DYNAMIC_QUANTIZE_LINEAR", "OutputTensor", "OUTPUT", is_limited=True)
+TENSOR1 = absent("DYNAMIC_QUANTIZE_LINEAR", "OutputTensor", "OUTPUT")
 TENSOR2 = absent("DYNAMIC_QUANTIZE_LINEAR", "OutputScaleTensor", "OUTPUT_SCALE")
 TENSOR3 = absent("DYNAMIC_QUANTIZE_LINEAR", "OutputZeroPointTensor", "OUTPUT_ZERO_POINT")
 

@@ -27,9 +27,6 @@ SHADER = Shader(
         "ZeroPointTensor": "ZERO_POINT",
     },
     output="OUTPUT",
-    limited={
-        "OutputTensor": "OUTPUT",
-    },
 )
 
 

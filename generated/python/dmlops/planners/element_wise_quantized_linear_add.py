@@ -38,9 +38,6 @@ SHADER = Shader(
         "AZeroPointTensor", "AScaleTensor", "BZeroPointTensor", "BScaleTensor", "OutputScaleTensor",
         "OutputZeroPointTensor",
     ),
-    limited={
-        "OutputTensor": "OUTPUT",
-    },
 )
 
 

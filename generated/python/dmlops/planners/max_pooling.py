@@ -56,7 +56,7 @@ SHADER = DefinitionShader(
     selected=SelectedPass(-1, -1, -1, -1),
 )
 
-TENSOR0 = absent("MAX_POOLING", "InputTensor", "INPUT", is_limited=True)
+TENSOR0 = absent("MAX_POOLING", "InputTensor", "INPUT")
 TENSOR1 = absent("MAX_POOLING", "OutputTensor", "OUTPUT")
 
 

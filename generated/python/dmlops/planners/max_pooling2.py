@@ -57,7 +57,7 @@ SHADER = DefinitionShader(
     selected=SelectedPass(-1, -1, -1, -1),
 )
 
-TENSOR0 = absent("MAX_POOLING2", "InputTensor", "INPUT", is_limited=True)
+TENSOR0 = absent("MAX_POOLING2", "InputTensor", "INPUT")
 TENSOR1 = absent("MAX_POOLING2", "OutputTensor", "OUTPUT")
 TENSOR2 = absent("MAX_POOLING2", "OutputIndicesTensor", "OUTPUT_INDICES")
 

@@ -28,9 +28,6 @@ SHADER = Shader(
     },
     output="OUTPUT",
     blocked=("QuantizationTensors[0]", "QuantizationTensors[1]"),
-    limited={
-        "OutputTensor": "OUTPUT",
-    },
 )
 
 

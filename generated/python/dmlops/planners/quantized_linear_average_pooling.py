@@ -62,7 +62,7 @@ TENSOR1 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "InputScaleTensor", "INPUT_
 TENSOR2 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "InputZeroPointTensor", "INPUT_ZERO_POINT")
 TENSOR3 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "OutputScaleTensor", "OUTPUT_SCALE")
 TENSOR4 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "OutputZeroPointTensor", "OUTPUT_ZERO_POINT")
-TENSOR5 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "OutputTensor", "OUTPUT", is_limited=True)
+TENSOR5 = absent("QUANTIZED_LINEAR_AVERAGE_POOLING", "OutputTensor", "OUTPUT")
 
 
 def inputs(desc: Any, index: int) -> Definition:

@@ -71,7 +71,7 @@ TENSOR5 = absent("QUANTIZED_LINEAR_CONVOLUTION", "FilterZeroPointTensor", "FILTE
 TENSOR6 = absent("QUANTIZED_LINEAR_CONVOLUTION", "BiasTensor", "BIAS")
 TENSOR7 = absent("QUANTIZED_LINEAR_CONVOLUTION", "OutputScaleTensor", "OUTPUT_SCALE")
 TENSOR8 = absent("QUANTIZED_LINEAR_CONVOLUTION", "OutputZeroPointTensor", "OUTPUT_ZERO_POINT")
-TENSOR9 = absent("QUANTIZED_LINEAR_CONVOLUTION", "OutputTensor", "OUTPUT", is_limited=True)
+TENSOR9 = absent("QUANTIZED_LINEAR_CONVOLUTION", "OutputTensor", "OUTPUT")
 
 
 def inputs(desc: Any, index: int) -> Definition:

@@ -67,7 +67,7 @@ TENSOR4 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "BScaleTensor", "BSCALE")
 TENSOR5 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "BZeroPointTensor", "BZERO_POINT")
 TENSOR6 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "OutputScaleTensor", "OUTPUT_SCALE")
 TENSOR7 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "OutputZeroPointTensor", "OUTPUT_ZERO_POINT")
-TENSOR8 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "OutputTensor", "OUTPUT", is_limited=True)
+TENSOR8 = absent("QUANTIZED_LINEAR_MATRIX_MULTIPLY", "OutputTensor", "OUTPUT")
 
 
 def inputs(desc: Any, index: int) -> Definition:

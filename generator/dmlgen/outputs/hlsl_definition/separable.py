@@ -54,7 +54,7 @@ class SeparablePass(FormPasses):
     field = "separable"
     template = "separable"
     planner = "separable"
-    params = "PlanesParams"
+    params = "SeparableParams"
 
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:

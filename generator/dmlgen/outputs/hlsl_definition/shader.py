@@ -80,7 +80,7 @@ class DefinitionShader(WithTensors):
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     held: tuple[str, ...]
-    limited: tuple[str, ...]  # tensors whose type's least and greatest values are used
+    limited: tuple[str, ...]
     quantized: frozenset[str]  # of those, the ones to whose type numbers are quantized
     kept: tuple[Kept, ...]
     ranks: Mapping[str, str]  # for tensors that always have the rank of another one, its macro

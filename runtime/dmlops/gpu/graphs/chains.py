@@ -45,7 +45,7 @@ class _Input(NamedTuple):
 
     def seen(self) -> _Input:
         """The input, whichever operator reads it as which of its tensors."""
-        plain = self.tensor._replace(macro="", buffer=Buffer(0, 0), sizes=(), strides=(), is_limited=False)
+        plain = self.tensor._replace(macro="", buffer=Buffer(0, 0), sizes=(), strides=())
         return self._replace(tensor=plain)
 
 
@@ -177,7 +177,7 @@ def _chain(net: Net, group: _Group, capabilities: Capability) -> Chain | None:
         )
         for one, number in sources.items()
     ]
-    target = output._replace(macro="OUTPUT", buffer=Buffer(len(tensors), 0), is_limited=False)
+    target = output._replace(macro="OUTPUT", buffer=Buffer(len(tensors), 0))
     out = Planning(capabilities)
     try:
         plan_map(out, MapInputs(True, len(tensors), 0, 0, 0, [*tensors, target], [], [], [], []))

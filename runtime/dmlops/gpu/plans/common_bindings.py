@@ -59,30 +59,6 @@ def reciprocals(divisors: Eight) -> Eight:
     return [(2**32 - 1) // max(divisor, 1) for divisor in divisors]
 
 
-def lowest(bits: int, significand: int, is_signed: bool) -> str:
-    """The least value of a data type, in HLSL."""
-    if significand > 0:
-        return "asfloat(0xff800000u)"
-    if not is_signed:
-        return "0"
-    if bits < 16:
-        return "(-7-1)" if bits == 4 else "(-127-1)"
-    return "(-32767-1)" if bits == 16 else "(-2147483647-1)" if bits == 32 else "((int64_t)1<<63)"
-
-
-def highest(bits: int, significand: int, is_signed: bool) -> str:
-    """The greatest value of a data type, in HLSL."""
-    if significand > 0:
-        return "asfloat(0x7f800000u)"
-    if is_signed:
-        if bits < 16:
-            return "7" if bits == 4 else "127"
-        return "32767" if bits == 16 else "2147483647" if bits == 32 else "(~((int64_t)1<<63))"
-    if bits < 16:
-        return "15" if bits == 4 else "255"
-    return "65535" if bits == 16 else "4294967295u" if bits == 32 else "(~(uint64_t)0)"
-
-
 def dimension_of_rows(sizes: Sizes) -> int:
     """The last dimension along which a box of these sizes has several coordinates, 0 if none has."""
     row = 0
@@ -90,13 +66,6 @@ def dimension_of_rows(sizes: Sizes) -> int:
         if size > 1:
             row = d
     return row
-
-
-def define_limits(out: Planning, tensor: Tensor) -> None:
-    """The macros of the least and the greatest value of a tensor's data type."""
-    out.define_text(f"{tensor.macro}_LOWEST", lowest(tensor.bits, tensor.significand, tensor.is_signed))
-    out.define_text(f"{tensor.macro}_HIGHEST", highest(tensor.bits, tensor.significand, tensor.is_signed))
-    out.define(f"{tensor.macro}_FLOATS", int(tensor.significand > 0))
 
 
 def define_tensors(out: Planning, op: Definition, shader: DefinitionShader) -> Lists:
@@ -108,8 +77,6 @@ def define_tensors(out: Planning, op: Definition, shader: DefinitionShader) -> L
             lists.extend([0] * 16)
         else:
             define_tensor(out, tensor)
-            if tensor.is_limited:
-                define_limits(out, tensor)
             if shader.ranks >> place & 1 == 1:
                 out.define(f"{tensor.macro}_SIZES_LENGTH", len(tensor.sizes))
             lists.extend(tensor.sizes)

@@ -22,16 +22,16 @@ FLOAT_ALONE = 47  # NVIDIA H200, fitted
 def float_tiles(depth: int) -> Tiles:
     """The candidates. A thread accumulates a quarter of its wave's rows and an eighth of its columns."""
     shallow = 8 if depth < 32 else 16
-    tiles: Tiles = []
-    tiles.append(Tile(128, 128, 16, 32, 64, 1, 2, 100))
-    tiles.append(Tile(64, 128, 16, 32, 64, 1, 4, 85))
-    tiles.append(Tile(64, 64, 16, 32, 32, 1, 4, 70))
-    tiles.append(Tile(32, 128, 16, 16, 64, 1, 5, 100))
-    tiles.append(Tile(128, 32, 32, 32, 32, 1, 3, 60))
-    tiles.append(Tile(32, 64, 32, 16, 32, 1, 7, 55))
-    tiles.append(Tile(32, 32, shallow, 16, 32, 1, 7, 80))
-    tiles.append(Tile(16, 32, shallow, 16, 32, 1, 8, 100))
-    return tiles
+    return [
+        Tile(128, 128, 16, 32, 64, 1, 2, 100),
+        Tile(64, 128, 16, 32, 64, 1, 4, 85),
+        Tile(64, 64, 16, 32, 32, 1, 4, 70),
+        Tile(32, 128, 16, 16, 64, 1, 5, 100),
+        Tile(128, 32, 32, 32, 32, 1, 3, 60),
+        Tile(32, 64, 32, 16, 32, 1, 7, 55),
+        Tile(32, 32, shallow, 16, 32, 1, 7, 80),
+        Tile(16, 32, shallow, 16, 32, 1, 8, 100),
+    ]
 
 
 def float_product(op: Definition, found: Matrices) -> Product:

@@ -55,16 +55,16 @@ def cooperative_tiles(depth: int) -> Tiles:
     or columns and a depth of 4096 or more, the best of 32x64, 64x16 and 16x64 is at 0.62 to 0.94 of 32x256
     and 256x32; with a depth of 512 or 1024, which take smaller tiles, at 1.15 to 1.62."""
     ahead = 1 if depth <= 64 else 2
-    tiles: Tiles = []
-    tiles.append(Tile(128, 128, 64, 64, 64, 1, 2, 80))
-    tiles.append(Tile(64, 128, 64, 32, 32, ahead, 1, 89))
-    tiles.append(Tile(64, 64, 64, 32, 32, ahead, 6, 100))
-    tiles.append(Tile(32, 64, 64, 32, 16, ahead, 7, 100))
-    tiles.append(Tile(32, 32, 64, 16, 16, ahead, 6, 100))
-    tiles.append(Tile(64, 256, 64, 32, 64, ahead, 2, 80))
-    tiles.append(Tile(32, 256, 64, 32, 32, ahead, 3, 100))
-    tiles.append(Tile(256, 32, 64, 32, 32, ahead, 3, 100))
-    return tiles
+    return [
+        Tile(128, 128, 64, 64, 64, 1, 2, 80),
+        Tile(64, 128, 64, 32, 32, ahead, 1, 89),
+        Tile(64, 64, 64, 32, 32, ahead, 6, 100),
+        Tile(32, 64, 64, 32, 16, ahead, 7, 100),
+        Tile(32, 32, 64, 16, 16, ahead, 6, 100),
+        Tile(64, 256, 64, 32, 64, ahead, 2, 80),
+        Tile(32, 256, 64, 32, 32, ahead, 3, 100),
+        Tile(256, 32, 64, 32, 32, ahead, 3, 100),
+    ]
 
 
 def cooperative_product(op: Definition, found: Matrices) -> Product:

@@ -28,8 +28,7 @@ from .loops import (
     vector_width,
 )
 from .operands import NO_MEMBER, NONE, Eight, Sizes, Threads
-from .pass_selection import PassSelection, select_passes
-from .passes import box_of, in_lanes
+from .pass_selection import PassSelection, box_of, in_lanes, select_passes
 from .planning import Planning
 from .reasons import Reason
 from .scratch import rows_left, space_of

@@ -99,11 +99,6 @@ def plan_map(out: Planning, op: Map) -> None:
             check_type(out, 64, 53)
         define_tensor(out, tensor)
         bind(out, tensor)
-    for tensor in op.tensors:
-        if tensor.is_limited and tensor.significand == 0 and tensor.bits <= 16:
-            lowest = -(1 << tensor.bits - 1) if tensor.is_signed else 0
-            out.define(f"{tensor.macro}_LOWEST", lowest)
-            out.define(f"{tensor.macro}_HIGHEST", lowest + (1 << tensor.bits) - 1)
     if op.is_aligned:
         plan_aligned(out, op)
     else:

@@ -299,12 +299,12 @@ def float_window_tiles(channels: int) -> Tiles:
     """The candidates. Their depth divides the `channels` of a tap if possible, so that a step reads a single
     tap."""
     depth = 16 if channels % 16 == 0 else 8
-    tiles: Tiles = []
-    tiles.append(Tile(64, 128, depth, 32, 64, 1, 3, 76))
-    tiles.append(Tile(32, 128, depth, 16, 64, 1, 6, 66))
-    tiles.append(Tile(32, 64, 32 if channels % 32 == 0 else depth, 16, 32, 1, 3, 100))
-    tiles.append(Tile(16, 128, depth, 16, 32, 1, 6, 100))
-    return tiles
+    return [
+        Tile(64, 128, depth, 32, 64, 1, 3, 76),
+        Tile(32, 128, depth, 16, 64, 1, 6, 66),
+        Tile(32, 64, 32 if channels % 32 == 0 else depth, 16, 32, 1, 3, 100),
+        Tile(16, 128, depth, 16, 32, 1, 6, 100),
+    ]
 
 
 def float_window_product(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> Product:

@@ -18,10 +18,6 @@ NONE = -1
 """In place of the number of a tensor, a pass or a dimension."""
 
 
-Signed = Annotated[int, "int"]
-"""A constant that shaders take with a sign."""
-
-
 class Buffer(NamedTuple):
     """A buffer: a member's tensor, by its place in the struct, and its entry if it is an array, or scratch,
     or a placeholder."""
@@ -67,8 +63,7 @@ class Tensor(NamedTuple):
 
     `is_present`: it is there; if not, its buffer is a placeholder. `bits` of an element, and of its
     `significand`, which integers lack; these may be `is_signed`. `as_bits`: elements are treated as raw bits.
-    `is_limited`: the shader needs the type's least and greatest value. `is_output`: it is written. `is_held`:
-    an output whose old content is read.
+    `is_output`: it is written. `is_held`: an output whose old content is read.
     """
 
     macro: str
@@ -78,7 +73,6 @@ class Tensor(NamedTuple):
     significand: int
     is_signed: bool
     as_bits: bool
-    is_limited: bool
     is_output: bool
     is_held: bool
     sizes: Sizes

@@ -8,19 +8,12 @@ whose elements are adjacent: the channels of channels-last tensors.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
-from .common_bindings import begin_form
+from .common_bindings import Lists, begin_form
 from .definition_types import Definition, DefinitionShader, SeparablePass
-from .loops import (
-    Words,
-    ceil_div,
-    grid,
-    times,
-    vector_width,
-)
+from .loops import Dimensions, Words, ceil_div, element_count, extents, grid, times, vector_width
 from .operands import NONE, Eight, Sizes, Tensor
-from .planes import Extent, extent_of, planes_params
 from .planning import Planning
 
 SEPARABLE_THREADS = 256  # NVIDIA H200: 128 at 0.89 to 1.00, 512 at 0.98
@@ -44,6 +37,37 @@ COLUMNS = 4
 """Adjacent elements of a thread, if there are many."""
 MOST_TAPS = 64
 """Taps along an axis for which tables may have room."""
+
+
+class Extent(NamedTuple):
+    """An output as elements of a row, rows of a plane, and planes."""
+
+    columns: int
+    rows: int
+    planes: int
+
+
+class SeparableParams(NamedTuple):
+    sizes: Annotated[Dimensions, "RANK"]
+    "of the output: planes, rows, columns"
+    lists: Lists
+    "which fill two vectors each"
+    activations: Annotated[list[int], 32]
+    elements: Words
+    "of two words each, which must not straddle vectors"
+    tiles: Annotated[Dimensions, "2"]
+    "of a plane, down and across"
+    planeCount: int
+    groupColumns: int
+    "thread groups along x"
+    scalars: Words
+
+
+def extent_of(sizes: Sizes) -> Extent:
+    """An output of these sizes by its last two dimensions; with one row if it has only one dimension."""
+    columns = sizes[-1]
+    rows = sizes[-2] if len(sizes) > 1 else 1
+    return Extent(columns, rows, element_count(sizes) // (columns * rows))
 
 
 class SeparableTile(NamedTuple):
@@ -217,5 +241,15 @@ def plan_separable(out: Planning, op: Definition, shader: DefinitionShader) -> b
     out.define("COLUMN_AXIS", axis)
     out.define("SOURCE_VECTOR", loaded if is_whole else 1)
     out.define("OUTPUT_VECTOR", 1 if is_apart or tile.columns == 1 else stored)
-    out.dispatch(planes_params(op, sizes, known, down, across, groups), groups, False)
+    params = SeparableParams(
+        extents(sizes),
+        known.lists,
+        known.activations,
+        op.elements,
+        extents([down, across]),
+        extent.planes,
+        groups.columns,
+        known.scalars,
+    )
+    out.dispatch(params, groups, False)
     return True
