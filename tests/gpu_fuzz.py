@@ -71,7 +71,7 @@ def near(one: Drawn, found: np.ndarray, wanted: np.ndarray, smallest: float) -> 
     if is_chosen(desc):
         return (found == wanted) | ((found != found) & (wanted != wanted))
     if wanted.dtype.kind != "f":
-        if ROUNDED_SUMS.match(desc.OPERATOR) and wanted.dtype.itemsize == 1:
+        if ROUNDED_SUMS.search(desc.OPERATOR) and wanted.dtype.itemsize == 1:
             return np.abs(found.astype(int) - wanted.astype(int)) <= 1
         return np.equal(found, wanted)
     a, b = found.astype(np.float64), wanted.astype(np.float64)

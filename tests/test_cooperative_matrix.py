@@ -178,7 +178,6 @@ def tile_of(*numbers: int) -> Tile:
     return Tile(*numbers, efficiency=100)
 
 
-SLOW = Tile(16, 64, 32, 16, 16, 1, 1, 1)  # never the fastest
 ROW_TILES = {
     "few": None, "tall": tile_of(128, 256, 16, 64, 64, 1, 1), "wide": tile_of(64, 256, 16, 32, 64, 1, 1),
 }  # fmt: skip
@@ -338,13 +337,24 @@ def test_group_memory_is_what_every_device_with_them_has() -> None:
             assert used <= detection.GROUP_MEMORY and threads(made) <= detection.LARGEST_GROUP
 
 
+def slow_down_single_taps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes tiles with several taps the fastest."""
+    rates = implicit_gemm.window_rates
+
+    def slower(row: Any, is_gathered: bool) -> Any:
+        found = rates(row, is_gathered)
+        return found._replace(latency=10**6) if row.taps == 1 else found
+
+    monkeypatch.setattr(implicit_gemm, "window_rates", slower)
+
+
 @pytest.mark.parametrize(
     ("images", "window", "dilation"), [(2, 7, 1), (32, 7, 1), (32, 6, 3), (2, 5, 4), (2, 5, 1)]
 )
 def test_so_is_that_of_tiles_with_places_of_a_row_at_once(
     images: int, window: int, dilation: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(implicit_gemm, "tap_tiles", lambda *given: [SLOW])
+    slow_down_single_taps(monkeypatch)
     padding = (window - 1) * dilation // 2
     desc = convolution(
         half(images, 192, 17, 70), half(256, 192, 1, window), bias=False, Dilations=[1, dilation],
@@ -436,7 +446,7 @@ def test_all_tiles_of_windows_give_them_too(
 def test_places_of_a_row_at_once_give_them_too(
     name: str, tile: str, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(implicit_gemm, "tap_tiles", lambda *given: [SLOW])
+    slow_down_single_taps(monkeypatch)
     if ROW_TILES[tile]:
         monkeypatch.setattr(implicit_gemm, "row_tiles", lambda *given: [ROW_TILES[tile]])
     assert int(multiplying(ROWS[name]).defines["TAPS_AT_ONCE"]) > 1

@@ -133,6 +133,7 @@ FIELDS: Mapping[type, Mapping[str, How]] = {
         "value": "enum-value-number",
         "bits": "enum-value-element",
         "kind": "enum-value-element",
+        "significand": "enum-value-element",
         "since": _DECLARED,
         "summary": "summary-changed",
     },
