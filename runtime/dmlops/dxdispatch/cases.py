@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..description import Description
-from ..elements import stored
+from ..elements import computed_type, stored
 from ..errors import JsonError
 from ..gpu.direct3d import source
 from ..gpu.errors import GpuUnavailable, Unsupported
@@ -76,8 +76,11 @@ def _arrays(tensor: TensorDesc | tuple[TensorDesc, ...], elements: list[Any]) ->
 
 def _array(tensor: TensorDesc, elements: Iterable[Any]) -> np.ndarray:
     """Elements as in matrices; strings can represent numbers."""
-    number = float if tensor.DataType.kind == "float" else int
-    array: np.ndarray = stored([number(one) for one in elements], tensor.DataType)
+    if tensor.DataType.kind == "float":
+        numbers = np.array([float(one) for one in elements])
+    else:
+        numbers = np.array([int(one) for one in elements], computed_type(tensor.DataType))
+    array: np.ndarray = stored(numbers, tensor.DataType)
     return array.reshape(tensor.Sizes)
 
 
