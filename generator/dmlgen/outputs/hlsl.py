@@ -80,18 +80,19 @@ class DataType(NamedTuple):
 
     @property
     def is_float(self) -> bool:
-        return self.name.startswith("FLOAT")
+        return self.value in ("float", "double")
 
 
-def data_type(name: str) -> DataType:
-    """That of a name such as FLOAT16."""
-    kind, bits = name.rstrip("0123456789"), int(re.sub(r"\D", "", name))
-    if bits == 128:
+_BITS = {"FLOAT": (16, 32, 64), "INT": (4, 8, 16, 32, 64), "UINT": (4, 8, 16, 32, 64, 128)}
+
+
+def _data_type(kind: str, bits: int) -> DataType:
+    name, value = f"{kind}{bits}", kind.lower()
+    if bits == 128:  # two words of 64 bits, which are only moved
         return DataType(name, "uint4", bits, "uint4", "0", "0")
-    value = {"FLOAT": {64: "double"}.get(bits, "float"), "INT": "int", "UINT": "uint"}[kind]
-    if kind != "FLOAT" and bits == 64:
-        value += "64_t"
-    stored = "float16_t" if kind == "FLOAT" else f"{value}16_t"
+    if bits == 64:
+        value = "double" if kind == "FLOAT" else f"{value}64_t"
+    stored = "float16_t" if kind == "FLOAT" else f"{kind.lower()}16_t"
     if bits == 64 and kind != "FLOAT":
         low, high = ("((int64_t)1<<63)", "(~((int64_t)1<<63))") if kind == "INT" else ("0", "(~(uint64_t)0)")
     elif kind == "INT":
@@ -102,6 +103,10 @@ def data_type(name: str) -> DataType:
     else:
         low, high = "asfloat(0xff800000u)", "asfloat(0x7f800000u)"
     return DataType(name, "uint" if bits < 16 else stored if bits == 16 else value, bits, value, low, high)
+
+
+DATA_TYPES = {one.name: one for kind, sizes in _BITS.items() for one in [_data_type(kind, n) for n in sizes]}
+"""By name, those of tensors and those as which their bits are moved."""
 
 
 class WithTensors:
@@ -123,7 +128,7 @@ class WithTensors:
         moved = {*self.moves, *moves}
         names = {*others, *(name for tensor in self.tensors for name in tensor.types)}
         names |= {f"UINT{bits}" for one in self.tensors if one.member in moved for bits in one.bits}
-        return sorted(map(data_type, names), key=lambda one: (one.name.rstrip("0123456789"), one.bits))
+        return [one for name, one in DATA_TYPES.items() if name in names]
 
 
 @dataclass(frozen=True)
@@ -207,7 +212,7 @@ def _map(
         values.add("int")  # either floating-point overload would do
     all_16 = [_of_16_bits(registry, tensor) for tensor in (*inputs, output)]
     if all(any(one.kind == "float" for one in types) for types in all_16):
-        stored = {data_type(one.name).value for types in all_16 for one in types}
+        stored = {DATA_TYPES[one.name].value for types in all_16 for one in types}
         chosen = functions.choice(float16, called, values, stored)
     else:
         chosen = Choice(functions.closure(called, values))
@@ -294,7 +299,7 @@ def tensor_of(registry: Registry, operator: Operator, member: str) -> Tensor:
         function=short,
         types=types,
         bits=tuple(sorted({registry.data_type[name].bits for name in types})),
-        values=frozenset(data_type(name).value for name in types),
+        values=frozenset(DATA_TYPES[name].value for name in types),
         is_optional=described.optional or described.count is not None,
     )
 
