@@ -8125,9 +8125,9 @@ DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_C
 
 /* Whether a tensor consists of float16 values in contiguous, aligned vectors of eight. */
 DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    int found = (tensor->bits == 16) && (tensor->significand == 11);
-    found = found && (tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)] == 1) &&
-        (dmlops_modulo(tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)], 8) == 0);
+    int found = dmlops_plan_is_float16(planning, tensor) && (tensor->strides.items[dmlops_item(planning, -1,
+        tensor->strides.count)] == 1) && (dmlops_modulo(tensor->sizes.items[dmlops_item(planning, -1,
+        tensor->sizes.count)], 8) == 0);
     for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, tensor->sizes.count); ++each_1) {
         const int64_t size = tensor->sizes.items[each_1];
         const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];

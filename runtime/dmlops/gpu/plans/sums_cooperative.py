@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .capabilities import Capability
-from .cooperative_matrix import COOPERATIVE_GROUPS
+from .cooperative_matrix import COOPERATIVE_GROUPS, is_float16
 from .loops import ceil_div, times
 from .operands import Tensor, Tensors
 from .planning import Planning
@@ -38,8 +38,7 @@ def no_units() -> CooperativeSums:
 
 def is_of_eights(tensor: Tensor) -> bool:
     """Whether a tensor consists of float16 values in contiguous, aligned vectors of eight."""
-    found = tensor.bits == 16 and tensor.significand == 11
-    found = found and tensor.strides[-1] == 1 and tensor.sizes[-1] % 8 == 0
+    found = is_float16(tensor) and tensor.strides[-1] == 1 and tensor.sizes[-1] % 8 == 0
     for size, stride in zip(tensor.sizes[:-1], tensor.strides[:-1], strict=True):
         found = found and (size == 1 or stride % 8 == 0)
     return found
