@@ -12,20 +12,22 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 from .description import Description
 from .enums import ENUMS, PREFIXES
 from .errors import JsonError
-from .forms import WrongType, boolean, enumerator, floating, integer, members_of, number
+from .forms import ACTIVATION, WrongType, enumerator, faults, integer, members_of, number
+from .json_values import an_object, below, unexpected, with_known_keys
 from .member import Member
-from .registry import ALIASES, INTEGERS, NUMBERS, OPERATORS, STRUCTS, operator
-from .safe_text import cut, nearest, shown
+from .registry import ALIASES, INTEGERS, OPERATORS, STRUCTS, operator
+from .safe_text import nearest, shown
 from .structs import STRUCT_CLASSES
 from .tensor import TensorDesc
-from .value import plain
+from .value import WRONG_TYPE, Value, plain
+
+Made = TypeVar("Made", bound=Value)
 
 OPERATOR_PREFIX = "DML_OPERATOR_"
 
@@ -33,16 +35,25 @@ _FIELDS = {field.name: field for field in STRUCTS["DML_BUFFER_TENSOR_DESC"]}
 _OF_DISPATCHABLES = ("bindings", "dmlCompileType", "executionFlags")  # how DxDispatch runs it
 _OTHER_DISPATCHABLES = ("hlsl", "onnx", "dmlserializedgraph", "dml_graph_desc", "fb")
 _NOT_FINITE = {"nan", "inf", "-inf"}
-_MOST_UNKNOWN = 10  # unknown members that one message lists
 _DIGITS = re.compile("-?[0-9]{16,20}")
 
 
 def from_json(value: Any) -> Description:
     """The description in a parsed JSON value. Raises JsonError for anything else."""
+    return _read(lambda: _description(value, "", _OF_DISPATCHABLES))
+
+
+def tensor_from_json(value: Any, path: str) -> TensorDesc:
+    """The tensor in a parsed JSON value. Raises JsonError for anything else."""
+    return _read(lambda: _tensor(value, path))
+
+
+def _read(read: Callable[[], Made]) -> Made:
     try:
-        return _description(value, "", _OF_DISPATCHABLES)
+        return read()
     except WrongType as error:
-        raise _unexpected(error) from None
+        found = "is missing" if error.value == shown(None) else f"found {error.value}"
+        raise JsonError(error.path, f"{found}; expected {error.expected}{error.hint}") from None
     except RecursionError:
         raise JsonError("", "nested too deep") from None
 
@@ -62,13 +73,13 @@ def dispatchables(model: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _description(value: Any, path: str, also: Iterable[str] = ()) -> Description:
     """A description, at the top level or as a fused activation; other keys may be allowed, too."""
-    value = _mapping(value, path)
+    value = an_object(value, path)
     type_name = "Type" if "Type" in value and "type" not in value else "type"
     desc_name = "Desc" if "Desc" in value and "desc" not in value else "desc"
-    type_path, desc_path = _below(path, type_name), _below(path, desc_name)
+    type_path, desc_path = below(path, type_name), below(path, desc_name)
     name = plain(value.get(type_name))
     if type(name) is not str:
-        raise WrongType(type_path, name, "the name of an operator, such as DML_OPERATOR_GATHER")
+        raise unexpected(type_path, name, "the name of an operator, such as DML_OPERATOR_GATHER")
     known_as = name.removeprefix(OPERATOR_PREFIX)
     if known_as not in OPERATORS and known_as not in ALIASES:
         prefix = OPERATOR_PREFIX if name.startswith(OPERATOR_PREFIX) else ""
@@ -78,20 +89,19 @@ def _description(value: Any, path: str, also: Iterable[str] = ()) -> Description
     names = [member.name for member in described.MEMBERS]
     outside = [type_name, *also]
     if desc_name in value:  # what else stands beside it, DxDispatch ignores
-        members = _object(value[desc_name], desc_path, names)
+        members = with_known_keys(an_object(value[desc_name], desc_path), desc_path, names)
     elif value.keys() <= set(outside) and not path:
-        raise WrongType(desc_path, None, "an object")
+        raise unexpected(desc_path, None, "an object")
     else:
         desc_path = path
-        members = _object(value, path, [*outside, *names, "desc"])
+        members = with_known_keys(value, path, [*outside, *names, "desc"])
     counts = {member.count for member in described.MEMBERS}
-    return described(
-        **{
-            member.name: _member(member, members, _below(desc_path, member.name))
-            for member in described.MEMBERS
-            if member.name in members or member.name not in counts
-        }
-    )
+    values = {
+        member.name: _member(member, members, below(desc_path, member.name))
+        for member in described.MEMBERS
+        if member.name in members or member.name not in counts
+    }
+    return _well_typed(described(**values), desc_path)
 
 
 def to_json(desc: Description) -> dict[str, Any]:
@@ -108,7 +118,7 @@ def _value_to_json(member: Member, value: Any) -> Any:
     if type(value) is tuple:
         return [_value_to_json(member, one) for one in value]
     if type(value) is TensorDesc:
-        return _tensor_to_json(value)
+        return tensor_to_json(value)
     if isinstance(value, Description):
         return to_json(value)
     if isinstance(value, tuple(STRUCT_CLASSES.values())):
@@ -126,7 +136,8 @@ def _value_to_json(member: Member, value: Any) -> Any:
     return value if value is None or type(value) in (bool, int, float, str) else shown(value)
 
 
-def _tensor_to_json(tensor: TensorDesc) -> dict[str, Any]:
+def tensor_to_json(tensor: TensorDesc) -> dict[str, Any]:
+    """The JSON form of a tensor; fields with their default value are left out."""
     plain = TensorDesc("UNKNOWN", ())
     fields: dict[str, Any] = {}
     for field in members_of(TensorDesc):
@@ -137,75 +148,77 @@ def _tensor_to_json(tensor: TensorDesc) -> dict[str, Any]:
     return fields
 
 
+def _well_typed(value: Made, path: str) -> Made:
+    """The value; raises WrongType for the first of its members that has another type than it must."""
+    if value._state & WRONG_TYPE:
+        raise next(faults(value, path))
+    return value
+
+
 def _member(member: Member, members: Mapping[str, Any], path: str) -> Any:
     value = members.get(member.name)
     if value is None and member.pointer:
         return None
     if member.typed_by and isinstance(value, dict):
         return _union(value, members.get(member.typed_by), path)
-    reader = _scalar if member.typed_by else _READERS[member.type]
-    return _array(value, path, reader) if member.count else reader(value, path)
+    return _values(member, value, path)
+
+
+def _values(member: Member, value: Any, path: str) -> Any:
+    """A value, or the entries of an array, as descriptions take them; those of another type as they are."""
+    if member.count is None:
+        return _value(member.type, value, path)
+    if isinstance(value, list):
+        return [_value(member.type, one, f"{path}[{position}]") for position, one in enumerate(value)]
+    return value
+
+
+def _value(type_: str, value: Any, path: str) -> Any:
+    if type_ == "tensor":
+        return _tensor(value, path)
+    if type_ == ACTIVATION:
+        return _description(value, path)
+    if type_ in STRUCT_CLASSES:
+        fields = {field.name: field for field in STRUCTS[f"DML_{type_}"]}
+        given = with_known_keys(an_object(value, path), path, fields)
+        values = {name: _values(field, given.get(name), f"{path}.{name}") for name, field in fields.items()}
+        return _well_typed(STRUCT_CLASSES[type_](**values), path)
+    return value if type_ in ENUMS else _number(type_, value)
 
 
 def _tensor(value: Any, path: str) -> TensorDesc:
-    value = _mapping(value, path)
+    value = an_object(value, path)
     if "Desc" in value:
-        given = _object(value, path, ("Type", "Desc"))
+        given = with_known_keys(value, path, ("Type", "Desc"))
         enumerator("TENSOR_TYPE", given.get("Type", "BUFFER"), f"{path}.Type")
-        value, path = value["Desc"], f"{path}.Desc"
-    given = _object(value, path, _FIELDS)
-    fields: dict[str, Any] = {}
-    for name, field in _FIELDS.items():
-        if name in given and not (field.optional and given[name] is None):
-            reader = _READERS[field.type]
-            read = (
-                _array(given[name], f"{path}.{name}", reader)
-                if field.count
-                else reader(given[name], f"{path}.{name}")
-            )
-            fields[name] = read
+        value, path = an_object(value["Desc"], f"{path}.Desc"), f"{path}.Desc"
+    fields = {
+        name: _values(_FIELDS[name], one, f"{path}.{name}")
+        for name, one in with_known_keys(value, path, _FIELDS).items()
+        if one is not None or not _FIELDS[name].optional
+    }
     for name in ("DataType", "Sizes"):
         if name not in fields:
             raise JsonError(f"{path}.{name}", "missing; every tensor needs it")
-    count = fields.pop("DimensionCount", len(fields["Sizes"]))
-    if count != len(fields["Sizes"]):
-        raise JsonError(
-            f"{path}.DimensionCount", f"{shown(count)}, but Sizes has {len(fields['Sizes'])} entries"
-        )
-    return TensorDesc(**fields)
+    count = fields.pop("DimensionCount", None)
+    tensor = _well_typed(TensorDesc(**fields), path)
+    if count is not None and integer(count, f"{path}.DimensionCount") != tensor.DimensionCount:
+        reason = f"{shown(count)}, but Sizes has {tensor.DimensionCount} entries"
+        raise JsonError(f"{path}.DimensionCount", reason)
+    return tensor
 
 
-def _array(value: Any, path: str, read: Callable[[Any, str], Any]) -> tuple[Any, ...]:
-    if not isinstance(value, list):
-        raise WrongType(path, value, "a list")
-    return tuple(read(item, f"{path}[{position}]") for position, item in enumerate(value))
-
-
-def _number(value: Any) -> Any:
-    """Integers beyond 2**53 can be written as strings, since many JSON readers would round them."""
+def _number(type_: str, value: Any) -> Any:
+    """A number. Strings can be integers beyond 2**53, which many JSON readers would round, and NaN."""
     text = plain(value)
-    if type(text) is str and _DIGITS.fullmatch(text) and abs(int(text)) > 1 << 53:
+    if type(text) is not str:
+        return value
+    if type_ not in ("BOOL", "FLOAT") and _DIGITS.fullmatch(text) and abs(int(text)) > 1 << 53:
         return int(text)
-    return text
+    return float(text) if type_ not in INTEGERS and text.lower() in _NOT_FINITE else value
 
 
-def _integer(value: Any, path: str) -> int:
-    return integer(_number(value), path)
-
-
-def _float(value: Any, path: str) -> float:
-    text = plain(value)
-    if type(text) is str and text.lower() in _NOT_FINITE:
-        return float(text)
-    return floating(value, path)
-
-
-def _scalar(value: Any, path: str) -> float:
-    value = _number(value)
-    return _float(value, path) if type(value) is str else number(value, path)
-
-
-def _union(value: dict[str, Any], typed_by: Any, path: str) -> float:
+def _union(value: dict[str, Any], typed_by: Any, path: str) -> Any:
     """A scalar union in DxDispatch's form: the field for its type, which for FLOAT16 holds the bits."""
     for inner in ("Desc", "DataType"):
         if isinstance(typed_by, dict):  # a tensor, perhaps in a DML_TENSOR_DESC
@@ -215,68 +228,13 @@ def _union(value: dict[str, Any], typed_by: Any, path: str) -> float:
     type_ = name_of_type.removeprefix(PREFIXES["TENSOR_DATA_TYPE"])
     name = "UInt16" if type_ == "FLOAT16" else fields.get(type_)
     if name is None:
-        raise WrongType(path, value, "a number")
-    read = _scalar(_object(value, path, [name]).get(name), f"{path}.{name}")
+        return value
+    where = f"{path}.{name}"
+    given = with_known_keys(an_object(value, path), path, [name])
+    read = number(_number(type_, given.get(name)), where)
     if type_ != "FLOAT16":
         return read
     least, most = INTEGERS["UINT16"]
     if type(read) is not int or not least <= read <= most:
-        raise WrongType(f"{path}.{name}", read, "the bits of a FLOAT16, an integer of 16 bits")
+        raise unexpected(where, read, "the bits of a FLOAT16, an integer of 16 bits")
     return float(struct.unpack("<e", struct.pack("<H", read))[0])
-
-
-def _struct(name: str) -> Callable[[Any, str], Any]:
-    """A reader of an object with a number for each field."""
-    fields = {field.name: field for field in STRUCTS[f"DML_{name}"]}
-
-    def read(value: Any, path: str) -> Any:
-        given = _object(value, path, fields)
-        return STRUCT_CLASSES[name](
-            **{
-                field.name: _READERS[field.type](given.get(field.name), f"{path}.{field.name}")
-                for field in fields.values()
-            }
-        )
-
-    return read
-
-
-_READERS: dict[str, Callable[[Any, str], Any]] = {
-    "tensor": _tensor,
-    "OPERATOR_DESC": _description,
-    **dict.fromkeys(NUMBERS, _float),
-    **dict.fromkeys(INTEGERS, _integer),
-    "BOOL": boolean,
-    **{name: _struct(name) for name in STRUCT_CLASSES},
-    **{name: partial(enumerator, name) for name in ENUMS},
-}
-
-
-def _object(value: Any, path: str, names: Iterable[str]) -> Mapping[str, Any]:
-    """A JSON object with no names but these."""
-    given = _mapping(value, path)
-    known = list(names)
-    unknown = [name for name in given if name not in known]
-    if unknown:
-        first, *others = unknown[:_MOST_UNKNOWN]
-        also = (f"; {cut(name)} is unknown, too{nearest(name, known)}" for name in others)
-        raise JsonError(_below(path, cut(first)), f"unknown member{nearest(first, known)}{''.join(also)}")
-    return given
-
-
-def _mapping(value: Any, path: str) -> dict[str, Any]:
-    """The names and values of a JSON object."""
-    if not isinstance(value, dict):
-        raise WrongType(path, value, "an object")
-    if not all(isinstance(name, str) for name in value):
-        raise WrongType(path, value, "an object whose names are strings")
-    return value
-
-
-def _below(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
-
-
-def _unexpected(error: WrongType) -> JsonError:
-    found = "is missing" if error.value == shown(None) else f"found {error.value}"
-    return JsonError(error.path, f"{found}; expected {error.expected}{error.hint}")

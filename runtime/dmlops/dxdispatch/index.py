@@ -13,8 +13,11 @@ from typing import Any
 from ..dxdispatch_versions import CASES
 from ..elements import computed, stored
 from ..enums import TensorDataType
+from ..json_form import tensor_from_json
+from ..json_values import a_list, a_text
 from ..safe_text import shown
 from ..tensor import TensorDesc
+from ..validation import tensor_violations
 
 LARGEST_INDEX = 1 << 28  # bytes
 LARGEST_BUFFER = 1 << 28
@@ -93,34 +96,28 @@ def read_bytes(path: Path, largest: int) -> bytes:
 
 
 def _case(one: Any) -> Case:
-    runs = {_text(kind): _matching(_RUN, run) for kind, run in one["runs"].items()}
-    outputs = one.get("outputs", {}).items()
     if type(one["accepted"]) is not bool:
         raise ValueError("accepted is neither true nor false")
     return Case(
-        id=_text(one["id"]),
-        operator=_text(one["operator"]),
+        id=a_text(one["id"], "id"),
+        operator=a_text(one["operator"], "operator"),
         accepted=one["accepted"],
-        rules=_texts(one["rules"]),
-        advice=_texts(one["advice"]),
-        level=_text(one["level"]),
-        runs=runs,
-        choices=_texts(one.get("choices", [])),
-        outputs=tuple(_output(_text(name), output) for name, output in outputs),
+        rules=_texts(one["rules"], "rules"),
+        advice=_texts(one["advice"], "advice"),
+        level=a_text(one["level"], "level"),
+        runs={kind: _matching(_RUN, run) for kind, run in one["runs"].items()},
+        choices=_texts(one.get("choices", []), "choices"),
+        outputs=tuple(_output(name, output) for name, output in one.get("outputs", {}).items()),
     )
 
 
 def _output(name: str, one: Any) -> Output:
-    strides = one.get("Strides")
-    tensor = TensorDesc(
-        TensorDataType[one["DataType"]],
-        _sizes(one["Sizes"], 1),
-        Strides=None if strides is None else _sizes(strides, 0),
-        TotalTensorSizeInBytes=_size(one["TotalTensorSizeInBytes"], 1),
-    )
-    if len(tensor.element_strides) != len(tensor.Sizes):
-        raise ValueError(f"{name} has not one stride for each size")
-    if not tensor.implied_size <= tensor.size_in_bytes <= LARGEST_BUFFER:
+    beside = ("file", "elements", "tolerance")
+    tensor = tensor_from_json({key: value for key, value in one.items() if key not in beside}, name)
+    broken = tensor_violations(tensor, name, is_input=False)
+    if broken:
+        raise ValueError(broken[0].message)
+    if tensor.size_in_bytes > LARGEST_BUFFER:
         raise ValueError(f"{name} has a size of {tensor.size_in_bytes} bytes")
     elements = one["elements"]
     if not isinstance(elements, list) or len(elements) != math.prod(tensor.Sizes):
@@ -157,32 +154,12 @@ def _amount(value: Any) -> float:
     return float(value)
 
 
-def _sizes(value: Any, least: int) -> tuple[int, ...]:
-    if not isinstance(value, list):
-        raise ValueError(f"{shown(value)} is not a list of sizes")
-    return tuple(_size(one, least) for one in value)
-
-
-def _size(value: Any, least: int) -> int:
-    if type(value) is not int or not least <= value < 1 << 32:
-        raise ValueError(f"{shown(value)} is not a size")
-    return value
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise ValueError(f"{shown(value)} is not a list")
-    return tuple(map(_text, value))
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{shown(value)} is not a text")
-    return value
+def _texts(value: Any, path: str) -> tuple[str, ...]:
+    return tuple(a_text(one, path) for one in a_list(value, path))
 
 
 def _matching(pattern: re.Pattern[str], value: Any) -> str:
     """A name that cannot lead to another folder."""
-    if not pattern.fullmatch(_text(value)):
+    if not isinstance(value, str) or not pattern.fullmatch(value):
         raise ValueError(f"{shown(value)} is not a file name")
     return str(value)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..description import Description
-from ..enums import ENUMS, TensorDataType
+from ..enums import ENUMS, TensorDataType, TensorFlags, name_of
 from ..gpu import input_bytes, plan
 from ..gpu.direct3d import CONSTANTS, Resource, compiled
 from ..gpu.work import Dispatch, tensor_names
@@ -90,7 +90,10 @@ def shaders_of(model: Json) -> Iterator[str]:
 
 def output_files(desc: Description) -> dict[str, tuple[str, TensorDesc]]:
     """For each output tensor, by the name of its buffer, the file to which models write the buffer."""
-    return {name: (_file(name), tensor) for name, tensor in tensor_names(desc, "output")}
+    return {
+        name: (name.replace("[", ".").rstrip("]") + ".npy", tensor)
+        for name, tensor in tensor_names(desc, "output")
+    }
 
 
 def operator_json(desc: Description) -> Json:
@@ -110,14 +113,12 @@ def _operator(desc: Description, is_fused: bool) -> Json:
         if is_fused and member.type == "tensor":
             if value is not None:
                 raise Inexpressible(f"{member.name} of a fused activation is not read")
-            continue
-        if value is None:
+        elif value is None:
             if not member.optional:
                 raise Inexpressible(f"{member.name} is absent")
-            continue
-        if member.count and getattr(desc, member.count) != len(value):
+        elif member.count and getattr(desc, member.count) != len(value):
             raise Inexpressible(f"{member.count} is not the number of entries of {member.name}")
-        if member.typed_by:
+        elif member.typed_by:
             members[member.name] = _scalar(value, getattr(desc, member.typed_by))
         elif isinstance(value, tuple):
             given = plain[member.name]
@@ -141,8 +142,8 @@ def _member(member: Member, value: Any, plain: Any) -> Any:
 
 def _tensor(name: str, tensor: TensorDesc) -> Json:
     fields = to_json_tensor(tensor)
-    for field in ("DataType", "Flags"):
-        if not isinstance(fields[field], str):
+    for field, enum in (("DataType", TensorDataType), ("Flags", TensorFlags)):
+        if not isinstance(getattr(tensor, field), enum):
             raise Inexpressible(f"{name}.{field} is {fields[field]}, which has no name")
     if tensor.TotalTensorSizeInBytes == 0:
         raise Inexpressible(f"{name}.TotalTensorSizeInBytes is 0, which stands for the size that is implied")
@@ -152,18 +153,13 @@ def _tensor(name: str, tensor: TensorDesc) -> Json:
 def to_json_tensor(tensor: TensorDesc) -> Json:
     """All fields of a tensor, except that strides can be missing."""
     fields = {
-        "DataType": _name("TENSOR_DATA_TYPE", tensor.DataType),
+        "DataType": name_of(TensorDataType, tensor.DataType),
         "Sizes": list(tensor.Sizes),
-        "Flags": _name("TENSOR_FLAGS", tensor.Flags),
+        "Flags": name_of(TensorFlags, tensor.Flags),
         "TotalTensorSizeInBytes": tensor.size_in_bytes,
         "GuaranteedBaseOffsetAlignment": tensor.GuaranteedBaseOffsetAlignment,
     }
     return fields if tensor.Strides is None else {**fields, "Strides": list(tensor.Strides)}
-
-
-def _name(enum: str, value: int) -> str | int:
-    names = [name for name, entry in ENUMS[enum].__members__.items() if entry == value]
-    return names[0] if names else int(value)
 
 
 def _scalar(value: float, typed_by: Any) -> Any:
@@ -211,10 +207,6 @@ def _writes(desc: Description) -> list[Json]:
         {"type": "writeFile", "resource": name, "targetPath": file}
         for name, (file, _) in output_files(desc).items()
     ]
-
-
-def _file(name: str) -> str:
-    return name.replace("[", ".").rstrip("]") + ".npy"
 
 
 def _tensor_buffers(desc: Description, inputs: Mapping[str, Any], cleared: Iterable[str]) -> Json:
