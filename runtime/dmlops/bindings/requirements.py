@@ -3,7 +3,6 @@ join."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -50,7 +49,10 @@ def of_operator(desc: Description) -> Requirements:
         tensors = [] if slot.tensor is None else [slot.tensor]
         return _requirement(slot.name, tensors, in_place, frozenset(alike))
 
-    return Requirements(tuple(map(requirement, found.inputs)), tuple(map(_of_output, found.outputs)))
+    return Requirements(
+        tuple(map(requirement, found.inputs)),
+        tuple(_requirement(slot.name, [slot.tensor] if slot.tensor else []) for slot in found.outputs),
+    )
 
 
 def of_graph(graph: Graph) -> Requirements:
@@ -58,26 +60,17 @@ def of_graph(graph: Graph) -> Requirements:
     read: list[list[TensorDesc]] = [[] for _ in graph.inputs]
     written: list[list[TensorDesc]] = [[] for _ in graph.outputs]
     for edge in graph.input_edges:
-        ends = graph.slots[edge.ToNodeIndex] if 0 <= edge.ToNodeIndex < len(graph.nodes) else None
-        if ends is not None and 0 <= edge.GraphInputIndex < len(read):
-            read[edge.GraphInputIndex] += _tensor(ends.inputs, edge.ToNodeInputIndex)
+        slot = graph.reader(edge)
+        if slot and slot.tensor and 0 <= edge.GraphInputIndex < len(read):
+            read[edge.GraphInputIndex].append(slot.tensor)
     for end in graph.output_edges:
-        ends = graph.slots[end.FromNodeIndex] if 0 <= end.FromNodeIndex < len(graph.nodes) else None
-        if ends is not None and 0 <= end.GraphOutputIndex < len(written):
-            written[end.GraphOutputIndex] += _tensor(ends.outputs, end.FromNodeOutputIndex)
+        slot = graph.writer(end)
+        if slot and slot.tensor and 0 <= end.GraphOutputIndex < len(written):
+            written[end.GraphOutputIndex].append(slot.tensor)
     return Requirements(
         tuple(_requirement(name, read[at]) for at, name in enumerate(graph.inputs)),
         tuple(_requirement(name, written[at]) for at, name in enumerate(graph.outputs)),
     )
-
-
-def _of_output(slot: Slot) -> Requirement:
-    return _requirement(slot.name, [] if slot.tensor is None else [slot.tensor])
-
-
-def _tensor(ends: tuple[Slot, ...], at: int) -> Iterable[TensorDesc]:
-    tensor = ends[at].tensor if 0 <= at < len(ends) else None
-    return () if tensor is None else (tensor,)
 
 
 def _requirement(

@@ -71,14 +71,9 @@ class Slot:
 
 def bindings_of(bindings: Bindings, part: Part) -> tuple[Binding, ...]:
     """The binding of a part."""
-    match part:
-        case "Inputs":
-            return bindings.inputs
-        case "Outputs":
-            return bindings.outputs
-        case "Persistent":
-            return (bindings.persistent,)
-    return (bindings.temporary,)
+    if part in ("Inputs", "Outputs"):
+        return bindings.inputs if part == "Inputs" else bindings.outputs
+    return (bindings.persistent if part == "Persistent" else bindings.temporary,)
 
 
 def count_of(bindings: Bindings, part: Part) -> int:

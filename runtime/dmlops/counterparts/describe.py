@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,7 +13,7 @@ from .. import reference
 from ..description import Description
 from ..enums import FeatureLevel
 from ..errors import JsonError
-from ..json_form import from_json
+from ..json_form import from_json, tensor_to_json
 from . import Form, Signature, Step, data
 from .evaluate import Evaluator
 from .tensors import Impossible, Tensor, Undecided, View
@@ -29,6 +30,13 @@ class Work:
 
     desc: Description
     views: Mapping[str, View | list[View]]
+
+    def tensors(self, role: str) -> Iterator[tuple[str, list[View]]]:
+        """The members of a role that are given, in the order of the struct, each with its tensors."""
+        for member in self.desc.MEMBERS:
+            if member.role == role and member.name in self.views:
+                views = self.views[member.name]
+                yield member.name, views if isinstance(views, list) else [views]
 
     @property
     def level(self) -> FeatureLevel | None:
@@ -55,23 +63,25 @@ class Plan:
         """Computes the node's outputs, by tensor; `arrays` has its inputs. Raises what `execute` raises."""
         known = {(name, False): array for name, array in arrays.items()}
         for work in self.work:
-            roles = {member.name: member.role for member in work.desc.MEMBERS}
-            inputs = {name: _read(view, known) for name, view in work.views.items() if roles[name] == "input"}
-            for name, result in execute(work.desc, inputs).items():
-                views = work.views[name]
-                several = zip(views, result, strict=True) if isinstance(views, list) else [(views, result)]
-                for view, array in several:
+            read = partial(_read, known=known)
+            inputs = {name: _each(work.views[name], read) for name, _ in work.tensors("input")}
+            results = execute(work.desc, inputs)
+            for name, views in work.tensors("output"):
+                arrays_ = results[name] if isinstance(work.views[name], list) else [results[name]]
+                for view, array in zip(views, arrays_, strict=True):
                     known[view.tensor.name, view.tensor.inner] = view.written(array)
         return {name: array for (name, inner), array in known.items() if not inner and name not in arrays}
 
 
-def _read(view: View | list[View], known: Mapping[tuple[str, bool], np.ndarray]) -> Any:
-    if isinstance(view, list):
-        return [_read(one, known) for one in view]
+def _read(view: View, known: Mapping[tuple[str, bool], np.ndarray]) -> np.ndarray:
     tensor = view.tensor
-    return view.read(
-        known[tensor.name, tensor.inner] if tensor.array is None or tensor.name else tensor.array
-    )
+    array = None if tensor.name else tensor.array
+    return view.read(known[tensor.name, tensor.inner] if array is None else array)
+
+
+def _each(views: View | list[View], function: Callable[[View], Any]) -> Any:
+    """The result for a tensor, or those for several."""
+    return [function(one) for one in views] if isinstance(views, list) else function(views)
 
 
 def inferred(signature: Signature, output: str, values: Mapping[str, Any]) -> tuple[str, list[Any]]:
@@ -170,12 +180,10 @@ def _described(step: Step, node: Evaluator) -> Work:
     members: dict[str, Any] = {}
     for name, text in step.desc.items():
         value = node.evaluate(text)
-        if isinstance(value, View):
+        first = value[0] if isinstance(value, list) and value else value
+        if isinstance(first, View):
             views[name] = value
-            members[name] = _json(value)
-        elif isinstance(value, list) and value and all(isinstance(one, View) for one in value):
-            views[name] = value
-            members[name] = [_json(one) for one in value]
+            members[name] = _each(value, lambda one: tensor_to_json(one.desc()))
         elif value is not None:
             members[name] = value
     try:
@@ -185,35 +193,20 @@ def _described(step: Step, node: Evaluator) -> Work:
     return Work(desc, views)
 
 
-def _json(view: View) -> dict[str, Any]:
-    tensor = view.desc()
-    strides = {} if tensor.Strides is None else {"Strides": list(tensor.Strides)}
-    return {"DataType": view.type, "Sizes": list(tensor.Sizes), **strides}
-
-
 def at_common_rank(plan: Plan) -> Plan:
     """The plan with leading sizes of 1 added, if they change nothing and may lower the feature level."""
     return Plan(tuple(_deepened(work) for work in plan.work))
 
 
 def _deepened(work: Work) -> Work:
-    desc = work.desc
-    flat = [view for views in work.views.values() for view in (views if isinstance(views, list) else [views])]
-    ranks = {view.rank for view in flat}
+    desc: Any = work.desc  # like all descriptions, it is a dataclass
+    ranks = {view.rank for role in ("input", "output") for _, views in work.tensors(role) for view in views}
     if desc.OPERATOR not in data()["leading_ones"] or len(ranks) != 1 or max(ranks) >= COMMON_RANK:
         return work
     more = COMMON_RANK - max(ranks)
-    views: dict[str, View | list[View]] = {}
-    changes: dict[str, Any] = {}
-    for name, view in work.views.items():
-        if isinstance(view, list):
-            deeper = [one.deep(COMMON_RANK) for one in view]
-            views[name], changes[name] = deeper, tuple(one.desc() for one in deeper)
-        else:
-            views[name] = deep = view.deep(COMMON_RANK)
-            changes[name] = deep.desc()
+    views = {name: _each(some, lambda one: one.deep(COMMON_RANK)) for name, some in work.views.items()}
+    changes = {name: _each(some, View.desc) for name, some in views.items()}
     for name in desc.AXES:
         axes = getattr(desc, name)
         changes[name] = axes + more if isinstance(axes, int) else tuple(axis + more for axis in axes)
-    members = {member.name: getattr(desc, member.name) for member in desc.MEMBERS}
-    return Work(type(desc)(**{**members, **changes}), views)
+    return Work(replace(desc, **changes), views)

@@ -27,6 +27,11 @@ class Value:
     tensor: TensorDesc
     source: tuple[int, int]
 
+    @property
+    def is_input(self) -> bool:
+        """Whether it is an input of the graph."""
+        return self.source[0] == _GRAPH
+
     def seen_as(self, tensor: TensorDesc) -> Value:
         """Its bytes, read as another tensor."""
         return replace(self, tensor=tensor)
@@ -99,7 +104,7 @@ class Builder:
             read = value(slot.member, slot.entry)
             if not isinstance(read, Value) or read.builder is not self:
                 raise TypeError(f"{slot.name} is not a value of this graph")
-            if read.source[0] == _GRAPH:
+            if read.is_input:
                 self._input_edges.append(InputEdge(read.source[1], at, number))
             else:
                 self._edges.append(IntermediateEdge(*read.source, at, number))
@@ -109,10 +114,10 @@ class Builder:
             if slot.tensor is not None
         )
 
-    def build(self, **outputs: Value) -> Graph:
+    def build(self, /, **outputs: Value) -> Graph:
         """The graph with these outputs, by name. Raises ValueError for an input of the graph among them."""
         for name, value in outputs.items():
-            if value.source[0] == _GRAPH:
+            if value.is_input:
                 raise ValueError(f"{name} is an input of the graph; no edge joins an input to an output")
         return Graph(
             tuple(self._nodes),

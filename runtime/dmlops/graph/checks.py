@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
@@ -10,7 +11,7 @@ from ..enums import FeatureLevel
 from ..graph_rules import CONSTANTS_SINCE, SINCE, advise_on_edge, check_edge, check_input, violation
 from ..safe_text import nearest, shown
 from ..violation import Violation
-from .model import Graph, InputEdge, IntermediateEdge, OutputEdge
+from .model import Graph
 from .ordering import order, writers_of
 from .slots import Slot
 
@@ -43,7 +44,9 @@ def advice(graph: Graph, level: FeatureLevel) -> list[Violation]:
     _liveness(graph, found)
     _ends(graph, found)
     for edge in graph.intermediate_edges:
-        advise_on_edge(*_joined(graph, edge), found)
+        writer, reader = graph.writer(edge), graph.reader(edge)
+        assert writer and reader, "the graph is valid"
+        advise_on_edge(writer, reader, found)
     return found
 
 
@@ -71,106 +74,61 @@ def _within(graph: Graph, at: int, own: Iterable[Violation]) -> Iterator[Violati
 
 def _indices(graph: Graph, found: list[Violation]) -> None:
     """Checks whether every edge joins things that exist."""
-    for number, edge in enumerate(graph.input_edges):
-        path = f"InputEdges[{number}]"
-        _range("input-range", f"{path}.GraphInputIndex", edge.GraphInputIndex, len(graph.inputs), found)
-        _reader(graph, path, edge, found)
-    for number, ending in enumerate(graph.output_edges):
-        path = f"OutputEdges[{number}]"
-        _writer(graph, path, ending, found)
-        _range("output-range", f"{path}.GraphOutputIndex", ending.GraphOutputIndex, len(graph.outputs), found)
-    for number, joint in enumerate(graph.intermediate_edges):
-        path = f"IntermediateEdges[{number}]"
-        _writer(graph, path, joint, found)
-        _reader(graph, path, joint, found)
-
-
-def _range(rule: str, path: str, index: int, count: int, found: list[Violation]) -> bool:
-    if 0 <= index < count:
-        return True
-    found.append(violation(rule, path, value=index, count=count))
-    return False
-
-
-def _reader(graph: Graph, path: str, edge: InputEdge | IntermediateEdge, found: list[Violation]) -> None:
-    at, slot = edge.ToNodeIndex, edge.ToNodeInputIndex
-    if _range("node-range", f"{path}.ToNodeIndex", at, len(graph.nodes), found):
-        of_node = graph.slots[at]
-        if of_node is not None:
-            _slot_range(graph, at, f"{path}.ToNodeInputIndex", slot, len(of_node.inputs), "inputs", found)
-
-
-def _writer(graph: Graph, path: str, edge: OutputEdge | IntermediateEdge, found: list[Violation]) -> None:
-    at, slot = edge.FromNodeIndex, edge.FromNodeOutputIndex
-    if _range("node-range", f"{path}.FromNodeIndex", at, len(graph.nodes), found):
-        of_node = graph.slots[at]
-        if of_node is not None:
-            _slot_range(
-                graph, at, f"{path}.FromNodeOutputIndex", slot, len(of_node.outputs), "outputs", found
-            )
-
-
-def _slot_range(
-    graph: Graph, at: int, path: str, slot: int, count: int, which: str, found: list[Violation]
-) -> None:
-    if not 0 <= slot < count:
-        label = graph.nodes[at].label(at)
-        found.append(violation("slot-range", path, value=slot, label=label, count=count, choices=which))
+    nodes = ("node-range", len(graph.nodes))
+    ranges = {
+        "GraphInputIndex": ("input-range", len(graph.inputs)),
+        "GraphOutputIndex": ("output-range", len(graph.outputs)),
+        "FromNodeIndex": nodes,
+        "ToNodeIndex": nodes,
+    }
+    for kind, edges in graph.edges.items():
+        for number, edge in enumerate(edges):
+            at = 0  # the node that comes before the index of its slot
+            for field, index in edge._asdict().items():
+                path = f"{kind}[{number}].{field}"
+                if field in ranges:
+                    at = index
+                    rule, count = ranges[field]
+                    if not 0 <= index < count:
+                        found.append(violation(rule, path, value=index, count=count))
+                    continue
+                role = "inputs" if field == "ToNodeInputIndex" else "outputs"
+                of_node = graph.slots[at] if 0 <= at < len(graph.nodes) else None
+                count = 0 if of_node is None else len(getattr(of_node, role))
+                if of_node is not None and not 0 <= index < count:
+                    label = graph.nodes[at].label(at)
+                    shown_ = {"value": index, "label": label, "count": count, "choices": role}
+                    found.append(violation("slot-range", path, **shown_))
 
 
 # Slots. All indices are in range, except those of nodes whose slots are unknown.
 
 
-def _input(graph: Graph, edge: InputEdge | IntermediateEdge) -> Slot | None:
-    of_node = graph.slots[edge.ToNodeIndex]
-    return None if of_node is None else of_node.inputs[edge.ToNodeInputIndex]
-
-
-def _output(graph: Graph, edge: OutputEdge | IntermediateEdge) -> Slot | None:
-    of_node = graph.slots[edge.FromNodeIndex]
-    return None if of_node is None else of_node.outputs[edge.FromNodeOutputIndex]
-
-
-def _joined(graph: Graph, edge: IntermediateEdge) -> tuple[Slot, Slot]:
-    """The two slots of an edge between valid nodes."""
-    writer, reader = _output(graph, edge), _input(graph, edge)
-    assert writer is not None and reader is not None
-    return writer, reader
-
-
 def _slots(graph: Graph, valid: list[bool], found: list[Violation]) -> None:
     """Checks that edges join tensors that are there, and that one leads to each tensor that is read."""
     for ends in chain(
-        ([_input(graph, edge)] for edge in graph.input_edges),
-        ([_output(graph, edge)] for edge in graph.output_edges),
-        ([_output(graph, edge), _input(graph, edge)] for edge in graph.intermediate_edges),
+        ([graph.reader(edge)] for edge in graph.input_edges),
+        ([graph.writer(edge)] for edge in graph.output_edges),
+        ([graph.writer(edge), graph.reader(edge)] for edge in graph.intermediate_edges),
     ):
         for slot in ends:
             if slot is not None and slot.tensor is None and valid[slot.at]:
                 found.append(violation("slot-present", slot.path, label=slot.label))
-    fed = [[0] * (0 if one is None else len(one.inputs)) for one in graph.slots]
-    edges: tuple[InputEdge | IntermediateEdge, ...] = (*graph.input_edges, *graph.intermediate_edges)
-    for edge in edges:
-        if fed[edge.ToNodeIndex]:
-            fed[edge.ToNodeIndex][edge.ToNodeInputIndex] += 1
-    for at, counts in enumerate(fed):
-        for number, count in enumerate(counts):
-            if count != 1:
-                of_node = graph.slots[at]
-                assert of_node is not None
-                _connected(graph, of_node.inputs[number], number, count, found)
+    fed = Counter(edge[-2:] for edge in (*graph.input_edges, *graph.intermediate_edges))
+    for of_node in graph.slots:
+        for slot in of_node.inputs if of_node else ():
+            if slot.tensor is not None and fed[slot.place] != 1:
+                _connected(graph, slot, fed[slot.place], found)
 
 
-def _connected(graph: Graph, slot: Slot, number: int, count: int, found: list[Violation]) -> None:
-    """Reports a tensor to which not exactly one edge leads, unless it is absent."""
-    desc = slot.node.desc
-    if slot.tensor is None or desc is None:
-        return
+def _connected(graph: Graph, slot: Slot, count: int, found: list[Violation]) -> None:
+    """Reports a tensor to which not exactly one edge leads."""
     if count:
         found.append(violation("input-once", slot.path, label=slot.label, count=count))
         return
-    one = violation("input-connected", slot.path, label=slot.label, operator=desc.OPERATOR)
-    name = graph.unwritten.get((slot.at, number))
+    assert slot.node.desc is not None, "constants have no inputs"
+    one = violation("input-connected", slot.path, label=slot.label, operator=slot.node.desc.OPERATOR)
+    name = graph.unwritten.get(slot.place)
     if name is not None:
         known = nearest(name, [*graph.inputs, *graph.values.values()])
         one = one.between("", f"; nothing writes {shown(name)}{known}")
@@ -183,14 +141,13 @@ def _connected(graph: Graph, slot: Slot, number: int, count: int, found: list[Vi
 def _pairs(graph: Graph, valid: list[bool], found: list[Violation]) -> None:
     """Checks tensors that an edge joins, and tensors that read the same input of the graph."""
     for edge in graph.intermediate_edges:
-        if valid[edge.FromNodeIndex] and valid[edge.ToNodeIndex]:
-            writer, reader = _joined(graph, edge)
-            if writer.tensor is not None and reader.tensor is not None:
-                check_edge(writer, reader, found)
+        writer, reader = graph.writer(edge), graph.reader(edge)
+        if writer and reader and writer.tensor and reader.tensor and valid[writer.at] and valid[reader.at]:
+            check_edge(writer, reader, found)
     first: dict[int, Slot] = {}
     for start in graph.input_edges:
-        slot = _input(graph, start) if valid[start.ToNodeIndex] else None
-        if slot is not None and slot.tensor is not None:
+        slot = graph.reader(start)
+        if slot and slot.tensor and valid[slot.at]:
             other = first.setdefault(start.GraphInputIndex, slot)
             if other is not slot:
                 check_input(other, slot, found)
@@ -238,8 +195,8 @@ def _liveness(graph: Graph, found: list[Violation]) -> None:
         if not live[at]:
             found.append(violation("dead-node", f"Nodes[{at}]", label=node.label(at)))
         elif of_node is not None and node.desc is not None:
-            for number, slot in enumerate(of_node.outputs):
-                if slot.tensor is not None and not slot.is_optional and (at, number) not in read:
+            for slot in of_node.outputs:
+                if slot.tensor is not None and not slot.is_optional and slot.place not in read:
                     shown_ = {"label": slot.label, "operator": node.desc.OPERATOR}
                     found.append(violation("output-connected", slot.path, **shown_))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ..safe_text import cut
 from ..tensor import TensorDesc
 from .model import Graph
+from .slots import Slot
 
 
 def mermaid(graph: Graph) -> str:
@@ -43,19 +44,17 @@ def _boxes(graph: Graph) -> Iterator[tuple[str, str, bool]]:
 
 def _arrows(graph: Graph) -> Iterator[tuple[str, str, str]]:
     """For each edge: the names of its ends, and the sizes of its tensor."""
-    for number, at, slot in graph.input_edges:
-        yield f"i{number}", f"n{at}", _tensor(graph, at, slot, is_input=True)
-    for at, slot, to, to_slot in graph.intermediate_edges:
-        sizes = _tensor(graph, at, slot, is_input=False) or _tensor(graph, to, to_slot, is_input=True)
-        yield f"n{at}", f"n{to}", sizes
-    for at, slot, number in graph.output_edges:
-        yield f"n{at}", f"o{number}", _tensor(graph, at, slot, is_input=False)
+    for start in graph.input_edges:
+        yield f"i{start.GraphInputIndex}", f"n{start.ToNodeIndex}", _text(graph.reader(start))
+    for edge in graph.intermediate_edges:
+        text = _text(graph.writer(edge)) or _text(graph.reader(edge))
+        yield f"n{edge.FromNodeIndex}", f"n{edge.ToNodeIndex}", text
+    for end in graph.output_edges:
+        yield f"n{end.FromNodeIndex}", f"o{end.GraphOutputIndex}", _text(graph.writer(end))
 
 
-def _tensor(graph: Graph, at: int, slot: int, is_input: bool) -> str:
-    of_node = graph.slots[at] if at < len(graph.nodes) else None
-    of_role = () if of_node is None else of_node.inputs if is_input else of_node.outputs
-    return tensor_text(of_role[slot].tensor) if slot < len(of_role) else ""
+def _text(slot: Slot | None) -> str:
+    return "" if slot is None else tensor_text(slot.tensor)
 
 
 def tensor_text(tensor: TensorDesc | None) -> str:

@@ -9,6 +9,7 @@ from ..enums import TensorFlags
 from ..tensor import TensorDesc
 from .model import Graph
 from .ordering import order
+from .slots import slots
 
 
 def inferred(graph: Graph) -> Graph:
@@ -27,8 +28,8 @@ def inferred(graph: Graph) -> Graph:
             continue
         read = {
             slot.member: _like(written[writer])
-            for number, slot in enumerate(of_node.inputs)
-            if slot.tensor is None and (writer := incoming.get((at, number))) in written
+            for slot in of_node.inputs
+            if slot.tensor is None and (writer := incoming.get(slot.place)) in written
         }
         desc = replace(desc, **read)
         try:
@@ -37,16 +38,11 @@ def inferred(graph: Graph) -> Graph:
             if hasattr(error, "violations"):
                 raise
         nodes[at] = replace(nodes[at], desc=desc)
-        outputs = [
-            one for member in desc.MEMBERS if member.role == "output" for one in _tensors(desc, member)
-        ]
-        written |= {(at, number): one for number, one in enumerate(outputs) if one is not None}
+        of_node = slots(nodes[at], at)
+        for slot in of_node.outputs if of_node else ():
+            if slot.tensor is not None:
+                written[slot.place] = slot.tensor
     return replace(graph, nodes=tuple(nodes))
-
-
-def _tensors(desc: Any, member: Any) -> tuple[TensorDesc | None, ...]:
-    value = getattr(desc, member.name)
-    return (value or ()) if member.count else (value,)
 
 
 def _like(tensor: TensorDesc) -> TensorDesc:

@@ -17,7 +17,7 @@ import base64
 import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..description import Description
 from ..enums import TensorDataType
@@ -26,7 +26,7 @@ from ..json_form import from_json as read_description
 from ..json_values import a_list, a_text, an_integer, an_object, with_known_keys
 from ..safe_text import shown
 from ..value import plain
-from .model import Graph, InputEdge, IntermediateEdge, Node, OutputEdge
+from .model import Edge, Graph, InputEdge, IntermediateEdge, Node, OutputEdge
 from .slots import Slot
 
 DATA = "Data"  # how bindings call the output of a constant
@@ -36,7 +36,7 @@ _BY_INDICES = ("InputCount", "OutputCount", "Nodes", "InputEdges", "OutputEdges"
 _IGNORED = ("id", "$schema")
 _MOST = 1 << 20  # most inputs or outputs of a graph by indices: a number alone must not take all memory
 
-Edge = TypeVar("Edge", bound="InputEdge | OutputEdge | IntermediateEdge")
+Made = TypeVar("Made", bound=Edge)
 
 
 def from_json(value: Any) -> Graph:
@@ -103,9 +103,9 @@ def _with_elements(graph: Graph, nodes: Any, path: str) -> Graph:
     lists = {at: one["constant"] for at, one in enumerate(nodes) if isinstance(one.get("constant"), list)}
     readers: dict[int, Slot] = {}
     for edge in graph.intermediate_edges if lists else ():
-        of_node = graph.slots[edge.ToNodeIndex] if 0 <= edge.ToNodeIndex < len(graph.nodes) else None
-        if of_node is not None and 0 <= edge.ToNodeInputIndex < len(of_node.inputs):
-            readers.setdefault(edge.FromNodeIndex, of_node.inputs[edge.ToNodeInputIndex])
+        slot = graph.reader(edge)
+        if slot is not None:
+            readers.setdefault(edge.FromNodeIndex, slot)
     made = list(graph.nodes)
     for at, elements in lists.items():
         tensor = readers[at].tensor if at in readers else None
@@ -180,29 +180,20 @@ def _bound(
     if of_node is None:
         return
     desc = graph.nodes[at].desc
-    arrays = {DATA: False}
+    members = [(DATA, False, False)]
     if desc is not None:
-        arrays = {one.name: one.count is not None for one in desc.MEMBERS if one.role != "attribute"}
-    with_known_keys(bindings, path, arrays)
-    for is_input, of_role in ((True, of_node.inputs), (False, of_node.outputs)):
+        members = [(one.name, one.role == "input", one.count is not None) for one in desc.TENSORS]
+    with_known_keys(bindings, path, [member for member, *_ in members])
+    for member, is_input, is_array in sorted(members, key=lambda one: not one[1]):
+        given, where = bindings.get(member), f"{path}.{member}"
+        of_role = of_node.inputs if is_input else of_node.outputs
         numbers = {slot.name or DATA: number for number, slot in enumerate(of_role)}
-        members = (
-            [DATA]
-            if desc is None
-            else [one.name for one in desc.MEMBERS if one.role == ("input" if is_input else "output")]
-        )
-        for member in members:
-            given = bindings.get(member)
-            if given is None or (desc is None and is_input):
-                continue
-            if not arrays[member]:
-                yield f"{path}.{member}", a_text(given, f"{path}.{member}"), numbers[member], is_input
-                continue
-            for entry, name in enumerate(a_list(given, f"{path}.{member}")):
-                if name is not None:
-                    where = f"{path}.{member}[{entry}]"
-                    beyond = len(of_role) + entry
-                    yield where, a_text(name, where), numbers.get(f"{member}[{entry}]", beyond), is_input
+        if given is not None and not is_array:
+            yield where, a_text(given, where), numbers[member], is_input
+        for entry, name in enumerate(a_list(given, where)) if given is not None and is_array else ():
+            if name is not None:
+                number = numbers.get(f"{member}[{entry}]", len(of_role) + entry)
+                yield f"{where}[{entry}]", a_text(name, f"{where}[{entry}]"), number, is_input
 
 
 def _value_names(value: Any, path: str) -> tuple[str, ...]:
@@ -233,7 +224,7 @@ def _by_indices(given: Mapping[str, Any]) -> Graph:
     return _with_elements(graph, given["Nodes"], "Nodes")
 
 
-def _edges(given: Mapping[str, Any], key: str, kind: type[Edge]) -> Iterator[Edge]:
+def _edges(given: Mapping[str, Any], key: str, kind: type[Made]) -> Iterator[Made]:
     for at, one in enumerate(a_list(given.get(key, []), key)):
         path = f"{key}[{at}]"
         edge = with_known_keys(an_object(one, path), path, (*kind._fields, "Name"))
@@ -246,14 +237,20 @@ def _edges(given: Mapping[str, Any], key: str, kind: type[Edge]) -> Iterator[Edg
 def to_json(graph: Graph) -> dict[str, Any]:
     """The graph by names, or by indices if names cannot express it."""
     names = names_of(graph)
-    return _to_indices(graph) if names is None else _to_names(graph, *names)
+    return _to_indices(graph) if names is None else _to_names(graph, names)
 
 
-Names = tuple[list[str], list[str], dict[tuple[int, int], str], dict[tuple[int, int], str]]
+class Names(NamedTuple):
+    """The names of inputs, outputs, and the tensors that nodes write and read, by node and slot."""
+
+    inputs: list[str]
+    outputs: list[str]
+    written: dict[tuple[int, int], str]
+    read: dict[tuple[int, int], str]
 
 
 def names_of(graph: Graph) -> Names | None:
-    """Names of inputs, outputs, tensors that nodes write and tensors that they read; None if there are none.
+    """The names of everything in a graph; None if there are none.
 
     That is so if an index is out of range, two edges lead to one tensor or output, or one tensor is two
     outputs of different names.
@@ -275,7 +272,7 @@ def names_of(graph: Graph) -> Names | None:
     fed: set[int] = set()
     for end in graph.output_edges:
         at, number = (end.FromNodeIndex, end.FromNodeOutputIndex), end.GraphOutputIndex
-        if not (_has(graph, *at, is_input=False) and 0 <= number < len(outputs)) or number in fed:
+        if graph.writer(end) is None or not 0 <= number < len(outputs) or number in fed:
             return None
         fed.add(number)
         outputs[number] = outputs[number] or written.get(at) or fresh(f"output{number}")
@@ -285,43 +282,31 @@ def names_of(graph: Graph) -> Names | None:
     read = dict(graph.unwritten)
     for start in graph.input_edges:
         to = (start.ToNodeIndex, start.ToNodeInputIndex)
-        if not (_has(graph, *to, is_input=True) and 0 <= start.GraphInputIndex < len(inputs)) or to in read:
+        if graph.reader(start) is None or not 0 <= start.GraphInputIndex < len(inputs) or to in read:
             return None
         read[to] = inputs[start.GraphInputIndex]
     for edge in graph.intermediate_edges:
         at, to = (edge.FromNodeIndex, edge.FromNodeOutputIndex), (edge.ToNodeIndex, edge.ToNodeInputIndex)
-        if not (_has(graph, *at, is_input=False) and _has(graph, *to, is_input=True)) or to in read:
+        if graph.writer(edge) is None or graph.reader(edge) is None or to in read:
             return None
         if at not in written:
             written[at] = fresh(graph.nodes[at[0]].name or f"value{at[0]}")
         read[to] = written[at]
-    return inputs, outputs, written, read
+    return Names(inputs, outputs, written, read)
 
 
-def _has(graph: Graph, at: int, slot: int, is_input: bool) -> bool:
-    of_node = graph.slots[at] if 0 <= at < len(graph.nodes) else None
-    return of_node is not None and 0 <= slot < len(of_node.inputs if is_input else of_node.outputs)
-
-
-def _to_names(
-    graph: Graph,
-    inputs: list[str],
-    outputs: list[str],
-    written: Mapping[tuple[int, int], str],
-    read: Mapping[tuple[int, int], str],
-) -> dict[str, Any]:
+def _to_names(graph: Graph, names: Names) -> dict[str, Any]:
     nodes: list[dict[str, Any]] = []
     for at, of_node in enumerate(graph.slots):
         bindings: dict[str, Any] = {}
-        for of_role, names in ((of_node.inputs, read), (of_node.outputs, written)) if of_node else ():
-            for number, slot in enumerate(of_role):
-                name = names.get((at, number))
-                if slot.entry is not None:
-                    bindings.setdefault(slot.member, []).append(name)
-                elif name is not None:
-                    bindings[slot.member or DATA] = name
+        for slot in (*of_node.inputs, *of_node.outputs) if of_node else ():
+            name = (names.read if slot.is_input else names.written).get(slot.place)
+            if slot.entry is not None:
+                bindings.setdefault(slot.member, []).append(name)
+            elif name is not None:
+                bindings[slot.member or DATA] = name
         nodes.append({**_node_to_json(graph.nodes[at]), "bindings": bindings})
-    return {"inputs": inputs, "outputs": outputs, "nodes": nodes}
+    return {"inputs": names.inputs, "outputs": names.outputs, "nodes": nodes}
 
 
 def _to_indices(graph: Graph) -> dict[str, Any]:
@@ -329,9 +314,7 @@ def _to_indices(graph: Graph) -> dict[str, Any]:
         "InputCount": len(graph.inputs),
         "OutputCount": len(graph.outputs),
         "Nodes": [_node_to_json(node) for node in graph.nodes],
-        "InputEdges": [edge._asdict() for edge in graph.input_edges],
-        "OutputEdges": [edge._asdict() for edge in graph.output_edges],
-        "IntermediateEdges": [edge._asdict() for edge in graph.intermediate_edges],
+        **{kind: [edge._asdict() for edge in edges] for kind, edges in graph.edges.items()},
     }
 
 

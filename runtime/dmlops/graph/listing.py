@@ -9,7 +9,7 @@ from ..terminal import PLAIN, Style
 from ..violation import Violation
 from .drawing import tensor_text
 from .json_form import names_of
-from .model import Graph, InputEdge, IntermediateEdge, OutputEdge
+from .model import Graph
 
 _WIDEST = 30  # columns of a node's name
 
@@ -23,8 +23,7 @@ def listed(graph: Graph, violations: Sequence[Violation] = (), style: Style = PL
     for number, violation in enumerate(violations, start=1):
         marks.setdefault(violation.member, []).append(number)
     named = names_of(graph)
-    inputs, outputs = (named[0], named[1]) if named else ([], [])
-    yield f"inputs:  {', '.join(map(cut, inputs)) or len(graph.inputs)}"
+    yield f"inputs:  {', '.join(map(cut, named.inputs if named else [])) or len(graph.inputs)}"
     names = [cut(node.name) or f"Nodes[{at}]" for at, node in enumerate(graph.nodes)]
     width = min(max(map(len, names), default=0), _WIDEST)
     for at, node in enumerate(graph.nodes):
@@ -33,8 +32,9 @@ def listed(graph: Graph, violations: Sequence[Violation] = (), style: Style = PL
         of_node = graph.slots[at]
         for is_input, of_role in ((True, of_node.inputs), (False, of_node.outputs)) if of_node else ():
             shown = []
-            for number, slot in enumerate(of_role):
-                name = (named[3] if is_input else named[2]).get((at, number)) if named else None
+            values = {} if named is None else named.read if is_input else named.written
+            for slot in of_role:
+                name = values.get(slot.place)
                 if slot.tensor is not None or name is not None:
                     tensor = f"{node.size} bytes" if slot.is_constant else tensor_text(slot.tensor)
                     shown.append((slot.path, " ".join(filter(None, (slot.name, name and cut(name), tensor)))))
@@ -44,13 +44,8 @@ def listed(graph: Graph, violations: Sequence[Violation] = (), style: Style = PL
                 line += text
         yield line
         yield from _marks(spans, marks, style)
-    yield f"outputs: {', '.join(map(cut, outputs)) or len(graph.outputs)}"
-    edges: dict[str, Sequence[InputEdge | OutputEdge | IntermediateEdge]] = {
-        "InputEdges": graph.input_edges,
-        "OutputEdges": graph.output_edges,
-        "IntermediateEdges": graph.intermediate_edges,
-    }
-    for kind, some in edges.items():
+    yield f"outputs: {', '.join(map(cut, named.outputs if named else [])) or len(graph.outputs)}"
+    for kind, some in graph.edges.items():
         for at, edge in enumerate(some):
             line, spans = f"{kind}[{at}]:", {}
             for name, value in edge._asdict().items():
@@ -67,7 +62,6 @@ def _marks(spans: dict[str, tuple[int, int]], marks: dict[str, list[int]], style
         found = path
         while found not in spans and "." in found:
             found = found.rpartition(".")[0]
-        if found not in spans and path.startswith(found):
-            continue
-        start, end = spans[found]
-        yield f"{' ' * start}{style.bad('^' * (end - start))} {style.bad(', '.join(map(str, numbers)))}"
+        if found in spans:
+            start, end = spans[found]
+            yield f"{' ' * start}{style.bad('^' * (end - start))} {style.bad(', '.join(map(str, numbers)))}"

@@ -10,10 +10,8 @@ import numpy as np
 from ..counterparts.describe import Plan
 from ..counterparts.tensors import View
 from ..enums import LevelLike, feature_level
-from .model import Graph, InputEdge, IntermediateEdge, Node, OutputEdge
-from .slots import slots
-
-Source = tuple[int, int]  # a node and its output, or -1 and an input of the graph
+from .builder import Builder, Value
+from .model import Graph
 
 
 class NotMapped(ValueError):
@@ -66,79 +64,40 @@ def from_plans(
     `inputs` are the names of tensors that nothing writes, and `arrays` the contents of others that become
     constants. Inputs that nothing reads are left out. Raises NotMapped for a tensor that is none of these.
     """
-    made = _Made(inputs, arrays)
+    builder = Builder()
+    values: dict[tuple[str, int | None], Value] = {}  # by name; of inner tensors by their plan, too
+
+    def read(view: View, number: int) -> Value:
+        """The value of a tensor; an input or a constant is added when it is first read."""
+        name = view.tensor.name
+        key = _key(view, number)
+        if name and key in values:
+            return values[key]
+        array = arrays.get(name) if name else view.tensor.array
+        if name in inputs:
+            values[key] = builder.input(name, view.desc())
+        elif array is not None:
+            values[key] = builder.constant(array.view(np.uint8) if array.dtype == np.bool_ else array, name)
+        else:
+            raise NotMapped(f"nothing writes {name}")
+        return values[key]
+
     for number, plan in enumerate(plans):
         for work in plan.work:
-            made.add(number, work.desc, work.views)
-    return made.graph(outputs)
+            given = {name: [read(one, number) for one in views] for name, views in work.tensors("input")}
+
+            def value(member: str, entry: int | None, given: dict[str, list[Value]] = given) -> Value:
+                return given[member][entry or 0]
+
+            written = builder.add(work.desc, value)
+            made = [_key(one, number) for _, views in work.tensors("output") for one in views]
+            values |= zip(made, written, strict=True)
+    for name in outputs:
+        ending = values.get((name, None))
+        if ending is None or ending.is_input:
+            raise NotMapped(f"no operator writes the output {name}")
+    return builder.build(**{name: values[name, None] for name in outputs})
 
 
-class _Made:
-    """The graph as far as it is made."""
-
-    def __init__(self, inputs: Sequence[str], arrays: Mapping[str, np.ndarray]) -> None:
-        self._names, self._arrays = inputs, arrays
-        self._inputs: list[str] = []
-        self._nodes: list[Node] = []
-        self._input_edges: list[InputEdge] = []
-        self._edges: list[IntermediateEdge] = []
-        self._sources: dict[tuple[str, int | None], Source] = {}  # by name; inner ones by their plan, too
-
-    def add(self, number: int, desc: Any, views: Mapping[str, View | list[View]]) -> None:
-        """Adds a node for a description whose members are these tensors."""
-        of_node = slots(Node(desc), 0)
-        assert of_node is not None, "a description of a plan is valid"
-        sources = [
-            None if slot.tensor is None else self._source(number, _view(views, slot.member, slot.entry))
-            for slot in of_node.inputs
-        ]
-        at = len(self._nodes)
-        self._nodes.append(Node(desc))
-        for slot_number, source in enumerate(sources):
-            if source is not None and source[0] < 0:
-                self._input_edges.append(InputEdge(source[1], at, slot_number))
-            elif source is not None:
-                self._edges.append(IntermediateEdge(*source, at, slot_number))
-        for slot_number, slot in enumerate(of_node.outputs):
-            if slot.tensor is not None:
-                tensor = _view(views, slot.member, slot.entry).tensor
-                self._sources[tensor.name, number if tensor.inner else None] = (at, slot_number)
-
-    def _source(self, number: int, view: View) -> Source:
-        """The writer of a tensor; an input or a constant is added when it is first read."""
-        tensor = view.tensor
-        key = (tensor.name, number if tensor.inner else None)
-        if key in self._sources:
-            return self._sources[key]
-        array = self._arrays.get(tensor.name) if tensor.name else tensor.array
-        if tensor.name in self._names:
-            self._inputs.append(tensor.name)
-            source = (-1, len(self._inputs) - 1)
-        elif array is not None:
-            data = np.ascontiguousarray(array).tobytes()
-            data += bytes(-len(data) % 4)
-            self._nodes.append(Node(None, tensor.name, len(data), data))
-            source = (len(self._nodes) - 1, 0)
-        else:
-            raise NotMapped(f"nothing writes {tensor.name}")
-        if tensor.name:
-            self._sources[key] = source
-        return source
-
-    def graph(self, outputs: Sequence[str]) -> Graph:
-        """The graph with these outputs."""
-        ends: list[OutputEdge] = []
-        for at, name in enumerate(outputs):
-            source = self._sources.get((name, None), (-1, 0))
-            if source[0] < 0:
-                raise NotMapped(f"no operator writes the output {name}")
-            ends.append(OutputEdge(*source, at))
-        edges = (tuple(self._input_edges), tuple(ends), tuple(self._edges))
-        return Graph(tuple(self._nodes), tuple(self._inputs), tuple(outputs), *edges)
-
-
-def _view(views: Mapping[str, View | list[View]], member: str, entry: int | None) -> View:
-    found = views[member]
-    if isinstance(found, list):
-        return found[entry or 0]
-    return found
+def _key(view: View, plan: int) -> tuple[str, int | None]:
+    return view.tensor.name, plan if view.tensor.inner else None

@@ -6,7 +6,7 @@ of an operator.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..description import Description
 from ..enums import NEWEST, FeatureLevel, LevelLike, feature_level
 from ..violation import Violation
-from .slots import Slots, slots
+from .slots import Slot, Slots, slots
 
 
 class InputEdge(NamedTuple):
@@ -40,6 +40,9 @@ class IntermediateEdge(NamedTuple):
     FromNodeOutputIndex: int
     ToNodeIndex: int
     ToNodeInputIndex: int
+
+
+Edge = InputEdge | OutputEdge | IntermediateEdge
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,29 @@ class Graph:
     def slots(self) -> tuple[Slots | None, ...]:
         """The tensors of each node; None for a description with members of the wrong type."""
         return tuple(slots(node, at) for at, node in enumerate(self.nodes))
+
+    def slot(self, at: int, number: int, is_input: bool) -> Slot | None:
+        """A tensor that a node reads or writes; None if there is none, or if its slots are unknown."""
+        of_node = self.slots[at] if 0 <= at < len(self.nodes) else None
+        of_role = () if of_node is None else of_node.inputs if is_input else of_node.outputs
+        return of_role[number] if 0 <= number < len(of_role) else None
+
+    def reader(self, edge: InputEdge | IntermediateEdge) -> Slot | None:
+        """The tensor to which an edge leads."""
+        return self.slot(edge.ToNodeIndex, edge.ToNodeInputIndex, is_input=True)
+
+    def writer(self, edge: OutputEdge | IntermediateEdge) -> Slot | None:
+        """The tensor from which an edge leads."""
+        return self.slot(edge.FromNodeIndex, edge.FromNodeOutputIndex, is_input=False)
+
+    @property
+    def edges(self) -> dict[str, Sequence[Edge]]:
+        """All edges, by their member in DML_GRAPH_DESC."""
+        return {
+            "InputEdges": self.input_edges,
+            "OutputEdges": self.output_edges,
+            "IntermediateEdges": self.intermediate_edges,
+        }
 
     def input_label(self, at: int) -> str:
         """The name of an input, or its position."""

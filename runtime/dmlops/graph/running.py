@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from ..description import Description
 from ..tensor import TensorDesc
@@ -30,7 +29,10 @@ def run(graph: Graph, inputs: Mapping[str, Any], operator: Run) -> dict[str, Any
         raise ValueError(f"invalid graph: {'; '.join(map(str, violations))}")
     values: dict[tuple[int, int], tuple[Any, TensorDesc | None]] = {}  # inputs are outputs of node -1
     for at, name in enumerate(graph.inputs):
-        values[-1, at] = (_given(inputs, name or f"input{at}"), None)
+        name = name or f"input{at}"
+        if name not in inputs:
+            raise ValueError(f"{name} is missing from the inputs")
+        values[-1, at] = (inputs[name], None)
     sources = {(edge.ToNodeIndex, edge.ToNodeInputIndex): edge[:2] for edge in graph.intermediate_edges}
     sources |= {(at, slot): (-1, number) for number, at, slot in graph.input_edges}
     for at in reversed(order(graph)[0]):
@@ -40,26 +42,20 @@ def run(graph: Graph, inputs: Mapping[str, Any], operator: Run) -> dict[str, Any
             values[at, 0] = (_constant(graph, at), None)
             continue
         arrays: dict[str, Any] = {}
-        for number, slot in enumerate(of_node.inputs):
+        for slot in of_node.inputs:
             if slot.tensor is not None:
-                array = _read(*values[sources[at, number]], slot.tensor, slot.label)
+                array = _read(*values[sources[slot.place]], slot.tensor, slot.label)
                 if slot.entry is None:
                     arrays[slot.member] = array
                 else:
                     arrays.setdefault(slot.member, []).append(array)
         results = operator(node.desc, arrays)
-        for number, slot in enumerate(of_node.outputs):
+        for slot in of_node.outputs:
             if slot.tensor is not None:
                 result = results[slot.member]
-                values[at, number] = (result if slot.entry is None else result[slot.entry], slot.tensor)
+                values[slot.place] = (result if slot.entry is None else result[slot.entry], slot.tensor)
     names = [name or f"output{at}" for at, name in enumerate(graph.outputs)]
     return {names[number]: values[at, slot][0] for at, slot, number in graph.output_edges}
-
-
-def _given(inputs: Mapping[str, Any], name: str) -> Any:
-    if name not in inputs:
-        raise ValueError(f"{name} is missing from the inputs")
-    return inputs[name]
 
 
 def _constant(graph: Graph, at: int) -> np.ndarray:
@@ -76,27 +72,18 @@ def _read(array: Any, written_as: TensorDesc | None, tensor: TensorDesc, label: 
             return array
     elif written_as is not None and _is_same(written_as, tensor):
         return array
-    if tensor.DataType.bits < 8 or (written_as is not None and written_as.DataType.bits < 8):
-        raise NotImplementedError(f"{label} reads elements of less than 8 bits in another form")
-    buffer = np.zeros(tensor.size_in_bytes, np.uint8)
-    if written_as is None:
-        data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        if data.size > buffer.size:
-            raise ValueError(f"{label} has {buffer.size} bytes; {data.size} are given")
-        buffer[: data.size] = data
+    from ..gpu.memory import array_of, buffer_size, tensor_bytes  # rarely needed, and slow to load
+
+    if written_as is not None:
+        data = bytes(tensor_bytes(label, written_as, array))
     else:
-        _view(buffer, written_as)[...] = array
-    return np.array(_view(buffer, tensor))
+        data = np.ascontiguousarray(array).tobytes()
+        if len(data) > tensor.size_in_bytes:
+            raise ValueError(f"{label} has {tensor.size_in_bytes} bytes; {len(data)} are given")
+    size = buffer_size(tensor)
+    return array_of(tensor, bytearray(data[:size].ljust(size, b"\0")))
 
 
 def _is_same(one: TensorDesc, other: TensorDesc) -> bool:
     alike = one.DataType == other.DataType and one.Sizes == other.Sizes
     return alike and one.element_strides == other.element_strides
-
-
-def _view(buffer: np.ndarray, tensor: TensorDesc) -> np.ndarray:
-    """A tensor's elements in its bytes, which reach to the end of the last element."""
-    data_type = tensor.DataType.numpy
-    elements = buffer[: buffer.size // data_type.itemsize * data_type.itemsize].view(data_type)
-    strides = [stride * data_type.itemsize for stride in tensor.element_strides]
-    return as_strided(elements, tensor.Sizes, strides)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..description import Description
 from ..enums import TensorDataType
 from ..inference import ABSENT
 from ..tensor import TensorDesc
@@ -19,16 +18,24 @@ if TYPE_CHECKING:
 class Slot:
     """A tensor of a node, which can be absent: a member, or an entry of one that is an array.
 
-    `at` is the node's position in the graph. The output of a constant has no member, and a tensor without
-    data type and sizes, whose TotalTensorSizeInBytes is the constant's DataSize.
+    `at` is the node's position in the graph, `number` that of the tensor among its inputs or outputs. The
+    output of a constant has no member, and a tensor without data type and sizes, whose TotalTensorSizeInBytes
+    is the constant's DataSize.
     """
 
     node: Node
     at: int
+    is_input: bool
+    number: int
     member: str
     entry: int | None
     tensor: TensorDesc | None
     is_optional: bool
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The node and the number, which edges name."""
+        return self.at, self.number
 
     @property
     def is_constant(self) -> bool:
@@ -70,19 +77,14 @@ def slots(node: Node, at: int) -> Slots | None:
     desc = node.desc
     if desc is None:
         tensor = TensorDesc(TensorDataType.UNKNOWN, (), TotalTensorSizeInBytes=node.size)
-        return Slots((), (Slot(node, at, "", None, tensor, True),))
+        return Slots((), (Slot(node, at, False, 0, "", None, tensor, True),))
     if desc._state & WRONG_TYPE:
         return None
-    return Slots(tuple(_of_role(node, desc, at, "input")), tuple(_of_role(node, desc, at, "output")))
-
-
-def _of_role(node: Node, desc: Description, at: int, role: str) -> list[Slot]:
-    found: list[Slot] = []
-    for member in desc.MEMBERS:
-        if member.role == role:
-            value = getattr(desc, member.name)
-            if not member.count:
-                found.append(Slot(node, at, member.name, None, value, member.optional))
-            elif value is not None:
-                found += (Slot(node, at, member.name, i, one, member.optional) for i, one in enumerate(value))
-    return found
+    inputs: list[Slot] = []
+    outputs: list[Slot] = []
+    for member in desc.TENSORS:
+        is_input, value = member.role == "input", getattr(desc, member.name)
+        found = inputs if is_input else outputs
+        for entry, tensor in enumerate(value or ()) if member.count else [(None, value)]:
+            found.append(Slot(node, at, is_input, len(found), member.name, entry, tensor, member.optional))
+    return Slots(tuple(inputs), tuple(outputs))

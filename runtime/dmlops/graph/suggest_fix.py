@@ -37,19 +37,19 @@ def mended(graph: Graph, violation: Violation, level: FeatureLevel) -> Mended | 
 def _proposals(graph: Graph, violation: Violation, level: FeatureLevel) -> Iterator[Mended]:
     slot = _slot(graph, violation.member)
     match violation.rule.removeprefix("DML-GRAPH-"), slot:
-        case "edge-size", (Slot() as reader, True, number):
-            yield from _same_size(graph, reader, number)
-        case "owned-from-input", (Slot() as reader, True, _):
+        case "edge-size", Slot(is_input=True) as reader:
+            yield from _same_size(graph, reader)
+        case "owned-from-input", Slot(is_input=True) as reader:
             yield _with_flags(graph, reader, TensorFlags.NONE)
-        case "owned-alike", (Slot() as reader, True, _) if reader.tensor is not None:
+        case "owned-alike", Slot(is_input=True) as reader if reader.tensor is not None:
             other = TensorFlags.NONE if reader.tensor.Flags else TensorFlags.OWNED_BY_DML
             yield _with_flags(graph, reader, other)
-        case "input-connected", (Slot() as reader, True, number):
-            yield from _connected(graph, reader, number)
-        case "input-once", (Slot() as reader, True, number):
-            yield from _without_edges(graph, reader, number, 1)
-        case "slot-present", (Slot() as reader, True, number):
-            yield from _without_edges(graph, reader, number, 0)
+        case "input-connected", Slot(is_input=True) as reader:
+            yield from _connected(graph, reader)
+        case "input-once", Slot(is_input=True) as reader:
+            yield from _without_edges(graph, reader, 1)
+        case "slot-present", Slot(is_input=True) as reader:
+            yield from _without_edges(graph, reader, 0)
         case (rule, _) if rule.startswith("DML-") and violation.member.startswith("Nodes["):
             at = _number(violation.member)
             desc = graph.nodes[at].desc
@@ -68,16 +68,11 @@ def _text(value: Any) -> str:
     return "left out" if value is None else str(value)
 
 
-def _slot(graph: Graph, member: str) -> tuple[Slot, bool, int] | None:
-    """The slot that a path of a violation is about: with whether it is an input, and its number."""
-    if not member.startswith("Nodes["):
-        return None
-    of_node = graph.slots[_number(member)]
-    for is_input, of_role in ((True, of_node.inputs), (False, of_node.outputs)) if of_node else ():
-        for number, slot in enumerate(of_role):
-            if member == slot.path or member.startswith(f"{slot.path}."):
-                return slot, is_input, number
-    return None
+def _slot(graph: Graph, member: str) -> Slot | None:
+    """The slot that a path of a violation is about."""
+    of_node = graph.slots[_number(member)] if member.startswith("Nodes[") else None
+    every = (*of_node.inputs, *of_node.outputs) if of_node else ()
+    return next((one for one in every if f"{member}.".startswith(f"{one.path}.")), None)
 
 
 def _with_desc(graph: Graph, at: int, desc: Any) -> Graph:
@@ -100,15 +95,12 @@ def _with_flags(graph: Graph, slot: Slot, flags: TensorFlags) -> Mended:
     return Mended(f"{slot.label}.Flags: {flags.name}", _with_tensor(graph, slot, Flags=flags))
 
 
-def _same_size(graph: Graph, reader: Slot, number: int) -> Iterator[Mended]:
+def _same_size(graph: Graph, reader: Slot) -> Iterator[Mended]:
     """Changes the tensor that is read to the form of the one written; if it has that form, the larger size of
     both."""
     for edge in graph.intermediate_edges:
-        of_node = graph.slots[edge.FromNodeIndex]
-        if (edge.ToNodeIndex, edge.ToNodeInputIndex) != (reader.at, number) or of_node is None:
-            continue
-        writer = of_node.outputs[edge.FromNodeOutputIndex]
-        if writer.tensor is None or reader.tensor is None:
+        writer = graph.writer(edge)
+        if edge[2:] != reader.place or not writer or not writer.tensor or not reader.tensor:
             continue
         form = {"DataType": writer.tensor.DataType, "Sizes": writer.tensor.Sizes}
         if any(getattr(reader.tensor, name) != value for name, value in form.items()):
@@ -136,10 +128,10 @@ def _with_new_outputs(graph: Graph, at: int) -> Graph:
         return graph
 
 
-def _connected(graph: Graph, reader: Slot, number: int) -> Iterator[Mended]:
+def _connected(graph: Graph, reader: Slot) -> Iterator[Mended]:
     """An edge from the value with the most similar name, from an input that nothing reads, or from an output
     that nothing reads and that has the same size."""
-    to = (reader.at, number)
+    to = reader.place
     name = graph.unwritten.get(to)
     names = {graph.input_label(at): InputEdge(at, *to) for at in range(len(graph.inputs))}
     inner = {value: IntermediateEdge(*at, *to) for at, value in graph.values.items()}
@@ -151,9 +143,9 @@ def _connected(graph: Graph, reader: Slot, number: int) -> Iterator[Mended]:
             yield _joined(graph, graph.input_label(at), reader, InputEdge(at, *to))
     joined = {edge[:2] for edge in (*graph.intermediate_edges, *graph.output_edges)}
     for of_node in graph.slots:
-        for slot_number, slot in enumerate(of_node.outputs if of_node else ()):
-            if (slot.at, slot_number) not in joined and slot.tensor is not None:
-                yield _joined(graph, slot.label, reader, IntermediateEdge(slot.at, slot_number, *to))
+        for slot in of_node.outputs if of_node else ():
+            if slot.place not in joined and slot.tensor is not None:
+                yield _joined(graph, slot.label, reader, IntermediateEdge(*slot.place, *to))
 
 
 def _joined(graph: Graph, label: str, reader: Slot, edge: InputEdge | IntermediateEdge) -> Mended:
@@ -163,14 +155,14 @@ def _joined(graph: Graph, label: str, reader: Slot, edge: InputEdge | Intermedia
     return Mended(change, replace(graph, intermediate_edges=(*graph.intermediate_edges, edge)))
 
 
-def _without_edges(graph: Graph, reader: Slot, number: int, kept: int) -> Iterator[Mended]:
+def _without_edges(graph: Graph, reader: Slot, kept: int) -> Iterator[Mended]:
     """The graph with only the first edges to a tensor, so many of them."""
     left = kept
     edges: list[list[Any]] = []
     for all_edges in (graph.input_edges, graph.intermediate_edges):
         edges.append([])
         for edge in all_edges:
-            if (edge.ToNodeIndex, edge.ToNodeInputIndex) != (reader.at, number):
+            if edge[-2:] != reader.place:
                 edges[-1].append(edge)
             elif left:
                 left -= 1
