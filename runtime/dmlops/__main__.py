@@ -8,10 +8,9 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from . import (
     __version__,
@@ -25,11 +24,12 @@ from . import (
 from .annotate import printed
 from .arguments import add_level, known_level, print_json, print_texts
 from .bindings import command as bindings_command
+from .description import Description
 from .errors import JsonError
 from .explain import explain, explain_rule
 from .graph import command as graph_command
 from .json_results import explained, inferred, judged
-from .reading import Entry, entries
+from .reading import descriptions
 from .safe_text import nearest, printable, shown
 from .terminal import Style, style_for
 
@@ -55,6 +55,9 @@ exit status:
   1  a description is invalid, or its outputs cannot be inferred
   2  usage error: an unknown name, level or command, or a file that cannot be read
 """
+
+
+Made = TypeVar("Made")
 
 
 class _Failure(Exception):
@@ -178,99 +181,72 @@ def _json(parser: Any, what: str = "") -> None:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    return _answers(options, lambda entry: judged(entry, options.level))
+    return print_json(judged(*one, options.level) for one in descriptions(options.file))
 
 
 def _explain(options: argparse.Namespace) -> int:
+    style = style_for(sys.stdout)
     if os.path.isdir(options.file):
         from .captured import explain_captured
 
         if options.json:
             raise _Failure(f"{shown(options.file)} is a folder; --json takes a file")
-        text, good = explain_captured(Path(options.file), options.level, style_for(sys.stdout))
+        text, good = explain_captured(Path(options.file), options.level, style)
         print(text)
         return 0 if good else 1
     if options.json:
-        return _answers(options, lambda entry: explained(entry, options.level))
-    style = style_for(sys.stdout)
-
-    def render(entry: Entry) -> tuple[str, bool]:
-        try:
-            return explain(entry.description(), options.level, style)
-        except JsonError as error:
-            return f"Not a valid description: {error}", False
-
-    return _texts(options, render)
+        return print_json(explained(*one, options.level) for one in descriptions(options.file))
+    return _texts(options, lambda desc: explain(desc, options.level, style))
 
 
 def _infer(options: argparse.Namespace) -> int:
     if options.json:
-        return _answers(options, inferred)
+        return print_json(inferred(*one) for one in descriptions(options.file))
 
-    def render(entry: Entry) -> tuple[str, bool]:
+    def text_of(desc: Description) -> tuple[str, bool]:
         try:
-            return printed(entry.description().infer()), True
-        except JsonError as error:
-            return f"Not a valid description: {error}", False
+            return printed(desc.infer()), True
         except ValueError as error:
             return f"Its outputs cannot be inferred: {error}", False
 
-    return _texts(options, render)
+    return _texts(options, text_of)
 
 
 def _shader(options: argparse.Namespace) -> int:
     from .gpu import Unsupported
     from .gpu.standalone import standalone
 
-    with _opened(options.file) as file:
-        found = list(islice(entries(file), 2))
+    found = list(islice(descriptions(options.file), 2))
     if len(found) != 1:
         raise _Failure(f"{shown(options.file)} has {'several descriptions' if found else 'no description'}")
-    try:
-        desc = found[0].description()
+    ((_, desc),) = found
+    if isinstance(desc, JsonError):
+        broken = [f"Not a valid description: {desc}"]
+    else:
         broken = [f"{one.rule}: {one.message}" for one in desc.validate()]
-        if not broken:
-            print(standalone(desc), end="")
-            return 0
-    except JsonError as error:
-        broken = [f"Not a valid description: {error}"]
-    except Unsupported as error:
-        broken = [f"There is no plan: {error}"]
+        try:
+            if not broken:
+                print(standalone(desc), end="")
+                return 0
+        except Unsupported as error:
+            broken = [f"There is no plan: {error}"]
     print(*broken, sep="\n", file=sys.stderr)
     return 1
 
 
-def _answers(options: argparse.Namespace, answer: Callable[[Entry], dict[str, Any]]) -> int:
-    """Prints a JSON answer for each description of a file; the exit status."""
-    with _opened(options.file) as file:
-        return print_json(map(answer, entries(file)))
-
-
-def _texts(options: argparse.Namespace, render: Callable[[Entry], tuple[str, bool]]) -> int:
+def _texts(options: argparse.Namespace, text_of: Callable[[Description], tuple[str, bool]]) -> int:
     """Prints a text for each description of a file, with headings if there are several; the exit status."""
-    with _opened(options.file) as file:
-        return print_texts((name, *render(entry)) for name, entry in _named(file))
+    return print_texts(_named(descriptions(options.file)), "a valid description", text_of)
 
 
-def _named(file: BinaryIO) -> Iterator[tuple[Any, Entry]]:
-    """The descriptions of a file; if there are several, each with its id or line."""
-    rest = entries(file)
-    first = list(islice(rest, 2))
+def _named(read: Iterator[tuple[Any, Made]]) -> Iterator[tuple[Any, Made]]:
+    """The descriptions of a file; if there are several, each with its id or line, else without."""
+    first = list(islice(read, 2))
     if not first:
         print("There is no description in this file.")
-    for number, entry in enumerate(chain(first, rest), 1):
-        name = f"line {number}" if entry.identity is None else entry.identity
-        yield name if len(first) > 1 else None, entry
-
-
-@contextmanager
-def _opened(name: str) -> Iterator[BinaryIO]:
-    """A file for reading; standard input for "-"."""
-    if name == "-":
-        yield sys.stdin.buffer
-    else:
-        with open(name, "rb") as file:
-            yield file
+    for number, (identity, one) in enumerate(chain(first, read), 1):
+        name = f"line {number}" if identity is None else identity
+        yield name if len(first) > 1 else None, one
 
 
 # Queries of the registry.

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 from .enums import NEWEST, FeatureLevel, feature_level
+from .errors import JsonError
 from .safe_text import shown
+
+Made = TypeVar("Made")
 
 
 def known_level(text: str) -> FeatureLevel:
@@ -35,10 +38,16 @@ def print_json(answers: Iterable[Mapping[str, Any]]) -> int:
     return 0 if clean else 1
 
 
-def print_texts(texts: Iterable[tuple[Any, str, bool]]) -> int:
-    """Prints texts, each below what it is called, unless that is None; the exit status, 1 if one is bad."""
+def print_texts(
+    read: Iterable[tuple[Any, Made | JsonError]], what: str, text_of: Callable[[Made], tuple[str, bool]]
+) -> int:
+    """Prints a text for each thing that is read, `what` it must be, below its id, unless that is None.
+
+    `text_of` gives the text, and whether the thing is good. The exit status: 1 if one is not.
+    """
     clean = True
-    for number, (name, text, good) in enumerate(texts):
+    for number, (name, one) in enumerate(read):
+        text, good = (f"Not {what}: {one}", False) if isinstance(one, JsonError) else text_of(one)
         if number:
             print()
         if name is not None:

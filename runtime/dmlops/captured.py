@@ -3,59 +3,44 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
-from .description import Description
 from .enums import FeatureLevel
 from .errors import JsonError
 from .explain import explain
 from .graph.explaining import explain as explain_graph
 from .graph.json_form import from_json as read_graph
 from .graph.model import Graph
-from .reading import Entry, values
+from .json_form import from_json
+from .reading import tried, values
 from .terminal import PLAIN, Style
-
-Captured = Description | Graph | JsonError
-
-
-def captured(folder: Path) -> Iterator[tuple[str, Captured]]:
-    """The content of each file, by name. Raises OSError for one that cannot be read."""
-    for path in sorted(folder.glob("*.json")):
-        with path.open("rb") as file:
-            for entry in values(file):
-                yield path.name, _read(entry)
 
 
 def explain_captured(folder: Path, level: FeatureLevel, style: Style = PLAIN) -> tuple[str, bool]:
-    """A summary, then an explanation of each problem, and whether there is none."""
+    """A summary, then an explanation of each problem, and whether there is none.
+
+    Raises OSError for a file that cannot be read.
+    """
     problems: list[str] = []
     seen: Counter[str] = Counter()
-    for name, one in captured(folder):
-        if isinstance(one, Description):
-            seen[one.OPERATOR] += 1
-            text, good = ("", True) if not one.validate(level) else explain(one, level, style)
-        elif isinstance(one, Graph):
-            seen["graph"] += 1
-            text, good = ("", True) if not one.validate(level) else explain_graph(one, level, style)
-        else:
-            seen["unreadable"] += 1
-            text, good = f"Not a valid description: {one}", False
-        if not good:
-            problems.append(f"\n[{name}]\n{text}")
+    for path in sorted(folder.glob("*.json")):
+        for _, value in values(str(path)):
+            is_graph = isinstance(value, dict) and not {"Nodes", "nodes"}.isdisjoint(value)
+            one = tried(read_graph, value) if is_graph else tried(from_json, value)
+            if isinstance(one, JsonError):
+                seen["unreadable"] += 1
+                text = f"Not a valid description: {one}"
+            elif isinstance(one, Graph):
+                seen["graph"] += 1
+                text = explain_graph(one, level, style)[0] if one.validate(level) else ""
+            else:
+                seen[one.OPERATOR] += 1
+                text = explain(one, level, style)[0] if one.validate(level) else ""
+            if text:
+                problems.append(f"\n[{path.name}]\n{text}")
     if not seen:
         return f"There is no .json file in {folder}.", False
     return "\n".join([_summary(seen, len(problems), level), *problems]), not problems
-
-
-def _read(entry: Entry) -> Captured:
-    if entry.error is not None:
-        return entry.error
-    try:
-        is_graph = isinstance(entry.value, dict) and not {"Nodes", "nodes"}.isdisjoint(entry.value)
-        return read_graph(entry.value) if is_graph else entry.description()
-    except JsonError as error:
-        return error
 
 
 def _summary(seen: Counter[str], problems: int, level: FeatureLevel) -> str:

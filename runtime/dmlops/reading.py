@@ -1,13 +1,14 @@
-"""Reads the descriptions in a file: a single one, one per line, or those in a DxDispatch model."""
+"""Reads the JSON values in a file: a single one, or one per line."""
 
 from __future__ import annotations
 
 import codecs
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, BinaryIO, NoReturn
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from .description import Description
 from .errors import JsonError
@@ -17,44 +18,36 @@ from .safe_text import shown
 LONGEST_LINE = 1 << 24  # bytes; a description takes a few hundred
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A JSON value in a file: its id, and the value or the reason why there is none."""
-
-    identity: Any
-    value: Any
-    error: JsonError | None = None
-
-    def description(self) -> Description:
-        """The description that it is; raises JsonError if it is none."""
-        if self.error is not None:
-            raise self.error
-        return from_json(self.value)
+Made = TypeVar("Made")
 
 
-def entries(file: BinaryIO) -> Iterator[Entry]:
-    """The descriptions of a file, in order; those of a model have their names as ids."""
-    for entry in values(file):
-        if is_model(entry.value):
-            yield from (Entry(name, one) for name, one in dispatchables(entry.value))
-        else:
-            yield entry
+def descriptions(path: str) -> Iterator[tuple[Any, Description | JsonError]]:
+    """The descriptions of a file, like `values`; those of a DxDispatch model have their names as ids."""
+    for identity, value in values(path):
+        named = dispatchables(value) if is_model(value) else [(identity, value)]
+        yield from ((name, tried(from_json, one)) for name, one in named)
 
 
-def values(file: BinaryIO) -> Iterator[Entry]:
-    """The JSON values of a file, in order."""
-    for text in _texts(file):
-        try:
-            if text is None:
-                raise JsonError("", f"the line is longer than {LONGEST_LINE} bytes")
-            value = _parse(text)
-        except JsonError as error:
-            yield Entry(None, None, error)
-            continue
-        identity = value.pop("id", None) if isinstance(value, dict) else None
-        if isinstance(value, dict):
-            value.pop("$schema", None)  # used by editors
-        yield Entry(identity, value)
+def tried(read: Callable[[Any], Made], value: Any) -> Made | JsonError:
+    """The result of reading a JSON value, or the reason why there is none."""
+    try:
+        return value if isinstance(value, JsonError) else read(value)
+    except JsonError as error:
+        return error
+
+
+def values(path: str) -> Iterator[tuple[Any, Any]]:
+    """The JSON values of a file, in order, each with its id; "-" is standard input.
+
+    A JsonError stands for what is no JSON value. Raises OSError if the file cannot be read.
+    """
+    with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
+        for text in _texts(file):
+            value = tried(_parse, text)
+            identity = value.pop("id", None) if isinstance(value, dict) else None
+            if isinstance(value, dict):
+                value.pop("$schema", None)  # used by editors
+            yield identity, value
 
 
 def _texts(file: BinaryIO) -> Iterator[bytes | None]:
@@ -95,11 +88,7 @@ def _is_binary(line: bytes) -> bool:
 
 
 def _is_json(text: bytes) -> bool:
-    try:
-        _parse(text)
-    except JsonError:
-        return False
-    return True
+    return not isinstance(tried(_parse, text), JsonError)
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes | None]:
@@ -113,11 +102,13 @@ def _lines(file: BinaryIO) -> Iterator[bytes | None]:
         yield None
 
 
-def _parse(text: bytes) -> Any:
-    """A JSON value, read as DxDispatch reads it; JsonError for anything else.
+def _parse(text: bytes | None) -> Any:
+    """A JSON value, read as DxDispatch reads it; JsonError for anything else, and for a line too long.
 
     DxDispatch allows comments, commas before a closing bracket, and lines of any text after the value.
     """
+    if text is None:
+        raise JsonError("", f"the line is longer than {LONGEST_LINE} bytes")
     if _is_binary(text):
         raise JsonError("", "not JSON but a binary file")
     try:

@@ -9,10 +9,9 @@ from typing import Any
 
 from ..arguments import print_json, print_texts
 from ..errors import JsonError
-from ..json_results import judgment, unreadable
-from ..reading import Entry, values
+from ..json_results import judged
+from ..reading import tried, values
 from ..terminal import style_for
-from ..violation import Violation
 from .explaining import explain
 from .json_form import from_json
 from .model import Bindings
@@ -33,36 +32,13 @@ def add(added: Callable[..., argparse.ArgumentParser]) -> None:
 
 def _read(path: str) -> Iterator[tuple[Any, Bindings | JsonError]]:
     """The bindings in a file, each with its id, or the reason why there are none."""
-
-    def read(entry: Entry) -> tuple[Any, Bindings | JsonError]:
-        try:
-            return entry.identity, entry.error or from_json(entry.value)
-        except JsonError as error:
-            return entry.identity, error
-
-    if path == "-":
-        yield from map(read, values(sys.stdin.buffer))
-        return
-    with open(path, "rb") as file:
-        yield from map(read, values(file))
+    return ((identity, tried(from_json, value)) for identity, value in values(path))
 
 
 def _validate(options: argparse.Namespace) -> int:
-    return print_json(judgment(identity, *_judged(one)) for identity, one in _read(options.file))
-
-
-def _judged(bindings: Bindings | JsonError) -> tuple[list[Violation], list[Violation]]:
-    """The violations and the advice."""
-    if isinstance(bindings, JsonError):
-        return [unreadable(bindings)], []
-    return bindings.validate(), bindings.advice()
+    return print_json(judged(*one, None) for one in _read(options.file))
 
 
 def _explain(options: argparse.Namespace) -> int:
-    return print_texts((identity, *_explained(one)) for identity, one in _read(options.file))
-
-
-def _explained(bindings: Bindings | JsonError) -> tuple[str, bool]:
-    if isinstance(bindings, JsonError):
-        return f"Not valid bindings: {bindings}", False
-    return explain(bindings, style_for(sys.stdout))
+    style = style_for(sys.stdout)
+    return print_texts(_read(options.file), "valid bindings", lambda bindings: explain(bindings, style))

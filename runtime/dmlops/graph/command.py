@@ -6,14 +6,11 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from ..arguments import add_level, print_json, print_texts
-from ..enums import FeatureLevel
-from ..errors import InvalidDescription, JsonError
-from ..json_results import judgment, unreadable
+from ..errors import InvalidDescription
+from ..json_results import judged
 from ..terminal import style_for
-from ..violation import Violation
 from .drawing import dot, mermaid
 from .explaining import explain, level_text, node_level
 from .files import graphs
@@ -64,28 +61,12 @@ def add(added: Callable[..., argparse.ArgumentParser]) -> None:
     one.add_argument("--gpu", action="store_true", help="run the shaders instead of the reference")
 
 
-def judged(identity: Any, graph: Graph | JsonError, at: FeatureLevel) -> dict[str, Any]:
-    """The violations and the advice for a graph at a feature level, and the level that it needs."""
-    violations: list[Violation] = []
-    advice: list[Violation] = []
-    needed: FeatureLevel | None = None
-    if isinstance(graph, JsonError):
-        violations = [unreadable(graph)]
-    else:
-        violations, advice, needed = graph.validate(at), graph.advice(at), graph.min_feature_level()
-    return judgment(identity, violations, advice, min_feature_level=None if needed is None else str(needed))
-
-
 def _validate(options: argparse.Namespace) -> int:
     return print_json(judged(*one, options.level) for one in graphs(options.file))
 
 
-def _texts(options: argparse.Namespace, text: Callable[[Graph], tuple[str, bool]]) -> int:
-    """Prints a text for each graph; the exit status."""
-    return print_texts(
-        (identity, *(text(graph) if isinstance(graph, Graph) else (f"Not a valid graph: {graph}", False)))
-        for identity, graph in graphs(options.file)
-    )
+def _texts(options: argparse.Namespace, text_of: Callable[[Graph], tuple[str, bool]]) -> int:
+    return print_texts(graphs(options.file), "a valid graph", text_of)
 
 
 def _explain(options: argparse.Namespace) -> int:
