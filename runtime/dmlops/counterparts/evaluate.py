@@ -155,13 +155,11 @@ def _broadcast(a: list[int], b: list[int]) -> list[int]:
     return list(np.broadcast_shapes(tuple(a), tuple(b)))
 
 
-def _limits(type_: str) -> tuple[Any, Any]:
+def _limit(type_: str, which: str) -> float:
     numpy = TensorDataType[type_].numpy
-    info: Any = np.finfo(numpy) if numpy.kind == "f" else np.iinfo(numpy)
-    return (
-        info.min.item() if numpy.kind == "f" else info.min,
-        info.max.item() if numpy.kind == "f" else info.max,
-    )
+    is_float = numpy.kind == "f"
+    limit = getattr(np.finfo(numpy) if is_float else np.iinfo(numpy), which)
+    return float(limit) if is_float else int(limit)
 
 
 def _clipped(bounds: list[int], size: int, part: str) -> int:
@@ -259,8 +257,8 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "sorted": sorted,
     "broadcast": _broadcast,
     "sqrt": math.sqrt,
-    "min_value": lambda type_: _limits(type_)[0],
-    "max_value": lambda type_: _limits(type_)[1],
+    "min_value": lambda type_: _limit(type_, "min"),
+    "max_value": lambda type_: _limit(type_, "max"),
     "bits": lambda type_: max(TensorDataType[type_].bits, 8),
     "is_float": lambda type_: TensorDataType[type_].kind == "float",
     "data_type": _data_type,

@@ -12,6 +12,11 @@ from . import Signature
 from .describe import Plan, best
 from .tensors import Impossible, Undecided
 
+
+class NotRunnable(ValueError):
+    """A node has no descriptions, or none that the level accepts; the message says which and why."""
+
+
 Status = Literal["mapped", "refused", "host", "undecided", "impossible"]
 
 

@@ -10,7 +10,7 @@ Needs the `onnx` package.
 
 from __future__ import annotations
 
-from .execute import NotRunnable as NotRunnable
+from ..counterparts.node import NotRunnable as NotRunnable
 from .execute import run as run
 from .model import Model as Model
 from .model import Node as Node

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import reference
 from ..counterparts.describe import Execute, Plan, Work
+from ..counterparts.node import NotRunnable
 from ..counterparts.tensors import LARGEST, Tensor, View
 from ..enums import FeatureLevel, LevelLike, feature_level
 from .graph import Graph, attribute, branches, constant, is_op, load, read_names, subgraph
@@ -21,10 +22,6 @@ from .model import describe, whole
 from .package import onnx
 
 FEW = 64  # most floating-point numbers that the host reads to decide something
-
-
-class NotRunnable(ValueError):
-    """A node has no descriptions, or none that the level accepts; the message says which and why."""
 
 
 def run(

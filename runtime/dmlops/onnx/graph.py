@@ -115,7 +115,8 @@ def _written_out(model: Any, version: int, also: Collection[tuple[str, str]]) ->
     for _ in range(DEEPEST):
         used = sorted(set(map(key, walk(model.graph))) - left)
         for one in used:
-            if one not in also and not _expands(*one, version):
+            signature = signature_of(*one, version)
+            if one not in also and not (signature and signature.expands and not signature.forms):
                 continue
             try:
                 typed = onnx.shape_inference.infer_shapes(
@@ -179,6 +180,12 @@ def _with_defaults(model: Any, operators: Collection[tuple[str, str]]) -> Any:
 def key(node: Any) -> tuple[str, str]:
     """Domain and name of a node's operator; ONNX's own domain is ""."""
     return node.domain if node.domain not in ONNX else "", node.op_type
+
+
+def signature_of(domain: str, operator: str, version: int) -> Signature | None:
+    """The registry's signature of an operator in a version of its operator set; None if it is unknown."""
+    known = operation("onnx", operator, domain)
+    return known.signature(version) if known else None
 
 
 def opset(model: Any) -> int | None:
@@ -297,28 +304,23 @@ class Graph:
     def tensor(self, name: str) -> Tensor:
         """A tensor in the form that descriptions need."""
         value = self.values.get(name) or Value()
-        kind = value.type
-        if kind is None or not kind.HasField("tensor_type"):
-            if kind is not None and kind.WhichOneof("value"):
-                return Tensor(name, kind.WhichOneof("value").removesuffix("_type"), None)
-            return Tensor(name, None, None)
-        number = kind.tensor_type.elem_type
+        kind = None if value.type is None else value.type.WhichOneof("value")
+        if kind != "tensor_type":
+            return Tensor(name, kind and kind.removesuffix("_type"), None)
+        of_tensor, array = value.type.tensor_type, value.array
+        number = of_tensor.elem_type
         truth = number == onnx.TensorProto.BOOL
-        known = {"9": "UINT8", **data()["data_types"]}.get(str(number)) if number else None
-        if number and known is None:
-            known = _type_name(number)
-        sizes: tuple[int | str | None, ...] | None = None
-        if kind.tensor_type.HasField("shape"):
-            sizes = tuple(
-                dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
-                for dim in kind.tensor_type.shape.dim
-            )
-        array = value.array
+        types = {"0": None, "9": "UINT8", **data()["data_types"]}
+        known = types[str(number)] if str(number) in types else _type_name(number)
         if array is not None and truth:
             array = array.astype(np.uint8)
-        return Tensor(
-            name, known, sizes or (None if sizes is None else (1,)), array, truth, scalar=sizes == ()
+        if not of_tensor.HasField("shape"):
+            return Tensor(name, known, None, array, truth)
+        sizes = tuple(
+            dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None
+            for dim in of_tensor.shape.dim
         )
+        return Tensor(name, known, sizes or (1,), array, truth, scalar=not sizes)
 
     def value(self, name: str) -> np.ndarray | None:
         """The values of a tensor, None if they are not known; those of a tensor without elements are."""
@@ -348,14 +350,13 @@ class Graph:
 
     def _inferred(self, node: Any) -> dict[str, Any]:
         """Types of the outputs: inferred by ONNX and merged with those in the model, or from the registry."""
-        domain = node.domain if node.domain not in ONNX else ""
+        domain, operator = key(node)
         version = self.versions.get(domain, 1)
-        known = operation("onnx", node.op_type, domain)
-        signature = known.signature(version) if known else None
+        signature = signature_of(domain, operator, version)
         if signature and signature.infers:
             return self._signature_facts(node, signature)
         try:
-            schema = onnx.defs.get_schema(node.op_type, version, domain)
+            schema = onnx.defs.get_schema(operator, version, domain)
             names = [name for name in node.input if name]
             types = {name: self.values[name].type for name in names if name in self.values}
             arrays = {name: self.values[name].array for name in types}
@@ -445,11 +446,10 @@ class Graph:
             if len(given) != len(set(names)):
                 return
         try:
-            attributes = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute}
-            if list(attributes) == ["value"] and node.op_type == "Constant":
-                results = [onnx.numpy_helper.to_array(attributes["value"])]  # evaluators take long to make
-            elif "axes" in attributes and node.op_type == "Unsqueeze":  # up to 12, which the evaluator lacks
-                results = [np.expand_dims(given[names[0]], tuple(attributes["axes"]))]
+            if node.op_type == "Constant":
+                results = [constant(node)]  # evaluators take long to make
+            elif node.op_type == "Unsqueeze" and node.attribute:  # up to 12, which the evaluator lacks
+                results = [np.expand_dims(given[names[0]], tuple(node.attribute[0].ints))]
             else:
                 results = onnx.reference.ReferenceEvaluator(node, opsets=dict(self.versions)).run(None, given)
         except Exception:  # the node is malformed
@@ -506,12 +506,6 @@ def _type_name(number: int) -> str:
         return str(onnx.TensorProto.DataType.Name(number)).lower()
     except ValueError:
         return f"number {number}"
-
-
-def _expands(domain: str, name: str, version: int) -> bool:
-    known = operation("onnx", name, domain)
-    signature = known.signature(version) if known else None
-    return bool(signature and signature.expands and not signature.forms)
 
 
 def _first_line(error: Exception) -> str:

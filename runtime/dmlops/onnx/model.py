@@ -6,12 +6,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..counterparts import operation, without_domain
+from ..counterparts import without_domain
 from ..counterparts.node import Node, Nodes, planned
 from ..counterparts.tensors import Impossible, Undecided
 from ..enums import FeatureLevel, LevelLike, feature_level
 from ..tensor import TensorDesc
-from .graph import Graph, Unreadable, Value, branches, is_op, key, load, opset, prepared, symbols, walk
+from .graph import (
+    Graph,
+    Unreadable,
+    Value,
+    branches,
+    is_op,
+    key,
+    load,
+    opset,
+    prepared,
+    signature_of,
+    symbols,
+    walk,
+)
 
 __all__ = ["Model", "Node", "Unreadable", "describe", "read", "whole"]
 
@@ -72,7 +85,8 @@ def whole(
     An operator is expanded if it has no form for the way it is used, but a definition by others.
     """
     first = prepared(model, dims, shapes=shapes)
-    if not any(_is_expandable(*key(node), opset(first) or 1) for node in walk(first.graph)):
+    signatures = (signature_of(*key(node), opset(first) or 1) for node in walk(first.graph))
+    if not any(one is not None and one.expands for one in signatures):
         return first
     others = {
         (node.domain, node.operator)
@@ -80,12 +94,6 @@ def whole(
         if node.expands and node.status in ("impossible", "refused")
     }
     return prepared(model, dims, others, shapes) if others else first
-
-
-def _is_expandable(domain: str, name: str, version: int) -> bool:
-    known = operation("onnx", name, domain)
-    signature = known.signature(version) if known else None
-    return signature is not None and signature.expands
 
 
 def _nodes(
@@ -131,8 +139,7 @@ def describe(graph: Graph, node: Any, at: FeatureLevel | None = None) -> Node:
     """Maps one node to DirectML; the graph must have entered it."""
     domain, operator = key(node)
     name = node.name or next((output for output in node.output if output), "")
-    known = operation("onnx", operator, domain)
-    signature = known.signature(graph.versions.get(domain, 1)) if known else None
+    signature = signature_of(domain, operator, graph.versions.get(domain, 1))
     expands = signature is not None and signature.expands
     made = Node(name, domain, operator, tuple(node.input), tuple(node.output), "impossible", expands=expands)
     if signature is None:

@@ -21,9 +21,9 @@ the names of the graph's outputs (without `out`, whatever no operation reads).
 from __future__ import annotations
 
 from ..counterparts.node import Node as Node
+from ..counterparts.node import NotRunnable as NotRunnable
 from .limits import op_support_limits as op_support_limits
 from .model import Model as Model
-from .model import NotRunnable as NotRunnable
 from .model import read as read
 from .model import run as run
 from .operands import Unreadable as Unreadable

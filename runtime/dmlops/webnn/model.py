@@ -11,15 +11,11 @@ import numpy as np
 from .. import reference
 from ..counterparts import Signature, operation
 from ..counterparts.describe import Execute, Plan, inferred
-from ..counterparts.node import Node, Nodes, planned
+from ..counterparts.node import Node, Nodes, NotRunnable, planned
 from ..counterparts.tensors import Impossible, Tensor, Undecided, View
 from ..enums import FeatureLevel, LevelLike, TensorDataType, feature_level
 from ..safe_text import shown
 from .operands import Unreadable, arguments, operand
-
-
-class NotRunnable(ValueError):
-    """An operation has no descriptions, or none that the level accepts; the message says which and why."""
 
 
 @dataclass(frozen=True, slots=True)
