@@ -47,9 +47,7 @@ def marked(desc: Description, violations: Sequence[Violation], style: Style = PL
 
 def compact(value: Any) -> str:
     """A JSON value on one line, with huge integers described in words."""
-    writer = _Writer("")
-    writer.write(value, "")
-    return writer.text
+    return _written(value, "", 0, {})
 
 
 def _wrong(violation: Violation) -> list[str]:
@@ -78,38 +76,30 @@ def _lines(desc: Description) -> Iterator[tuple[str, dict[str, Span]]]:
     yield f'{first}{name}, "desc": {{', {"type": (len(first), len(first) + len(name))}
     members = list(value["desc"].items())
     for position, (name, member) in enumerate(members):
-        writer = _Writer(f"  {json.dumps(name)}: ")
-        writer.write(member, name)
-        yield writer.text + ("," if position + 1 < len(members) else ""), writer.spans
+        spans: dict[str, Span] = {}
+        label = f"  {json.dumps(name)}: "
+        text = label + _written(member, name, len(label), spans)
+        yield text + ("," if position + 1 < len(members) else ""), spans
     yield "}}", {}
 
 
-class _Writer:
-    """Writes a JSON value on one line, and records the position of each part."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.spans: dict[str, Span] = {}
-
-    def write(self, value: Any, path: str) -> None:
-        start = len(self.text)
-        if isinstance(value, dict):
-            self._all(
-                "{}", [(f"{json.dumps(name)}: ", _below(path, name), one) for name, one in value.items()]
-            )
-        elif isinstance(value, list):
-            self._all("[]", [("", f"{path}[{index}]", one) for index, one in enumerate(value)])
-        else:
-            self.text += shown(value) if is_huge(value) else printable(json.dumps(value))
-        self.spans[path] = (start, len(self.text))
-
-    def _all(self, brackets: str, parts: Sequence[tuple[str, str, Any]]) -> None:
-        self.text += brackets[0]
-        for position, (label, path, value) in enumerate(parts):
-            self.text += ", " if position else ""
-            self.text += label
-            self.write(value, path)
-        self.text += brackets[1]
+def _written(value: Any, path: str, start: int, spans: dict[str, Span]) -> str:
+    """A JSON value on one line, where it starts at a column; adds the position of each part to the spans."""
+    parts: list[tuple[str, str, Any]]
+    if isinstance(value, dict):
+        text, end = "{", "}"
+        parts = [(f"{json.dumps(name)}: ", _below(path, name), one) for name, one in value.items()]
+    elif isinstance(value, list):
+        text, end = "[", "]"
+        parts = [("", f"{path}[{index}]", one) for index, one in enumerate(value)]
+    else:
+        text, end, parts = shown(value) if is_huge(value) else printable(json.dumps(value)), "", []
+    for position, (label, where, one) in enumerate(parts):
+        text += f", {label}" if position else label
+        text += _written(one, where, start + len(text), spans)
+    text += end
+    spans[path] = (start, start + len(text))
+    return text
 
 
 def _below(path: str, name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -10,7 +10,7 @@ from . import counterparts, registry
 from .data import operator_data
 from .description import Support
 from .enums import NEWEST, FeatureLevel
-from .terminal import PLAIN, Style
+from .terminal import PLAIN, Style, table
 from .validation import ranks_text
 
 
@@ -144,7 +144,7 @@ def levels_text() -> str:
         )
         for one in levels()
     ]
-    return "\n".join(_table(("Level", "DirectML", "Build", "First Windows release (source)"), rows))
+    return "\n".join(table([("Level", "DirectML", "Build", "First Windows release (source)"), *rows]))
 
 
 def support_text(name: str, level: FeatureLevel) -> str:
@@ -174,7 +174,7 @@ def operator_text(name: str, style: Style = PLAIN) -> str:
     members = [(member["name"], _kind(member), member["summary"]) for member in one["members"]]
     title = f"{style.strong(one['operator'])}, from feature level {one['since']} on"
     lines = [title, one["summary"], "", style.strong("Members")]
-    lines += [f"  {line}" for line in _table((), members)]
+    lines += [f"  {line}" for line in table(members)]
     for title, advice in (("Rules", False), ("Advice, which never makes a description invalid", True)):
         rules = [rule for rule in one["rules"] if rule["advice"] is advice]
         lines += ["", style.strong(title)] if rules else []
@@ -184,7 +184,7 @@ def operator_text(name: str, style: Style = PLAIN) -> str:
     lines += [f"  {line}" for line in _support_table(one["support"]["tensors"])]
     lines += ["", style.strong("What its shader requires of a Direct3D 12 device")]
     required = [("Int64ShaderOps", "all data types"), *map(_requirement, one["requires"])]
-    lines += [f"  {line}" for line in _table((), required)]
+    lines += [f"  {line}" for line in table(required)]
     return "\n".join(lines)
 
 
@@ -213,7 +213,7 @@ def _when(rule: dict[str, Any]) -> str:
 
 def _change_lines(change: dict[str, Any], style: Style) -> Iterator[str]:
     for sign, tensors in (("+", change["added"]), ("-", change["removed"])):
-        for line in _table((), [_row(one) for one in tensors]):
+        for line in table([_row(one) for one in tensors]):
             yield _signed(sign, line, style)
     for sign, rules in (("+", change["rules_added"]), ("-", change["rules_removed"])):
         for identifier in rules:
@@ -243,13 +243,4 @@ def _row(tensor: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _support_table(tensors: Iterable[dict[str, Any]]) -> Iterator[str]:
-    rows = [_row(one) for one in tensors]
-    return _table(("Tensor", "Dimensions", "Data types"), rows)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Lines with columns as wide as their longest cell."""
-    lines = [*([head] if head else []), *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        yield "  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()
+    return table([("Tensor", "Dimensions", "Data types"), *map(_row, tensors)])

@@ -80,16 +80,14 @@ class _Step:
     desc: Description
 
 
+@dataclass(frozen=True, slots=True)
 class _State:
     """A description on the way to a valid one, what is wrong with it, and the steps that led to it."""
 
-    def __init__(
-        self, cost: float, desc: Description, left: list[Violation], steps: tuple[_Step, ...]
-    ) -> None:
-        self.cost = cost
-        self.desc = desc
-        self.left = left
-        self.steps = steps
+    cost: float
+    desc: Description
+    left: list[Violation]
+    steps: tuple[_Step, ...]
 
 
 def closest(desc: Description, level: LevelLike = NEWEST) -> Closest | None:
@@ -293,13 +291,12 @@ def _differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]
         for name in {**old, **new}:
             yield from _differences(old.get(name), new.get(name), f"{path}.{name}" if path else name)
     elif (
-        isinstance(old, list) and isinstance(new, list) and len(old) == len(new) and all(map(_is_object, old))
+        isinstance(old, list)
+        and isinstance(new, list)
+        and len(old) == len(new)
+        and all(isinstance(one, dict) for one in old)
     ):
         for index, (one, other) in enumerate(zip(old, new, strict=True)):
             yield from _differences(one, other, f"{path}[{index}]")
     elif old != new or type(old) is not type(new):
         yield path, old, new
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -47,6 +47,13 @@ def progress_for(stream: TextIO, what: str) -> Callable[[int, int], None] | None
         stream.flush()
 
     return draw
+
+
+def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Lines with columns as wide as their longest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def style_for(stream: TextIO, environment: Mapping[str, str] = os.environ) -> Style:

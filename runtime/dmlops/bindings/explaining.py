@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..explain import violation_lines
-from ..terminal import PLAIN, Style
+from ..terminal import PLAIN, Style, table
 from .model import Binding, Bindings, Range
 from .slots import PARTS, Slot, bindings_of, count_of, slots
 
@@ -16,11 +16,7 @@ def explain(bindings: Bindings, style: Style = PLAIN) -> tuple[str, bool]:
     verdict = style.good("valid") if not violations else style.bad("invalid")
     names = ", ".join(target.name for target in bindings.targets) or "nothing"
     lines = [f"{style.strong(f'Bindings to {bindings.phase} {names}')}: {verdict}", ""]
-    rows = list(_rows(bindings))
-    widths = [max((len(row[at]) for row in rows), default=0) for at in range(3)]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        lines.append("  ".join([*cells, row[-1]]).rstrip())
+    lines += table(list(_rows(bindings)))
     lines += violation_lines(violations, style)
     advice = bindings.advice()
     if advice:

@@ -147,12 +147,9 @@ def change_numbers(problem: Problem) -> Iterator[Edit]:
         if member.name in counts and place.path == (member.name,):
             for new in numbers_near(problem, place.path, value):
                 if 0 < new <= MOST_ENTRIES and holds(member, new):
-                    cost = COSTS["entries"]
-                    yield Edit(cost, place.path, {place.path: new})
+                    yield Edit(COSTS["entries"], place.path, {place.path: new})
             continue
-        if member.type in ENUMS or member.type in ("BOOL", "tensor", ACTIVATION):
-            continue
-        if member.type in STRUCT_CLASSES or isinstance(value, Value):
+        if member.type in (*ENUMS, *STRUCT_CLASSES, "BOOL", "tensor", ACTIVATION) or isinstance(value, Value):
             continue
         paths = [place.path]
         if type(value) is tuple:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
@@ -16,7 +15,14 @@ from ..tensor import TensorDesc
 from .costs import COSTS
 from .problem import UNUSUAL, Edit, Found, Problem, Shape, is_shape, ranks_of, resized
 
-Order = Callable[[int], Shape | None]  # the dimensions in another order, for a rank
+Order = tuple[range, Callable[[int], Shape]]  # for some ranks: the dimensions in another order
+
+_CHANNELS_FIRST: Order = range(3, 6), lambda rank: (0, rank - 1, *range(1, rank - 1))  # NCHW from NHWC
+_OUTPUTS_FIRST: Order = range(3, 6), lambda rank: (1, 0, *range(2, rank))  # OIHW from IOHW, and back
+_FILTERS_FIRST: Order = range(4, 6), lambda rank: (rank - 1, rank - 2, *range(rank - 2))  # OIHW from HWIO
+# Batch and sequence exchanged, behind a leading 1 or the heads of attention.
+_BATCH_FIRST: Order = range(4, 5), lambda rank: (0, 2, 1, 3)
+_TRANSPOSED: Order = range(2, 9), lambda rank: (*range(rank - 2), rank - 1, rank - 2)
 
 
 def restride(problem: Problem) -> Iterator[Edit]:
@@ -156,7 +162,7 @@ def change_ranks(problem: Problem) -> Iterator[Edit]:
     wanted |= set(problem.ranks) | ({problem.ranks[-1] + 1} if problem.ranks else set())
     named = [one for one in problem.tensors if problem.at[: len(one[0])] == one[0]]
     for rank in sorted(wanted):
-        for group in _groups(problem, named, partial(_has_other_rank, rank)):
+        for group in _of_other_rank(problem, named, rank):
             for extra, reranked in _RERANKED:
                 changed = {path: reranked(tensor, rank) for path, tensor, _ in group}
                 if any(one is None for one in changed.values()):
@@ -175,24 +181,18 @@ def change_ranks(problem: Problem) -> Iterator[Edit]:
                 yield Edit(cost, path, values)
 
 
-def _groups(
-    problem: Problem, named: list[Found], differs: Callable[[TensorDesc], bool]
-) -> Iterator[list[Found]]:
+def _of_other_rank(problem: Problem, named: list[Found], rank: int) -> Iterator[list[Found]]:
     """The tensors to change together: first those named, then those like them, then all that differ."""
     seen: set[tuple[Path, ...]] = set()
     ranks = {len(tensor.Sizes) for _, tensor, _ in named}
     alike = [one for one in problem.tensors if len(one[1].Sizes) in ranks]
     inputs = [one for one in problem.tensors if one[2].role == "input"]
     for group in (named, alike, inputs, problem.read, problem.tensors):
-        changed = [one for one in group if differs(one[1])]
+        changed = [one for one in group if len(one[1].Sizes) != rank]
         key = tuple(path for path, _, _ in changed)
         if changed and key not in seen:
             seen.add(key)
             yield changed
-
-
-def _has_other_rank(rank: int, tensor: TensorDesc) -> bool:
-    return len(tensor.Sizes) != rank
 
 
 def with_leading_ones(tensor: TensorDesc, rank: int) -> TensorDesc | None:
@@ -278,20 +278,20 @@ def reorder_dimensions(problem: Problem) -> Iterator[Edit]:
     )
     groups: list[tuple[str, Sequence[tuple[Found, Order]]]] = []
     for group in (data, problem.tensors, inputs, *([one] for one in named)):
-        groups.append(("layout", [(one, _channels_first) for one in group]))
+        groups.append(("layout", [(one, _CHANNELS_FIRST) for one in group]))
     for one in named:
-        rest = [(other, _channels_first) for other in data if other != one]
-        groups.append(("filter layout", [(one, _filters_first)]))
-        groups.append(("filter layout", [*rest, (one, _filters_first)]))
-        groups.append(("filter layout", [(one, _batch_first)]))
-        groups.append(("transposed layout", [(one, _transposed)]))
-        groups.append(("outputs first", [(one, _outputs_first)]))
+        rest = [(other, _CHANNELS_FIRST) for other in data if other != one]
+        groups.append(("filter layout", [(one, _FILTERS_FIRST)]))
+        groups.append(("filter layout", [*rest, (one, _FILTERS_FIRST)]))
+        groups.append(("filter layout", [(one, _BATCH_FIRST)]))
+        groups.append(("transposed layout", [(one, _TRANSPOSED)]))
+        groups.append(("outputs first", [(one, _OUTPUTS_FIRST)]))
     for kind, orders in groups:
         values: dict[Path, Any] = {}
-        for (path, tensor, _), order in orders:
-            permuted = order(len(tensor.Sizes))
-            if permuted is not None and len(tensor.element_strides) == len(tensor.Sizes):
-                values[path] = _permuted(tensor, permuted)
+        for (path, tensor, _), (ranks, order) in orders:
+            rank = len(tensor.Sizes)
+            if rank in ranks and len(tensor.element_strides) == rank:
+                values[path] = _permuted(tensor, order(rank))
         if values:
             cost = COSTS[kind] + COSTS["another tensor"] * (len(values) - 1)
             cost += COSTS["three dimensions"] * any(len(one.Sizes) == 3 for one in values.values())
@@ -305,31 +305,6 @@ def _permuted(tensor: TensorDesc, order: Shape) -> TensorDesc:
     if tensor.Strides is None and moved == sorted(moved):
         return resized(tensor, sizes, None)
     return resized(tensor, sizes, tuple(tensor.element_strides[d] for d in order))
-
-
-def _channels_first(rank: int) -> Shape | None:
-    """NCHW from NHWC."""
-    return (0, rank - 1, *range(1, rank - 1)) if rank in (3, 4, 5) else None
-
-
-def _outputs_first(rank: int) -> Shape | None:
-    """OIHW from IOHW, and the other way round."""
-    return (1, 0, *range(2, rank)) if rank in (3, 4, 5) else None
-
-
-def _filters_first(rank: int) -> Shape | None:
-    """OIHW from HWIO."""
-    return (rank - 1, rank - 2, *range(rank - 2)) if rank in (4, 5) else None
-
-
-def _batch_first(rank: int) -> Shape | None:
-    """Batch and sequence exchanged, behind a leading 1 or the heads of attention."""
-    return (0, 2, 1, 3) if rank == 4 else None
-
-
-def _transposed(rank: int) -> Shape | None:
-    """Matrices transposed."""
-    return (*range(rank - 2), rank - 1, rank - 2) if rank >= 2 else None
 
 
 def split_dimensions(problem: Problem) -> Iterator[Edit]:

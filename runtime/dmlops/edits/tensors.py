@@ -8,8 +8,7 @@ from math import log2
 from typing import Any
 
 from ..description import Description
-from ..enums import ENUMS, TensorDataType
-from ..forms import may_be_none, members_of
+from ..enums import TensorDataType, TensorFlags
 from ..paths import Path, places_of, value_at
 from ..tensor import TensorDesc
 from .costs import COSTS
@@ -59,27 +58,16 @@ def store_exactly(problem: Problem) -> Iterator[Edit]:
         elif field == "GuaranteedBaseOffsetAlignment":
             yield Edit(COSTS["stored"] + 0.2, problem.at, {(*path, field): 0})
         elif field == "Flags":
-            flags = next(ENUMS[one.type] for one in members_of(TensorDesc) if one.name == field)
-            yield from (
-                Edit(COSTS["transform"], problem.at, {(*path, field): one})
-                for one in flags.__members__.values()
-                if one != tensor.Flags
-            )
+            for flags in TensorFlags.__members__.values():
+                if flags != tensor.Flags:
+                    yield Edit(COSTS["transform"], problem.at, {(*path, field): flags})
 
 
 def drop_fields(problem: Problem) -> Iterator[Edit]:
-    """A tensor's field left out."""
-    desc = problem.desc
-    if len(problem.at) > 1:
-        owner, field = value_at(desc, problem.at[:-1]), problem.at[-1]
-        if (
-            isinstance(owner, TensorDesc)
-            and isinstance(field, str)
-            and getattr(owner, field, None) is not None
-        ):
-            one = next((one for one in members_of(TensorDesc) if one.name == field), None)
-            if one is not None and may_be_none(TensorDesc, one):
-                yield Edit(COSTS["strides"] + COSTS["dropped"], problem.at, {problem.at: None})
+    """A tensor's strides or total size left out."""
+    is_optional = problem.at[-1:] in (("Strides",), ("TotalTensorSizeInBytes",))
+    if is_optional and value_at(problem.desc, problem.at) is not None:
+        yield Edit(COSTS["strides"] + COSTS["dropped"], problem.at, {problem.at: None})
 
 
 def change_types(problem: Problem) -> Iterator[Edit]:
@@ -178,9 +166,7 @@ def resize_tensors(problem: Problem, kind: str) -> Iterator[Edit]:
 def _restrided(tensor: TensorDesc, sizes: Shape) -> Shape | None:
     """The strides of a tensor for other sizes: kept where the tensor repeats, else packed again."""
     given = tensor.Strides
-    if given is None or len(given) != len(sizes):
-        return None
-    if 0 not in given:
+    if given is None or len(given) != len(sizes) or 0 not in given:
         return None
     strides, step = [], 1
     for size, old in zip(sizes[::-1], given[::-1], strict=True):

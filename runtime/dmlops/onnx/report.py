@@ -13,6 +13,7 @@ from .. import __version__
 from ..explain import availability
 from ..registry import LEVELS
 from ..safe_text import cut
+from ..terminal import table
 from .model import Model, Node
 
 MARKS = {
@@ -71,11 +72,7 @@ def as_text(model: Model, color: bool) -> str:
     for (kind, operator, operators, level), count in _groups(model):
         rows.append((operator, operators, str(count), level, MARKS[kind][0]))
         styles.append(MARKS[kind][1])
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    for row, style in zip(rows, styles, strict=True):
-        line = "  ".join(
-            [*(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)), row[4]]
-        ).rstrip()
+    for line, style in zip(table(rows), styles, strict=True):
         lines.append(f"\x1b[{style}m{line}\x1b[0m" if color and style else line)
     settled = ("mapped", "host", "undecided") if model.open_dims else ("mapped", "host")
     troubles = [node for node in model.nodes if status(model, node) not in settled]

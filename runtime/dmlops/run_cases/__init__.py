@@ -1,5 +1,5 @@
 """Checks every case of the test matrices on many processes, for `dmlgen run-cases`.
 
 `units` splits matrices into units of work, `unit` runs one, `workers` distributes them, `results`
-keeps what they return, `report` summarizes it.
+keeps what they return.
 """

@@ -8,13 +8,16 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..dxdispatch.report import FORMS
+from ..dxdispatch.verdicts import Verdict
+from ..enums import FeatureLevel
 from ..safe_text import printable
-from .report import facts_of
-from .results import Result, Stopped, keep, kept
+from ..terminal import progress_for
+from .results import VALIDATION, Result, Stopped, keep, kept
 from .units import Unit, units_of
 from .workers import done_here
 
@@ -34,7 +37,7 @@ def main() -> int:
         return 1
     results = [(before | done)[unit.identifier] for unit in units]
     runs = [run for result in results for run in result.runs]
-    facts = list(facts_of(results, len(before), time.monotonic() - start))
+    facts = list(_facts_of(results, len(before), time.monotonic() - start))
     print(FORMS[options.format](facts, runs), end="")
     return 1 if any(run.verdict.is_finding for run in runs) else 0
 
@@ -44,14 +47,32 @@ def _done(units: Sequence[Unit], out: Path) -> dict[str, Result]:
     results: dict[str, Result] = {}
     if not units:
         return results
+    progress = progress_for(sys.stderr, "units")
     for unit, result in done_here(units):
         keep(out, unit, result)
         results[unit.identifier] = result
-        if sys.stderr.isatty():
-            print(f"\r{len(results)} of {len(units)} units", end="", file=sys.stderr)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
+        if progress is not None:
+            progress(len(results), len(units))
     return results
+
+
+def _facts_of(results: Sequence[Result], kept: int, seconds: float) -> Iterator[tuple[str, str]]:
+    """The checks, by kind and machine, and their time; `kept` results are from earlier runs."""
+    by_kind: dict[str, Counter[Verdict]] = {}
+    for run in (run for result in results for run in result.runs):
+        by_kind.setdefault(run.kind, Counter())[run.verdict] += 1
+    cases = by_kind.get(VALIDATION, Counter()).total()
+    yield "cases", str(cases)
+    yield "feature levels of each", str(len(FeatureLevel))
+    for kind, sums in by_kind.items():
+        yield kind, ", ".join(f"{sums[one]} {one.value}" for one in Verdict if sums[one])
+    places: dict[str, list[Result]] = {}
+    for result in results:
+        places.setdefault(" with ".join(filter(None, (result.host, result.device))), []).append(result)
+    for place, done in places.items():
+        yield f"done by {place}", f"{len(done)} units, {sum(one.seconds for one in done):.1f} s of work"
+    yield "units", f"{len(results)}, {kept} of them kept from earlier"
+    yield "time", f"{seconds:.1f} s"
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -21,14 +21,13 @@ _CASES = 32  # most cases of a unit: seconds of work
 class Unit:
     """Consecutive cases of an operator's matrix.
 
-    `code` is the digest of the package that will check them, including planners and shaders. The identifier
-    is a digest of everything here, so a result is only found again while it would come out the same.
+    The identifier has a digest of everything here and of the package that checks them, including planners and
+    shaders, so a result is only found again while it would come out the same.
     """
 
     identifier: str
     cases: Sequence[Json]
     with_shaders: bool
-    code: str
 
 
 def units_of(matrices: Path, with_shaders: bool) -> Iterator[Unit]:
@@ -41,7 +40,7 @@ def units_of(matrices: Path, with_shaders: bool) -> Iterator[Unit]:
             cases = matrix["cases"][first : first + _CASES]
             content = json.dumps([code_digest(), with_shaders, cases])
             digest = hashlib.sha256(content.encode()).hexdigest()[:16]
-            yield Unit(f"{path.stem}-{first:04}-{digest}", cases, with_shaders, code_digest())
+            yield Unit(f"{path.stem}-{first:04}-{digest}", cases, with_shaders)
 
 
 @cache
