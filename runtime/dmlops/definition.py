@@ -11,11 +11,12 @@ computed too, but reads stay in bounds: coordinates are clamped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partialmethod, reduce
 from itertools import product
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -389,21 +390,15 @@ class Evaluation:
     max = partialmethod(_folded, np.maximum, None)  # NaN if any is
     min = partialmethod(_folded, np.minimum, None)
 
-    def argmax(
-        self, body: Callable[..., Any], loop: Range | Box, where: Callable[..., Any] | None = None
-    ) -> Any:
-        """The position of the first greatest value or NaN; the loop's first value if there are none."""
-        return self._chosen(body, loop, where, np.greater)
-
-    def argmin(
-        self, body: Callable[..., Any], loop: Range | Box, where: Callable[..., Any] | None = None
-    ) -> Any:
-        """The position of the first least value or NaN; the loop's first value if there are none."""
-        return self._chosen(body, loop, where, np.less)
-
     def _chosen(
-        self, body: Callable[..., Any], loop: Range | Box, where: Callable[..., Any] | None, better: Any
+        self,
+        better: np.ufunc,
+        body: Callable[..., Any],
+        loop: Range | Box,
+        where: Callable[..., Any] | None = None,
     ) -> Any:
+        """The position of the first value that is better than all others, or NaN; the loop's first value if
+        there are none."""
         found: Any = np.zeros((), bool)
         best: Any = None
         place = [np.asarray(first) for first, _ in loop.axes]
@@ -425,17 +420,15 @@ class Evaluation:
             ahead = here & (~found | better(top, best) | (np.isnan(top) & ~np.isnan(best)))
             ahead &= ~(found & np.isnan(best))
             # Flat: NumPy 2.4 gets elements past 8192 wrong where the last of several dimensions is 1.
-            flat_indices = np.unravel_index(number.ravel(), tuple(count))
-            indices = [one.reshape(number.shape) for one in flat_indices]
-            for axis, values_of_axis in enumerate(axes):
-                flat = np.broadcast_to(values_of_axis, np.broadcast_shapes(np.shape(values_of_axis), shape))
-                along = np.moveaxis(flat, axis, 0)  # the same for all iterations of the other axes
-                first: Any = (slice(None), *(0,) * (len(count) - 1))
-                moved = along[first]
-                chosen = np.take_along_axis(moved, indices[axis][None], axis=0)[0]
-                place[axis] = np.where(ahead, chosen, place[axis])
+            turn = np.unravel_index(number.ravel(), tuple(count))
+            for axis, along in enumerate(axes):
+                first = _deep(along, len(shape))[(0,) * len(count)]
+                place[axis] = np.where(ahead, first + turn[axis].reshape(number.shape), place[axis])
             best, found = np.where(ahead, top, best), found | here
         return loop.variable(place)
+
+    argmax = partialmethod(_chosen, np.greater)
+    argmin = partialmethod(_chosen, np.less)
 
     def _turns(
         self, body: Callable[..., Any], loops: Sequence[Range | Box], where: Callable[..., Any] | None
@@ -501,6 +494,10 @@ class Evaluation:
         axes = tuple(range(len(count)))
         if isinstance(value, tuple):
             left, right = value
+            if left.dtype.kind != "f":  # summed in double precision, if that is exact
+                largest = float(np.abs(left).max(initial=0)) * float(np.abs(right).max(initial=0))
+                if largest * float(np.prod(count, dtype=object)) >= 2.0**53:
+                    return self._summed(left * right, mask, count)
             if mask.size > 1 or not mask.all():
                 if left.dtype.kind == "f" and not np.isfinite(right).all():
                     return self._summed(left * right, mask, count)  # 0 times infinity is not 0
@@ -544,16 +541,10 @@ def elements_where(mask: Any, value: Any, other: Any) -> np.ndarray:
 def contracted(left: np.ndarray, right: np.ndarray, count: Sequence[int]) -> Any:
     """The sum of left * right over the `count` leading axes, as a matrix product.
 
-    Every other axis belongs to the result: it comes from both factors, or from only one of them.
+    Every other axis belongs to the result: it comes from both factors, or from only one of them. The sum of
+    integers must be less than 2**53.
     """
     if left.dtype.kind != "f":
-        largest = float(np.abs(left).max(initial=0)) * float(np.abs(right).max(initial=0))
-        if largest * float(np.prod(count, dtype=object)) >= 2.0**53:
-            product_ = left * right
-            repeats = np.prod(
-                [n for n, m in zip(count, product_.shape, strict=False) if m == 1], dtype=object
-            )
-            return product_.sum(axis=tuple(range(len(count)))) * int(repeats)
         return contracted(left.astype(np.float64), right.astype(np.float64), count).astype(left.dtype)
     loops = len(count)
     factor = 1
@@ -748,24 +739,8 @@ def choose(test: Any, then: Any, otherwise: Any) -> Any:
     return np.where(test, then, otherwise)
 
 
-def total(values: Iterator[Any]) -> Any:
-    """The sum of several values."""
-    return reduce(lambda a, b: a + b, values, 0)
-
-
-def multiplied(values: Iterable[Any]) -> Any:
-    """The product of several values."""
-    return reduce(lambda a, b: a * b, values, 1)
-
-
-def least_of(values: Iterator[Any]) -> Any:
-    """The least of several values."""
-    return reduce(np.minimum, values)
-
-
-def greatest_of(values: Iterator[Any]) -> Any:
-    """The greatest of several values."""
-    return reduce(np.maximum, values)
+total, multiplied = sum, prod  # of several values
+least_of, greatest_of = elements.least, elements.greatest
 
 
 class Defined(NamedTuple):

@@ -112,9 +112,7 @@ def quantize(value: Any, data_type: TensorDataType) -> Any:
 # Booleans, as scalars or arrays.
 
 
-def where(test: Any, then: Any, otherwise: Any) -> Any:
-    """`then` where the test is true, else `otherwise`."""
-    return np.where(test, then, otherwise)
+where, opposite = np.where, np.logical_not
 
 
 def both(*tests: Any) -> Any:
@@ -125,11 +123,6 @@ def both(*tests: Any) -> Any:
 def either(*tests: Any) -> Any:
     """Whether either is true."""
     return reduce(_or, tests)
-
-
-def opposite(test: Any) -> Any:
-    """Whether the test is false."""
-    return np.logical_not(test)
 
 
 def every(tests: Iterable[Any]) -> Any:
@@ -169,6 +162,8 @@ sin, cos, tan, asin, acos, atan, atan2 = np.sin, np.cos, np.tan, np.arcsin, np.a
 sinh, cosh, tanh, asinh, acosh, atanh = np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh, np.arctanh
 is_nan, is_infinity = np.isnan, np.isinf
 bit_not = np.invert
+modulus_truncate = np.fmod  # with the sign of the dividend; for integers 0 if the divisor is 0
+modulus_floor = np.mod  # with the sign of the divisor; likewise
 _ERF = np.vectorize(math.erf, otypes=[np.float64])
 _ERFC = np.vectorize(math.erfc, otypes=[np.float64])
 
@@ -214,16 +209,6 @@ def divide(x: Any, y: Any) -> Any:
 
 
 divide_exactly = divide  # NumPy divides floats exactly, which hardware may not
-
-
-def modulus_truncate(x: Any, y: Any) -> Any:
-    """The remainder with the sign of the dividend; for integers 0 if the divisor is 0."""
-    return np.fmod(x, y)
-
-
-def modulus_floor(x: Any, y: Any) -> Any:
-    """The remainder with the sign of the divisor; for integers 0 if the divisor is 0."""
-    return np.mod(x, y)
 
 
 def pow(x: Any, y: Any) -> Any:
