@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import sys
@@ -245,6 +246,22 @@ def test_strides_say_where_the_next_operator_finds_an_element() -> None:
 def test_an_array_that_is_missing() -> None:
     with pytest.raises(ValueError, match="x is missing"):
         dmlops.reference.run(graph(CHAIN), {})
+
+
+def test_a_constant_has_two_elements_of_4_bits_in_a_byte() -> None:
+    float4, uint4 = ({"DataType": name, "Sizes": [4]} for name in ("FLOAT32", "UINT4"))
+    desc = {"InputTensor": uint4, "QuantizationTensors": [float4], "OutputTensor": float4}
+    dequantize = {"type": "DML_OPERATOR_DEQUANTIZE", "desc": {**desc, "QuantizationType": "SCALE"}}
+    bound = {"InputTensor": "k", "QuantizationTensors": ["s"], "OutputTensor": "y"}
+    data = base64.b64encode(bytes([0x21, 0x43, 0, 0])).decode()
+    constants = [
+        {"constant": data, "bindings": {"Data": "k"}},
+        {"constant": [1, 1, 10, 10], "bindings": {"Data": "s"}},
+    ]
+    whole = dmlops.Graph.from_json(
+        {"outputs": ["y"], "nodes": [*constants, {**dequantize, "bindings": bound}]}
+    )
+    np.testing.assert_array_equal(dmlops.reference.run(whole, {})["y"], [1, 2, 30, 40])
 
 
 # The command line.

@@ -7,16 +7,14 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
-from typing import Any, BinaryIO, NoReturn, TypeVar
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
 
 from .description import Description
 from .errors import JsonError
 from .json_form import dispatchables, from_json, is_model
 from .safe_text import shown
-
-LONGEST_LINE = 1 << 24  # bytes; a description takes a few hundred
-
 
 Made = TypeVar("Made")
 
@@ -41,46 +39,28 @@ def values(path: str) -> Iterator[tuple[Any, Any]]:
 
     A JsonError stands for what is no JSON value. Raises OSError if the file cannot be read.
     """
-    with nullcontext(sys.stdin.buffer) if path == "-" else open(path, "rb") as file:
-        for text in _texts(file):
-            value = tried(_parse, text)
-            identity = value.pop("id", None) if isinstance(value, dict) else None
-            if isinstance(value, dict):
-                value.pop("$schema", None)  # used by editors
-            yield identity, value
+    content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    for text in _texts(content):
+        value = tried(_parse, text)
+        identity = value.pop("id", None) if isinstance(value, dict) else None
+        if isinstance(value, dict):
+            value.pop("$schema", None)  # used by editors
+        yield identity, value
 
 
-def _texts(file: BinaryIO) -> Iterator[bytes | None]:
+def _texts(content: bytes) -> list[bytes]:
     """The JSON texts of a file: its lines, or the whole file if its first line is not a complete text.
 
-    A line that is too long gives None. Of a binary file, the first line represents the whole.
+    Of a binary file, the first line represents the whole.
     """
-    lines = _lines(file)
-    start: list[bytes] = []
-    size, begun = 0, False
-    for line in lines:
-        if line is not None and not begun and _is_binary(line):
-            yield line
-            return
-        if line is None or size > LONGEST_LINE or not (begun or line.isspace() or _begins(line)):
-            yield from start
-            yield line
-            break
-        start.append(line)
-        size += len(line)
-        begun = begun or not line.isspace()
-    else:
-        whole = b"".join(start)
-        of_lines = any(line.startswith(b"{") and line.strip() != b"{" for line in start[1:])
-        one_text = begun and (_is_json(whole) or not of_lines)
-        yield from [whole] if one_text else start
-    yield from lines
-
-
-def _begins(line: bytes) -> bool:
-    """Whether a line starts a JSON text, or a comment before one, without ending it."""
-    first = line.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
-    return first in (b"{", b"[", b"/") and not _is_json(line)
+    lines = BytesIO(content).readlines()
+    first = next((line for line in lines if not line.isspace()), b"")
+    if _is_binary(first):
+        return [first]
+    if first.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[", b"/") and not _is_json(first):
+        of_lines = any(line.startswith(b"{") and line.strip() != b"{" for line in lines[1:])
+        return [content] if _is_json(content) or not of_lines else lines
+    return lines
 
 
 def _is_binary(line: bytes) -> bool:
@@ -91,24 +71,11 @@ def _is_json(text: bytes) -> bool:
     return not isinstance(tried(_parse, text), JsonError)
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes | None]:
-    """The lines, None for one that is too long."""
-    while line := file.readline(LONGEST_LINE):
-        if line.endswith(b"\n") or len(line) < LONGEST_LINE:
-            yield line
-            continue
-        while line and not line.endswith(b"\n"):
-            line = file.readline(LONGEST_LINE)
-        yield None
-
-
-def _parse(text: bytes | None) -> Any:
-    """A JSON value, read as DxDispatch reads it; JsonError for anything else, and for a line too long.
+def _parse(text: bytes) -> Any:
+    """A JSON value, read as DxDispatch reads it; JsonError for anything else.
 
     DxDispatch allows comments, commas before a closing bracket, and lines of any text after the value.
     """
-    if text is None:
-        raise JsonError("", f"the line is longer than {LONGEST_LINE} bytes")
     if _is_binary(text):
         raise JsonError("", "not JSON but a binary file")
     try:

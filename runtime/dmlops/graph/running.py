@@ -39,7 +39,9 @@ def run(graph: Graph, inputs: Mapping[str, Any], operator: Run) -> dict[str, Any
         node, of_node = graph.nodes[at], graph.slots[at]
         assert of_node is not None, "the graph is valid"
         if node.desc is None:
-            values[at, 0] = (_constant(graph, at), None)
+            if node.data is None:
+                raise ValueError(f"the data of the constant {node.label(at)} is unknown")
+            values[at, 0] = (node.data, None)
             continue
         arrays: dict[str, Any] = {}
         for slot in of_node.inputs:
@@ -58,15 +60,8 @@ def run(graph: Graph, inputs: Mapping[str, Any], operator: Run) -> dict[str, Any
     return {names[number]: values[at, slot][0] for at, slot, number in graph.output_edges}
 
 
-def _constant(graph: Graph, at: int) -> np.ndarray:
-    node = graph.nodes[at]
-    if node.data is None:
-        raise ValueError(f"the data of the constant {node.label(at)} is unknown")
-    return np.frombuffer(node.data, np.uint8)
-
-
 def _read(array: Any, written_as: TensorDesc | None, tensor: TensorDesc, label: str) -> Any:
-    """A tensor's array, from what was written; nothing but bytes, or an input, if `written_as` is None."""
+    """A tensor's array, from what was written: an input or a constant's bytes if `written_as` is None."""
     if written_as is None and isinstance(array, np.ndarray) and array.dtype == tensor.DataType.numpy:
         if array.shape == tensor.Sizes:
             return array
@@ -77,7 +72,7 @@ def _read(array: Any, written_as: TensorDesc | None, tensor: TensorDesc, label: 
     if written_as is not None:
         data = bytes(tensor_bytes(label, written_as, array))
     else:
-        data = np.ascontiguousarray(array).tobytes()
+        data = array if isinstance(array, bytes) else np.ascontiguousarray(array).tobytes()
         if len(data) > tensor.size_in_bytes:
             raise ValueError(f"{label} has {tensor.size_in_bytes} bytes; {len(data)} are given")
     size = buffer_size(tensor)
