@@ -248,13 +248,9 @@ class _Reader:
         self.report(node.position, "wrong-value", message, suggestion)
 
 
-def _type_of(node: Node) -> JsonType:
-    return _TYPES[type(node.value) if isinstance(node, Scalar) else type(node)]
-
-
 def _is_of(node: Node, types: Sequence[JsonType]) -> bool:
     """Whether a node is of one of these types; an integer is also a number."""
-    type_ = _type_of(node)
+    type_ = _TYPES[type(node.value) if isinstance(node, Scalar) else type(node)]
     return type_ in types or (type_ == "integer" and "number" in types)
 
 

@@ -52,6 +52,11 @@ class SpecError(Exception):
         super().__init__("\n".join(f"{finding.position}: {finding.text}" for finding in self.findings))
 
 
+def fault(position: Position, code: str, message: str, suggestion: str | None = None) -> SpecError:
+    """A single error, to be raised."""
+    return SpecError([Finding(position, code, message, suggestion=suggestion)])
+
+
 class UsageError(Exception):
     """A command was given arguments that it cannot use."""
 

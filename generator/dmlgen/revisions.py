@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from dmlgen.diagnostics import Finding, Position, SpecError, UsageError, shown
+from dmlgen.diagnostics import Position, SpecError, UsageError, fault, shown
 from dmlgen.registry import Registry
 from dmlgen.resolve import load_registry
 from dmlgen.source import MAX_BYTES
@@ -120,7 +120,7 @@ class _Repository:
         chosen = [blob for blob in blobs if blob.path.suffix == ".yaml"]
         if len(chosen) > MAX_FILES or sum(blob.size for blob in chosen) > MAX_TOTAL:
             message = f"more than {MAX_FILES} files, or more than {MAX_TOTAL} bytes in all"
-            raise SpecError([Finding(Position(name), "too-large", message)])
+            raise fault(Position(name), "too-large", message)
         folder.mkdir()
         for blob, data in zip(chosen, self._contents(chosen), strict=True):
             path = folder / blob.path
@@ -157,7 +157,7 @@ class _Blob:
         below = whole.removeprefix("" if prefix == PurePosixPath(".") else f"{prefix}/")
 
         def refuse(code: str, message: str) -> SpecError:
-            return SpecError([Finding(Position(f"{name}/{below}"), code, message)])
+            return fault(Position(f"{name}/{below}"), code, message)
 
         if any(part in ("", ".", "..") or "\\" in part or ":" in part for part in below.split("/")):
             raise refuse("outside-root", "the revision has a file whose name leads elsewhere")

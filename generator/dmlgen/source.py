@@ -19,7 +19,7 @@ from typing import Any, Generic, NoReturn, TypeAlias, TypeVar, cast
 
 import yaml
 
-from dmlgen.diagnostics import Finding, Position, SpecError, shown
+from dmlgen.diagnostics import Finding, Position, SpecError, fault, shown
 
 MAX_BYTES = 1 << 20  # one file
 MAX_DEPTH = 32  # nested mappings and sequences
@@ -135,7 +135,7 @@ def load(path: Path, root: Path) -> Node:
 def parse(data: bytes, file: str) -> Node:
     """The one document in `data`; `file` is the name used in positions. Raises SpecError like `load`."""
     if len(data) > MAX_BYTES:
-        raise SpecError([Finding(Position(file), "too-large", f"file is larger than {MAX_BYTES} bytes")])
+        raise fault(Position(file), "too-large", f"file is larger than {MAX_BYTES} bytes")
     return _parse(_decode(data, file), file, _LOADER)
 
 
@@ -166,7 +166,7 @@ def read(path: Path, root: Path) -> bytes:
     """The bytes of the file, or enough to see that it is too large. Raises SpecError like `load`."""
 
     def refuse(code: str, message: str) -> SpecError:
-        return SpecError([Finding(Position(path.as_posix()), code, message)])
+        return fault(Position(path.as_posix()), code, message)
 
     if not path.is_relative_to(root) or ".." in path.relative_to(root).parts:
         raise refuse("outside-root", f"file is not below {root.as_posix()}")
@@ -188,9 +188,9 @@ def _decode(data: bytes, file: str) -> str:
     except UnicodeDecodeError as error:
         place = _place(file, data[: error.start].decode("utf-8"))
         message = f"byte 0x{data[error.start]:02x} is not UTF-8"
-        raise SpecError([Finding(place, "not-utf8", message)]) from None
+        raise fault(place, "not-utf8", message) from None
     if text.startswith("\ufeff"):
-        raise SpecError([Finding(Position(file), "byte-order-mark", "file starts with a byte order mark")])
+        raise fault(Position(file), "byte-order-mark", "file starts with a byte order mark")
     hidden = _hidden(text.replace("\r\n", "\n"))
     if hidden:
         pattern = re.compile("|".join("\r(?!\n)" if char == "\r" else re.escape(char) for char in hidden))
@@ -288,7 +288,7 @@ class _Builder:
                     self.report(event, "directive", "YAML directives are not allowed")
                 root = self.root(next(self.events))
         if root is None:
-            raise SpecError([Finding(Position(self.file), "empty-document", "the file holds no data")])
+            raise fault(Position(self.file), "empty-document", "the file holds no data")
         return root
 
     def root(self, event: Any) -> Node:

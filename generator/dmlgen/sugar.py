@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dmlgen.diagnostics import Finding, Position, SpecError
+from dmlgen.diagnostics import Position, fault
 from dmlgen.expr import ir
 from dmlgen.message import Part, Place, circumstance, explain, filled, has_words, joined, place, settled
 from dmlgen.registry import Check, Hint, Stage
@@ -138,7 +138,7 @@ def _check(
     message = joined([*sentence, *([" (", *because, ")"] if because else [])])
     if not sentence:
         reason = "no words tell a user how this condition is broken; write them, as `message`"
-        raise SpecError([Finding(wording.position, "message", reason)])
+        raise fault(wording.position, "message", reason)
     variables = {loop.variable.name for loop in loops}
     at = place(condition, variables) or (place(loops[0].upper) if loops else None) or Place("", ())
     read = [
@@ -167,15 +167,8 @@ def _cases(node: ir.Expr) -> list[tuple[ir.Expr, ir.Expr]]:
             ir.FLOATS,
         ):
             if circumstance(test) and (has_words(then) or has_words(otherwise)):
-                return [(test, then), (_opposite(test), otherwise)]
+                return [(test, then), (ir.opposite(test), otherwise)]
     return []
-
-
-def _opposite(test: ir.Expr) -> ir.Expr:
-    match test:
-        case ir.Compare(op="==" | "!=" as op, left=left, right=right):
-            return ir.Compare("!=" if op == "==" else "==", left, right)
-    return ir.Not(test)
 
 
 def _both(guard: ir.Expr | None, test: ir.Expr) -> ir.Expr:

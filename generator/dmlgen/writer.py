@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from dmlgen.banner import MARK
-from dmlgen.diagnostics import Finding, Position, SpecError, shown
+from dmlgen.diagnostics import Finding, Position, SpecError, fault, shown
 
 try:
     import fcntl
@@ -42,10 +42,9 @@ _NAME = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9_.-]+")
 
 @dataclass(frozen=True)
 class Result:
-    """Sorted paths, without the manifest: what `write` did with each file."""
+    """Sorted paths, without the manifest: what `write` did with files that it did not leave as they were."""
 
     written: tuple[str, ...]
-    unchanged: tuple[str, ...]
     removed: tuple[str, ...]
     kept: tuple[str, ...]  # no longer generated, and not known to be ours
 
@@ -63,8 +62,7 @@ def write(outputs: Mapping[str, bytes], directory: Path, remembered: Mapping[str
         _apply(plan, directory)
         for path in plan.stale:
             _remove_empty_parents(directory, path)
-    written = tuple(path for path in plan.changed if path != MANIFEST)
-    return Result(written, tuple(sorted(set(outputs) - set(written))), plan.stale, plan.kept)
+    return Result(tuple(path for path in plan.changed if path != MANIFEST), plan.stale, plan.kept)
 
 
 def check(outputs: Mapping[str, bytes], directory: Path, remembered: Mapping[str, str]) -> str:
@@ -246,7 +244,7 @@ def _read_manifest(directory: Path) -> list[str]:
     def damaged(reason: str, line: int = 1, column: int = 1) -> SpecError:
         position = Position((directory / MANIFEST).as_posix(), line, column)
         message = f"{reason}; restore the file, or delete it and generate again"
-        return SpecError([Finding(position, "bad-manifest", message)])
+        return fault(position, "bad-manifest", message)
 
     try:
         content: Any = json.loads(data)
@@ -255,7 +253,7 @@ def _read_manifest(directory: Path) -> list[str]:
     except (ValueError, RecursionError):
         raise damaged("not JSON") from None
     match content:
-        case {"files": list() | dict() as files}:  # a mapping before 0.1.0
+        case {"files": list(files)}:
             for path in files:
                 if not isinstance(path, str) or not _is_safe(path) or path == MANIFEST:
                     line = data[: data.find(json.dumps(path).encode())].count(b"\n") + 1

@@ -380,7 +380,7 @@ class Graphs(Record):
     let: Let = field(default_factory=dict)
     edge: Annotated[tuple[EdgeRule, ...], "Rules on the two tensors of an intermediate edge."]
     input: Annotated[tuple[PairRule, ...], "Rules on tensors that one graph input binds."]
-    example: Annotated[Node, "A valid graph, which the cases of the rules break."]
+    example: Annotated[Mapping[str, Node], "A valid graph, which the cases of the rules break."]
     errata: Errata = ()
 
 
@@ -425,8 +425,8 @@ class RangeRule(BindingRule):
 class BindingExamples(Record):
     """Valid bindings for an operator and for an initializer, as JSON."""
 
-    execute: Annotated[Node, "Bindings of an operator."]
-    initialize: Annotated[Node, "Bindings of its initializer."]
+    execute: Annotated[Mapping[str, Node], "Bindings of an operator."]
+    initialize: Annotated[Mapping[str, Node], "Bindings of its initializer."]
 
 
 @dataclass(frozen=True, kw_only=True)

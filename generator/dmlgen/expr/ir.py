@@ -340,7 +340,7 @@ class Each:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """A reduction over elements: `sum(body for v in range(..) for w in box(..) if condition)`.
+    """A reduction over elements: `sum(body for v in range(..) for w in ndindex(..) if condition)`.
 
     The condition applies to all loops together; bounds do not use variables of the same fold. `unrolled`: its
     variables index the dimensions of coordinates, so it has at most as many iterations as there are
@@ -453,6 +453,16 @@ def joined_parts(node: Expr) -> list[Expr]:
     if isinstance(node, Binary) and node.type == INTS:
         return [*joined_parts(node.left), *joined_parts(node.right)]
     return [node]
+
+
+def opposite(node: Expr) -> Expr:
+    """The negation of a condition."""
+    match node:
+        case Compare(op=op, left=left, right=right) if left.type != FLOAT:  # none holds with NaN
+            return Compare(OPPOSITE[op], left, right)
+        case Not(operand=operand):
+            return operand
+    return Not(node)
 
 
 def varies(node: Expr) -> bool:

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from dmlgen.diagnostics import Finding, Position, SpecError, nearest
+from dmlgen.diagnostics import Position, SpecError, fault, nearest
 from dmlgen.expr.parse import MAX_DEPTH, syntax
 
 FIELDS = ("Sizes", "DataType", "DimensionCount")
@@ -98,7 +98,7 @@ def parse(text: str, names: Names, at: Callable[[int], Position], tensor: bool =
         for result in results(tree, names):
             if not _is_tensor(result, names):
                 message = f"{ast.unparse(result)} is not a tensor"
-                raise SpecError([Finding(at(result.col_offset), "expression-type", message)])
+                raise fault(at(result.col_offset), "expression-type", message)
     return tree
 
 
@@ -144,7 +144,7 @@ class _Checker(ast.NodeTransformer):
 
     def fail(self, node: ast.AST, code: str, message: str, suggestion: str | None = None) -> SpecError:
         where = self.at(getattr(node, "col_offset", 0))
-        return SpecError([Finding(where, code, message, suggestion=suggestion)])
+        return fault(where, code, message, suggestion)
 
     def visit(self, node: ast.AST) -> ast.AST:
         self.depth += 1

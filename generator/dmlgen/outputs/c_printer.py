@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from dmlgen.diagnostics import Finding, SpecError
+from dmlgen.diagnostics import SpecError, fault
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import ANY, Bounds, Interval
 from dmlgen.expr.printer import ATOM, COMPARISON, SOURCE
@@ -22,7 +22,6 @@ _ARITHMETIC = {"+": "add", "-": "subtract", "*": "multiply", "//": "divide", "%"
 _NEUTRAL = {"all": "1", "any": "0", "sum": "0", "product": "1", "min": "INT64_MIN", "max": "INT64_MIN"}
 _ARRAYS = {"UINT": "", "INT": "signed_", "FLOAT": "float_"}  # number types, as prefixes of helpers
 _LIST = "list_"
-_WIDE = "(int64_t)"
 _NEEDS = {"product": "multiply", "sum": "add"}
 
 
@@ -75,21 +74,9 @@ class CPrinter(StatementPrinter):
                 nested.enter_context(self._if(" && ".join(guards)))
             for loop in check.loops:
                 nested.enter_context(self._loop(loop))
-            with self._if(self.failure(check.condition)):
+            with self._if(self.print(ir.opposite(check.condition))):
                 self._add("return 0;")
         return self.statements
-
-    def failure(self, condition: ir.Expr) -> str:
-        """An expression that is true if the condition is not."""
-        match condition:
-            case ir.Compare(op=op, left=left, right=right) if left.type not in (ir.INTS, ir.FLOAT):
-                return self.print(ir.Compare(ir.OPPOSITE[op], left, right))
-            case ir.OneOf():
-                return self.one_of(condition, negated=True)
-            case ir.Not(operand=operand):
-                return self.print(operand)
-            case _:
-                return self.not_(condition)
 
     def number(self, value: int | bool | float) -> str:
         if isinstance(value, float):
@@ -310,7 +297,7 @@ class CPrinter(StatementPrinter):
         lower, upper, variable = self.print(loop.lower), self.print(loop.upper), _local(loop.variable)
         with self.block() as body:
             if loop.condition is not None:
-                with self._if(self.failure(loop.condition)):
+                with self._if(self.print(ir.opposite(loop.condition))):
                     self._add("continue;")
             yield
         self._add(f"for (int64_t {variable} = {lower}; {variable} < {upper}; ++{variable}) {{")
@@ -347,7 +334,7 @@ class CPrinter(StatementPrinter):
         assert self.operator is not None
         position = self.operator.position if self.rule is None else self.rule.position
         owner = self.operator.name if self.rule is None else self.rule.id
-        return SpecError([Finding(position, "c-output", f"{owner}: {what} has no form in C yet")])
+        return fault(position, "c-output", f"{owner}: {what} has no form in C yet")
 
 
 def _c_type(node: ir.Expr) -> str:

@@ -351,16 +351,5 @@ class InferencePrinter(PythonPrinter):
     bounds_type = Unchecked
 
 
-def opposite(node: ir.Expr) -> ir.Expr:
-    """The negation of a condition."""
-    match node:
-        case ir.Compare(op=op, left=left, right=right) if left.type != ir.FLOAT:  # none holds with NaN
-            return ir.Compare(ir.OPPOSITE[op], left, right)
-        case ir.Not(operand=operand):
-            return operand
-        case _:
-            return ir.Not(node)
-
-
 def _braced(text: str) -> str:
     return literal(text).replace("{", "{{").replace("}", "}}")

@@ -8,7 +8,7 @@ from typing import TypeAlias, cast
 
 from dmlgen.expr import ir
 from dmlgen.names import pascal, python_variable
-from dmlgen.outputs.python_printer import Message, PythonPrinter, opposite
+from dmlgen.outputs.python_printer import Message, PythonPrinter
 from dmlgen.outputs.same_field import same_field
 from dmlgen.registry import Check, Definition, Operator, Rule
 
@@ -61,7 +61,7 @@ def _check(rule: Rule, check: Check, printer: PythonPrinter, of_tensor: bool) ->
         message = printer.message(check, "{path}." if of_tensor else "")
         return CheckView(
             loops=tuple((python_variable(one.variable.name), printer.range(one)) for one in check.loops),
-            failure=printer.print(_all([*conditions, opposite(check.condition)])),
+            failure=printer.print(_all([*conditions, ir.opposite(check.condition)])),
             message=message,
         )
 

@@ -12,14 +12,14 @@ from typing import Any, TypeAlias, TypeVar
 
 from dmlgen import source, written
 from dmlgen.decode import decode
-from dmlgen.diagnostics import Finding, Position, SpecError
+from dmlgen.diagnostics import Finding, Position, SpecError, fault
 from dmlgen.expr.define import signature
 from dmlgen.memory import Memory
 from dmlgen.registry import FeatureLevel, Operator, Registry, Rule
 from dmlgen.resolve.bindings import resolve_bindings
 from dmlgen.resolve.counterparts import FILES as INTERFACE_FILES
 from dmlgen.resolve.counterparts import resolve_counterparts
-from dmlgen.resolve.faults import Faults, check_known, fault
+from dmlgen.resolve.faults import Faults, check_known
 from dmlgen.resolve.general import General, levels_of
 from dmlgen.resolve.graphs import resolve_graphs
 from dmlgen.resolve.interfaces import resolve_interfaces

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from dmlgen import source, written
+from dmlgen import written
 from dmlgen.expr import ir
 from dmlgen.registry import BindingRule, Bindings, Phase, Rule, Stage
 from dmlgen.resolve.checks import BINDING_CHECKS
-from dmlgen.resolve.faults import Faults, check_known, fault
+from dmlgen.resolve.faults import Faults, check_known
 from dmlgen.resolve.general import General
-from dmlgen.resolve.plain_rules import check_complete, checked, required
+from dmlgen.resolve.plain_rules import check_complete, checked, plain, required
+from dmlgen.source import Scalar
 
 RANGE_FIELDS = ("Offset", "SizeInBytes", "Width", "RequiredSize", "GuaranteedBaseOffsetAlignment")
 """Inputs of the conditions on a range: its members, its buffer's size, and what it is bound to."""
@@ -37,7 +38,6 @@ def resolve_bindings(general: General, node: written.Bindings) -> Bindings:
     faults.stop()
     check_complete((one.rule for one in checks), BINDING_CHECKS, node.place("bindings"))
     heaps = {name.value: value for name, value in node.heaps.items()}
-    examples = {"execute": node.examples.execute, "initialize": node.examples.initialize}
     return Bindings(
         heaps=heaps,
         bound_heaps=_known(node.bound_heaps, heaps),
@@ -45,26 +45,19 @@ def resolve_bindings(general: General, node: written.Bindings) -> Bindings:
         dimensions={name.value: value for name, value in node.dimensions.items()},
         checks=tuple(checks),
         ranges=tuple(ranges),
-        examples={phase: _example(examples[phase]) for phase in _BOTH},
+        examples={"execute": plain(node.examples.execute), "initialize": plain(node.examples.initialize)},
     )
 
 
-def _known(names: Iterable[source.Scalar[str]], known: Mapping[str, int]) -> tuple[str, ...]:
+def _known(names: Iterable[Scalar[str]], known: Mapping[str, int]) -> tuple[str, ...]:
     """Names of an enumeration."""
     for name in names:
         check_known(name, known, f"there is no {name.value}")
     return tuple(name.value for name in names)
 
 
-def _example(node: source.Node) -> dict[str, object]:
-    if not isinstance(node, source.Mapping):
-        raise fault(node.position, "wrong-type", "expected bindings, as a mapping")
-    return node.plain()
-
-
 def _binding(
     general: General, file: written.Bindings, node: written.BindingRule, rule: Rule, phases: tuple[Phase, ...]
 ) -> BindingRule:
-    broken = {path: new.plain() for path, new in node.broken.items()}
     page = general.guides + node.guide if node.guide else general.pages + (node.page or file.page)
-    return BindingRule(rule, page, phases, (), broken)
+    return BindingRule(rule, page, phases, (), plain(node.broken))

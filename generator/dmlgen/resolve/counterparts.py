@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from dmlgen import written
 from dmlgen.decode import decode
-from dmlgen.diagnostics import nearest
+from dmlgen.diagnostics import fault, nearest
 from dmlgen.expr.mapping import Names, parse, results
 from dmlgen.mappings import Form, Limit, Operation, Step
 from dmlgen.registry import (
@@ -22,7 +22,7 @@ from dmlgen.registry import (
     Registration,
     Signature,
 )
-from dmlgen.resolve.faults import Faults, check_known, fault
+from dmlgen.resolve.faults import Faults, check_known
 from dmlgen.resolve.general import General
 from dmlgen.resolve.merge import merged
 from dmlgen.source import Scalar, Value
@@ -54,7 +54,7 @@ def resolve_counterparts(
     data_types = {key.value: number for key, number in files["onnx"].data_types.items()}
     for key in files["onnx"].data_types:
         if key.value not in general.enum_values["TENSOR_DATA_TYPE"]:
-            faults += fault(key.position, "unknown-name", f"there is no data type {key.value}").findings
+            faults.report(key.position, "unknown-name", f"there is no data type {key.value}")
     for item in files["webnn"].operand_types:
         with faults:
             check_known(item, general.enum_values["TENSOR_DATA_TYPE"], f"there is no data type {item.value}")
@@ -130,7 +130,7 @@ def _without(
             message = (
                 f"nothing leads to {name}; map something to it, or list it under `without`, with a reason"
             )
-            faults += fault(file.place("without"), "counterpart", message).findings
+            faults.report(file.place("without"), "counterpart", message)
     faults.stop()
     return reasons
 
@@ -169,7 +169,7 @@ class _Reader:
         for newer, older, version in zip(signatures, signatures[1:], versions[1:], strict=False):
             if older.last is None or older.last + 1 != newer.first:
                 message = f"the versions before {newer.first} must end with {newer.first - 1}"
-                self.faults += fault(version.place("opsets"), "opsets", message).findings
+                self.faults.report(version.place("opsets"), "opsets", message)
         return Operation(interface, domain, plain, signatures, node.note.plain)
 
     def _extended(self, node: written.Signature) -> written.Signature:
@@ -179,10 +179,8 @@ class _Reader:
         shared = self.shared.get(node.extends.value)
         if shared is None:
             message = f"there is no shared entry {node.extends.value}"
-            with self.faults:
-                raise fault(
-                    node.extends.position, "unknown-name", message, nearest(node.extends.value, self.shared)
-                )
+            close = nearest(node.extends.value, self.shared)
+            self.faults.report(node.extends.position, "unknown-name", message, close)
             return node
         return decode(type(node), merged(shared.node, node.node))
 
@@ -209,7 +207,7 @@ class _Reader:
             example[key.value] = self._expression(value, ranked)
         if [bool(forms) or node.expands is not None, bool(node.none), bool(node.host)].count(True) != 1:
             message = "an operation has forms, or expands, or is the host's, or says why there is `none`"
-            self.faults += fault(node.position, "counterpart", message).findings
+            self.faults.report(node.position, "counterpart", message)
         return Signature(
             first=first,
             last=last,
@@ -283,7 +281,7 @@ class _Reader:
             needed = not member.optional and member.name not in counts
             if needed and member.name not in given:
                 message = f"the description of {operator.name} does not say what {member.name} is"
-                self.faults += fault(node.place("desc"), "missing", message).findings
+                self.faults.report(node.place("desc"), "missing", message)
         ordered = {member.name: desc[member.name] for member in operator.members if member.name in desc}
         when = self._expression(node.when, names) if isinstance(node, written.Step) else ""
         return Step(operator.name, ordered, "" if node.over is None else node.over.value, when)

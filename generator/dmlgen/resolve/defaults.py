@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dmlgen import written
-from dmlgen.diagnostics import nearest
+from dmlgen.diagnostics import fault, nearest
 from dmlgen.registry import Member
-from dmlgen.resolve.faults import check_known, fault
+from dmlgen.resolve.faults import check_known
 from dmlgen.resolve.general import General
 from dmlgen.source import Scalar
 

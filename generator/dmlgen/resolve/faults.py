@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from types import TracebackType
 from typing import Any, TypeVar
 
-from dmlgen.diagnostics import Finding, Position, SpecError, nearest
+from dmlgen.diagnostics import Finding, Position, SpecError, fault, nearest
 from dmlgen.source import Scalar
 
 T = TypeVar("T")
@@ -35,15 +35,14 @@ class Faults(list[Finding]):
             return make()
         return None
 
+    def report(self, position: Position, code: str, message: str, suggestion: str | None = None) -> None:
+        """Adds an error."""
+        self.append(Finding(position, code, message, suggestion=suggestion))
+
     def stop(self) -> None:
         """Raises what has been collected, if anything."""
         if self:
             raise SpecError(self)
-
-
-def fault(position: Position, code: str, message: str, suggestion: str | None = None) -> SpecError:
-    """A single error, to be raised."""
-    return SpecError([Finding(position, code, message, suggestion=suggestion)])
 
 
 def check_known(name: Scalar[Any], names: Collection[str], message: str, code: str = "unknown-name") -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 
 from dmlgen import written
-from dmlgen.diagnostics import Position, nearest, shown
+from dmlgen.diagnostics import Position, fault, nearest, shown
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.parse import Scope
@@ -17,7 +17,7 @@ from dmlgen.registry import (
     Member,
     Struct,
 )
-from dmlgen.resolve.faults import Faults, check_known, fault
+from dmlgen.resolve.faults import Faults, check_known
 from dmlgen.shape import Record
 from dmlgen.source import Entry, Scalar
 from dmlgen.source import Mapping as MappingNode
@@ -240,12 +240,9 @@ def check_counts(
     nodes = {name.value: node for name, node in listed.items()}
     for member in members:
         if member.count is not None and member.count not in counts:
-            with faults:
-                message = (
-                    f"{member.name} counts its entries by {member.count}, which is not a {types[0]} member"
-                )
-                where = nodes[member.name].place("count")
-                raise fault(where, "unknown-name", message, nearest(member.count, counts))
+            message = f"{member.name} counts its entries by {member.count}, which is not a {types[0]} member"
+            where = nodes[member.name].place("count")
+            faults.report(where, "unknown-name", message, nearest(member.count, counts))
 
 
 def _entries(record: Record, name: str) -> tuple[Entry, ...]:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dmlgen import source, written
+from dmlgen import written
 from dmlgen.expr import ir
-from dmlgen.registry import BrokenGraph, EdgeRule, FeatureLevel, Graphs, Rule, Stage
+from dmlgen.registry import BrokenGraph, EdgeRule, Graphs, Rule, Stage
 from dmlgen.resolve.checks import GRAPH_CHECKS
-from dmlgen.resolve.faults import Faults, fault
+from dmlgen.resolve.faults import Faults
 from dmlgen.resolve.general import General
-from dmlgen.resolve.plain_rules import check_complete, checked, required
+from dmlgen.resolve.plain_rules import check_complete, checked, plain, required
 from dmlgen.resolve.rules import define
 
 
 def resolve_graphs(general: General, node: written.Graphs) -> Graphs:
     """The rules of graphs, each with how the example breaks it."""
-    if not isinstance(node.example, source.Mapping):
-        raise fault(node.example.position, "wrong-type", "expected a graph, as a mapping")
     faults = Faults()
     checks: list[Rule] = []
     edges: list[EdgeRule] = []
@@ -47,9 +45,13 @@ def resolve_graphs(general: General, node: written.Graphs) -> Graphs:
         definitions=definitions,
         edges=tuple(edges),
         inputs=tuple(inputs),
-        example=node.example.plain(),
+        example=plain(node.example),
         broken=tuple(
-            BrokenGraph(rule, _level(general, one), {path: new.plain() for path, new in one.broken.items()})
+            BrokenGraph(
+                rule,
+                (isinstance(one, written.GraphCheck) and one.at) or general.levels[-1],
+                plain(one.broken),
+            )
             for rule, one in zip(rules, (*node.graph, *node.edge, *node.input), strict=True)
         ),
     )
@@ -57,8 +59,3 @@ def resolve_graphs(general: General, node: written.Graphs) -> Graphs:
 
 def _tensors(*names: str) -> dict[str, ir.Expr]:
     return {name: ir.Tensor(name) for name in names}
-
-
-def _level(general: General, node: written.GraphRule) -> FeatureLevel:
-    """The level at which the example breaks a rule: the newest unless the rule says otherwise."""
-    return (isinstance(node, written.GraphCheck) and node.at) or general.levels[-1]

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from dmlgen import written
-from dmlgen.diagnostics import nearest
+from dmlgen.diagnostics import fault, nearest
 from dmlgen.registry import CallRule, Interface, Stage
 from dmlgen.resolve.checks import CALL_VALUES
-from dmlgen.resolve.faults import Faults, fault
+from dmlgen.resolve.faults import Faults
 from dmlgen.resolve.general import General, message
 from dmlgen.resolve.plain_rules import stated
 

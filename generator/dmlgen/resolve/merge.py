@@ -13,7 +13,7 @@ Replacing something by an equal value is an error: it would be left behind when 
 
 from __future__ import annotations
 
-from dmlgen.resolve.faults import fault
+from dmlgen.diagnostics import fault
 from dmlgen.source import Entry, Mapping, Sequence
 
 _LISTS = ("rules", "default_outputs", "data_constraints", "examples", "errata")

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from dmlgen import written
-from dmlgen.diagnostics import Position, nearest
+from dmlgen.diagnostics import Position, fault, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.cost import MAX_RULES_COST, cost_of_check
 from dmlgen.expr.parse import Scope
@@ -31,7 +31,7 @@ from dmlgen.resolve import rules
 from dmlgen.resolve.algorithm import resolve_algorithm
 from dmlgen.resolve.defaults import resolve_defaults
 from dmlgen.resolve.definition import definer_of, resolve_definition
-from dmlgen.resolve.faults import Faults, check_known, check_named, fault
+from dmlgen.resolve.faults import Faults, check_known, check_named
 from dmlgen.resolve.general import General, check_counts
 from dmlgen.source import Node, Scalar
 
@@ -41,9 +41,8 @@ def resolve_operator(general: General, node: written.Operator, path: Path) -> Op
     faults = Faults()
     name, since = node.operator.value, node.since
     if path.stem != name.lower():
-        with faults:
-            message = f"the file of {name} is named {path.name}; {name.lower()}.yaml is expected"
-            raise fault(node.operator.position, "file-name", message)
+        message = f"the file of {name} is named {path.name}; {name.lower()}.yaml is expected"
+        faults.report(node.operator.position, "file-name", message)
     members = _members(general, node.members, faults)
     faults.stop()  # without members, most names would be unknown
     tensors = {member.name: member for member in members.values() if member.is_tensor}
@@ -111,11 +110,10 @@ def _members(
         if selector is not None and not (
             selector.value in members and members[selector.value].type in ("tensor", "TENSOR_DATA_TYPE")
         ):
-            with faults:
-                message = (
-                    f"{key.value} is typed by {selector.value}, which is neither tensor nor data type member"
-                )
-                raise fault(selector.position, "unknown-name", message, nearest(selector.value, members))
+            message = (
+                f"{key.value} is typed by {selector.value}, which is neither tensor nor data type member"
+            )
+            faults.report(selector.position, "unknown-name", message, nearest(selector.value, members))
     check_counts(listed, list(members.values()), faults)
     return members
 
@@ -158,12 +156,11 @@ def _rules(
         with faults:
             default = rules.infers(general, statement, scope, tensors)
             inferences.append(replace(default, demanded=False))
-    with faults:
-        checks = [check for rule in resolved.values() for check in rule.checks]
-        total = sum(cost_of_check(check.loops, check.condition) for check in checks)
-        if total > MAX_RULES_COST:
-            message = f"the rules together can take {total} steps; at most {MAX_RULES_COST} are allowed"
-            raise fault(node.place("rules"), "expression-size", message)
+    checks = [check for rule in resolved.values() for check in rule.checks]
+    total = sum(cost_of_check(check.loops, check.condition) for check in checks)
+    if total > MAX_RULES_COST:
+        message = f"the rules together can take {total} steps; at most {MAX_RULES_COST} are allowed"
+        faults.report(node.place("rules"), "expression-size", message)
     return scope, definitions, tuple(resolved.values()), _that_can_apply(inferences)
 
 
@@ -292,8 +289,7 @@ def _support_rows(
         _check_data_type(general, item.value, item.position, faults)
     ranks = _ranks(row.ranks)
     if not ranks:
-        with faults:
-            raise fault(row.place("ranks"), "empty-range", "this range of dimension counts is empty")
+        faults.report(row.place("ranks"), "empty-range", "this range of dimension counts is empty")
     faults.stop()
     when = None if row.when is None else rules.expression(row.when, scope, ir.BOOL)
     types = tuple(item.value for item in row.types)

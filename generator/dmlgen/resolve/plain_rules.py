@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from dmlgen import sugar, written
-from dmlgen.diagnostics import Position
+from dmlgen.diagnostics import Position, fault
 from dmlgen.expr import ir
 from dmlgen.expr.parse import Scope
 from dmlgen.registry import Rule, Stage
 from dmlgen.resolve.checks import OPERATOR_CHECKS, Checks
-from dmlgen.resolve.faults import check_known, fault
+from dmlgen.resolve.faults import check_known
 from dmlgen.resolve.general import General, message
 from dmlgen.resolve.rules import expression, template
+from dmlgen.source import Node
 
 _STAGES = {"dimension-count": Stage.COUNTS, "data-type": Stage.VALUES}
 
@@ -71,6 +73,11 @@ def stated(
         source=node.source if isinstance(node, written.StatedRule) else "docs",
         position=node.position,
     )
+
+
+def plain(nodes: Mapping[str, Node]) -> dict[str, Any]:
+    """The nodes of an example, or of how it is broken, as lists, dicts and scalars."""
+    return {name: node.plain() for name, node in nodes.items()}
 
 
 def check_complete(rules: Iterable[Rule], known: Checks, where: Position) -> None:

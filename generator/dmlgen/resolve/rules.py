@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from dmlgen import sugar, written
-from dmlgen.diagnostics import Position, nearest
+from dmlgen.diagnostics import Position, fault, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.parse import Scope, parse
 from dmlgen.message import SHOWN, Part, below, joined, softened
@@ -23,7 +23,7 @@ from dmlgen.registry import (
     Stage,
     TensorRules,
 )
-from dmlgen.resolve.faults import Faults, check_known, fault
+from dmlgen.resolve.faults import Faults, check_known
 from dmlgen.resolve.general import General, message
 from dmlgen.source import Scalar, Value
 from dmlgen.sugar import Wording
