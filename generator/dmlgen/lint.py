@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import takewhile
 from pathlib import Path
 
-from dmlgen.diagnostics import Finding, Position, SpecError, nearest
+from dmlgen.analysis.classes import size_classes
+from dmlgen.diagnostics import Finding, Position, fault, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import walk_through
 from dmlgen.names import clashes
 from dmlgen.registry import Operator, OutputDefinitions, Registry, Rule, Support
-from dmlgen.resolve.classes import size_classes
 from dmlgen.schedules import follows_definition
 
 
@@ -47,7 +47,7 @@ def list_identifiers(registry: Registry, path: Path, retire: Collection[str] = (
             "a rule has it" if identifier in rules else "it is in no list of identifiers"
         )
         where = registry.identifiers_position
-        raise SpecError([Finding(where, "identifier-kept", message, suggestion=nearest(identifier, gone))])
+        raise fault(where, "identifier-kept", message, nearest(identifier, gone))
     current = rules | gone - {*retire}
     retired = (registry.retired | registry.identifiers) - current
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -56,7 +56,7 @@ def list_identifiers(registry: Registry, path: Path, retire: Collection[str] = (
         if "#" in line and number > head.count("\n"):
             message = "a comment between identifiers cannot be kept; put it at the top of the file"
             where = Position(path.as_posix(), number, line.index("#") + 1)
-            raise SpecError([Finding(where, "comment", message)])
+            raise fault(where, "comment", message)
     lists = {"active": current, "retired": retired}
     body = "".join(
         f"{name}:\n" + "".join(f"  - {item}\n" for item in sorted(items)) if items else f"{name}: []\n"
@@ -168,7 +168,8 @@ def _activated_rows(registry: Registry, operator: Operator) -> Iterator[Finding]
                 continue
             case ir.Call("apply_activation"):
                 message = (
-                    f"{', '.join(rows)} can be fused, so activated() needs an intermediate tensor at `at`"
+                    f"{', '.join(rows)} can be fused, so apply_activation() needs an intermediate tensor, "
+                    "read at `at`"
                 )
                 yield Finding(operator.position, "activation-of-rows", message)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from dmlgen.analysis.classes import rank_classes
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import ANY, ENDLESS, Bounds, Interval
 from dmlgen.registry import Check, Operator, Registry, Stage
@@ -87,8 +86,9 @@ class DefinitionBounds(Bounds):
             case _:
                 return False
 
-    def _rank(self, tensor: ir.Tensor) -> ir.Tensor:
-        return self._ranks.get(tensor, tensor)
+    def _rank(self, tensor: ir.Tensor) -> ir.Tensor | str:
+        """A representative of the tensors with the same rank."""
+        return tensor if tensor.index is not None else self._ranks.get(tensor.name, tensor)
 
 
 class Unchecked(DefinitionBounds):
@@ -134,25 +134,3 @@ def field_bounds(registry: Registry) -> dict[str, Interval]:
             low, high = bounds[name]
             bounds[name] = (max(low, value), high) if op == ">=" else (low, min(high, value))
     return bounds
-
-
-def rank_classes(operator: Operator) -> Mapping[ir.Tensor, ir.Tensor]:
-    """Tensors whose ranks are equal after the COUNTS stage, each with a representative of its class."""
-    first: dict[ir.Tensor, ir.Tensor] = {}
-    for rule in operator.rules:
-        always = not rule.advice and rule.until is None and rule.since.ordinal <= operator.since.ordinal
-        if rule.stage is not Stage.COUNTS or not always:
-            continue
-        for check in rule.checks:
-            if check.guard is not None or check.loops:
-                continue
-            match check.condition:
-                case ir.Compare(
-                    op="==",
-                    left=ir.Field(tensor=a, name="DimensionCount"),
-                    right=ir.Field(tensor=b, name="DimensionCount"),
-                ):
-                    old, new = first.get(a, a), first.get(b, b)
-                    first = {tensor: new if one == old else one for tensor, one in first.items()}
-                    first.update({a: new, b: new})
-    return first

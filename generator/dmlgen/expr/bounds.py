@@ -192,10 +192,12 @@ class Bounds:
             case ir.Reduce(loop=loop):
                 return self.turns(loop)
             case ir.Slice(sequence=sequence, lower=lower, upper=upper):
-                most = self.length(sequence)[1]
-                first = 0 if lower is None else max(self.value(lower)[0], 0)
-                last = most if upper is None else min(most, self.value(upper)[1])
-                return 0, max(last - first, 0)
+                whole = self.length(sequence)
+                first = (0, 0) if lower is None else self.value(lower)
+                last = whole if upper is None else self.value(upper)
+                least = min(last[0], whole[0]) - max(first[1], 0)
+                most = min(last[1], whole[1]) - max(first[0], 0)
+                return max(least, 0), max(most, 0)
             case ir.Call(function="align", arguments=(_, count, _)):
                 least, most = self.value(count)
                 return max(least, 0), max(most, 0)

@@ -65,16 +65,12 @@ def free_locals(node: ir.Expr) -> dict[str, ir.Local]:
             found["at"] = ir.Local("at", ir.INTS)
         case ir.Fold(loops=loops):
             inner = {each.variable.name for each in loops}
-            outer = {name for each in loops for name in _bounds_locals(each)}
+            bounds = (bound for each in loops for bound in (each.first, each.last) if bound is not None)
+            outer = {name for bound in bounds for name in free_locals(bound)}
             found = {name: local for name, local in found.items() if name not in inner - outer}
         case ir.Reduce(loop=loop):
             found.pop(loop.variable.name, None)
     return found
-
-
-def _bounds_locals(each: ir.Each) -> set[str]:
-    bounds = [bound for bound in (each.first, each.last) if bound is not None]
-    return {name for bound in bounds for name in free_locals(bound)}
 
 
 def is_known(node: ir.Expr) -> bool:

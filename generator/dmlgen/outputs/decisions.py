@@ -35,18 +35,17 @@ def _decided(values: Values) -> Values | Decision:
     """The values, or the decision that most of them depend on. Ends: each decision removes conditionals."""
     for node in values.values():
         if isinstance(node, ir.Conditional):
-            then, otherwise = (_where(values, node.test, holds) for holds in (True, False))
+            then, otherwise = (
+                {path: _branch(one, node.test, holds) for path, one in values.items()}
+                for holds in (True, False)
+            )
             if 2 * sum(then[path] != one for path, one in values.items()) > len(values) > 1:
                 return Decision(node.test, _decided(then), _decided(otherwise))
     return values
 
 
-def _where(values: Values, test: ir.Expr, holds: bool) -> Values:
-    """The values if the test holds, or if it does not."""
-    return {path: _branch(node, test, holds) for path, node in values.items()}
-
-
 def _branch(node: ir.Expr, test: ir.Expr, holds: bool) -> ir.Expr:
+    """A value if the test holds, or if it does not."""
     if isinstance(node, ir.Conditional) and node.test == test:
         return _branch(node.then if holds else node.otherwise, test, holds)
     inner = ir.outermost(node, ir.Conditional)

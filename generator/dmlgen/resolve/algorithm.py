@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dmlgen import written
-from dmlgen.analysis.counts import dimension_counts
 from dmlgen.analysis.elements import InElements, Unfit
+from dmlgen.analysis.ranks import Counts, Lengths, dimension_counts
 from dmlgen.catalog import ALGORITHMS, KINDS, Algorithm, Role
-from dmlgen.diagnostics import nearest
+from dmlgen.diagnostics import fault, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.define import Definer, varies
 from dmlgen.expr.definition_queries import free_locals
-from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import AlgorithmUse, Member, Rule, Support
 from dmlgen.resolve.definition import unused_names
-from dmlgen.resolve.faults import Faults, check_known, fault
+from dmlgen.resolve.faults import Faults, check_known
 from dmlgen.source import Scalar
 
 _TYPES = {"int": ir.INT, "bool": ir.BOOL, "coordinate": ir.INTS}
@@ -71,19 +70,16 @@ def _given(node: written.Algorithm, algorithm: Algorithm) -> dict[str, Scalar[st
         if role not in algorithm.roles:
             misspelt.add(nearest(role, absent))
             message = f"{name.value} has no role {role!r}; it has {', '.join(algorithm.roles)}"
-            with faults:
-                raise fault(key.position, "unknown-key", message, nearest(role, [*absent, "let"]))
+            faults.report(key.position, "unknown-key", message, nearest(role, [*absent, "let"]))
         elif isinstance(value, Scalar):
             given[role] = value
         else:
             message = f"{KINDS[algorithm.roles[role].kind]} is expected"
-            with faults:
-                raise fault(node.place(role), "wrong-type", message)
+            faults.report(node.place(role), "wrong-type", message)
     for role, wanted in algorithm.roles.items():
         if role in absent - misspelt:
             message = f"{name.value} needs {role!r}: {wanted.meaning}"
-            with faults:
-                raise fault(name.position, "missing-key", message)
+            faults.report(name.position, "missing-key", message)
     faults.stop()
     return given
 

@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from dmlgen import written
-from dmlgen.analysis.counts import dimension_counts
+from dmlgen.analysis.classes import element_classes
+from dmlgen.analysis.ranks import Counts, Lengths, dimension_counts
 from dmlgen.analysis.recurrences import recurrence_faults
-from dmlgen.diagnostics import Position
+from dmlgen.diagnostics import Position, fault
 from dmlgen.expr import ir
 from dmlgen.expr.bits import has_bits, taken, tensors_of_bits, works_on_bits
 from dmlgen.expr.define import ALWAYS, FOLDS, NUMBERS, PLACES, Definer, Formula, signature, varies
@@ -18,10 +19,8 @@ from dmlgen.expr.definition_queries import entries_of, is_host_computed, walk_th
 from dmlgen.expr.functions import FUNCTIONS
 from dmlgen.expr.parse import Scope
 from dmlgen.expr.precise_floats import deciding_tensors
-from dmlgen.expr.ranks import Counts, Lengths
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
-from dmlgen.resolve.classes import element_classes
-from dmlgen.resolve.faults import Faults, check_known, fault
+from dmlgen.resolve.faults import Faults, check_known
 from dmlgen.source import Scalar, Value
 
 _TYPES = {"float": ir.FLOAT, "int": ir.INT, "bool": ir.BOOL}
@@ -66,25 +65,21 @@ def resolve_definition(
     faults.stop()
     counts = dimension_counts(members, resolved, support)
     for where, part, misfit in _misfits(kept, outputs, counts):
-        with faults:
-            raise fault(definer.place(part), "coordinate-length", f"{misfit}, in {where}")
+        faults.report(definer.place(part), "coordinate-length", f"{misfit}, in {where}")
     for where, expression in [*((one.name, one.value) for one in kept), *outputs.items()]:
         for misread in _misreads(expression, members, where in outputs):
-            with faults:
-                raise fault(places[where], "expression-form", f"{misread}, in {where}")
+            faults.report(places[where], "expression-form", f"{misread}, in {where}")
     for where, part, misused in _misused_bits({**{one.name: one.value for one in kept}, **outputs}):
         load = next((one for one in walk_through(part) if isinstance(one, ir.Load)), None)
-        with faults:
-            place = places[where] if load is None else definer.place(load)
-            raise fault(place, "expression-type", f"{misused}, in {where}")
+        place = places[where] if load is None else definer.place(load)
+        faults.report(place, "expression-type", f"{misused}, in {where}")
     faults.stop()
     decides = deciding_tensors(kept, outputs.values())
     kept = [replace(one, decides=one.name in decides) for one in kept]
     defines = OutputDefinitions(tuple(kept), outputs, definer.scope.elements)
     for of, reading, what in recurrence_faults(defines):
-        with faults:
-            place = places[of] if reading is None else definer.place(reading)
-            raise fault(place, "recurrence", f"{what}, in {of}")
+        place = places[of] if reading is None else definer.place(reading)
+        faults.report(place, "recurrence", f"{what}, in {of}")
     faults.stop()
     return defines
 
@@ -133,8 +128,7 @@ def unused_names(
     for key in names:
         name = signature(key.value)[0]
         if key.position.file == file and name not in used:
-            with faults:
-                raise fault(key.position, "unused-definition", f"nothing uses {name}")
+            faults.report(key.position, "unused-definition", f"nothing uses {name}")
 
 
 def _formulas(let: written.Formulas, scope: Scope, faults: Faults) -> list[Formula]:
@@ -200,8 +194,7 @@ def _check_order(kept: list[Intermediate], places: Mapping[str, Position], fault
                     if name == one.name
                     else f"{one.name} reads {name}, which stands below it"
                 )
-                with faults:
-                    raise fault(places[one.name], "cycle", message)
+                faults.report(places[one.name], "cycle", message)
 
 
 def entries_read(node: ir.Expr) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from dmlgen.analysis.definition_bounds import rank_classes
+from dmlgen.analysis.classes import rank_classes
 from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.bounds import MAX_RANK
@@ -295,11 +295,10 @@ def shader_of(
 def _ranks(operator: Operator, tensors: Sequence[Tensor]) -> Mapping[str, str]:
     """For tensors that always have the rank of an earlier, required one, its macro."""
     classes = rank_classes(operator)
-    first: dict[ir.Tensor, str] = {}
+    first: dict[str, str] = {}
     ranks = {}
     for one in tensors:
-        tensor = ir.Tensor(one.member)
-        known = classes.get(tensor, tensor)
+        known = classes.get(one.member, one.member)
         if known in first:
             ranks[one.member] = first[known]
         elif not one.is_optional:
