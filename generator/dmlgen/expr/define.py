@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
-from dmlgen.diagnostics import Finding, Position, SpecError, nearest
+from dmlgen.diagnostics import Position, fault, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.bits import FUNCTIONS as OF_BITS
 from dmlgen.expr.bits import has_bits, is_made_of_bits
-from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR, SHORTHANDS
+from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS, OPERATOR, PREDEFINED
 from dmlgen.expr.parse import ARITHMETIC, BITS, COMPARE, Parser, Scope, syntax
 
 _NO_BITS = "bits are those of an element as it is read, or of what operations on bits make of such"
@@ -51,33 +51,30 @@ PLACES: Mapping[str, tuple[tuple[ir.Type, ...], ir.Type, str]] = {
 }
 """Functions of coordinates: arguments, result, meaning."""
 
-NUMBERS: Mapping[str, str] = {
-    "clamp": "clamp(x, low, high): x limited to low and high; low if high < low",
-    "float": "float(x): an integer or an element as a float",
-    "int": "int(x): a float truncated toward 0, saturating, 0 for NaN; an integer element as an integer",
-    "min_value": "min_value(T): the least value of a tensor's data type; for floats, minus infinity",
-    "max_value": "max_value(T): the greatest value of a tensor's data type; for floats, infinity",
-    "previous_contents": "previous_contents(T): what output T contained before, at `at`",
-    "normalize_index": "normalize_index(i, n): an index into n entries: a negative one counts from the end, "
-    "then it is clamped",
-    "concat": "concat(Ts, d): the element at `at` of an array of tensors concatenated along dimension d; "
-    "always the whole value of an output",
-    "apply_activation": "apply_activation(x, A): the fused activation A applied to x; x itself if A is "
-    "absent. A can be an entry of an array of activations",
-}
-"""Functions of numbers, beside those of elements (`ELEMENT_FUNCTIONS`, which take floats too)."""
-
-PRELUDE: Mapping[str, tuple[str, str]] = {
-    "broadcast(T)": (
-        "T[[at[d] if T.Sizes[d] != 1 else 0 for d in axes(T)]]",
-        "the element of T at `at`, with T broadcast",
+NUMBERS: Mapping[str, tuple[str, str]] = {
+    "clamp": ("x, low, high", "x limited to low and high; low if high < low"),
+    "float": ("x", "an integer or an element as a float"),
+    "int": ("x", "a float truncated toward 0, saturating, 0 for NaN; an integer element as an integer"),
+    "min_value": ("T", "the least value of a tensor's data type; for floats, minus infinity"),
+    "max_value": ("T", "the greatest value of a tensor's data type; for floats, infinity"),
+    "previous_contents": ("T", "what output T contained before, at `at`"),
+    "normalize_index": (
+        "i, n",
+        "an index into n entries: a negative one counts from the end, then it is clamped",
     ),
-    "pick(T, d, i)": (
-        "T[[i if e == d and T.Sizes[e] != 1 else 0 for e in axes(T)]]",
-        "the element of T with index i along axis d, or the only one there",
+    "concat": (
+        "Ts, d",
+        "the element at `at` of an array of tensors concatenated along dimension d; always the whole value "
+        "of an output",
+    ),
+    "apply_activation": (
+        "x, A",
+        "the fused activation A applied to x; x itself if A is absent. A can be an entry of an array of "
+        "activations",
     ),
 }
-"""Functions of definitions beside `SHORTHANDS`: their expansions and meanings."""
+"""Functions of numbers, beside those of elements (`ELEMENT_FUNCTIONS`, which take floats too): parameters,
+meaning."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +93,6 @@ def signature(text: str) -> tuple[str, tuple[str, ...]]:
     return name.strip(), tuple(part.strip() for part in rest.rstrip(") ").split(",") if part.strip())
 
 
-ALWAYS = (*SHORTHANDS, *(signature(key)[0] for key in PRELUDE))
-"""The predefined functions of every definition, written in the language."""
-
-
 class Definer:
     """Types the expressions of one definition. `kinds` gives tensors whose elements are floats or ints."""
 
@@ -109,10 +102,11 @@ class Definer:
         self.scope = scope
         self.kinds = kinds
         self.kept: dict[str, ir.Type] = {}
-        prelude = [(name, tuple(one.parameters), one.text) for name, one in SHORTHANDS.items()]
-        prelude += ((*signature(name), text) for name, (text, _) in PRELUDE.items())
-        always = (Formula(*parts, lambda _: prelude_at) for parts in prelude)
-        self.formulas = {formula.name: formula for formula in (*always, *formulas)}
+        self.formulas = {
+            name: Formula(name, tuple(one.parameters), one.text, lambda _: prelude_at)
+            for name, one in PREDEFINED.items()
+        }
+        self.formulas |= {formula.name: formula for formula in formulas}
         self.used: set[str] = set()
         self._places: dict[int, tuple[ir.Expr, Position]] = {}
         self._functions: dict[tuple[object, ...], ir.Function] = {}
@@ -129,7 +123,7 @@ class Definer:
         if expected and node.type not in expected:
             wanted = " or ".join(map(str, expected))
             message = f"this is of type {node.type}; {wanted} is expected here"
-            raise SpecError([Finding(at(0), "expression-type", message)])
+            raise fault(at(0), "expression-type", message)
         return node
 
     def note(self, node: ir.Expr, where: Position) -> None:
@@ -247,6 +241,8 @@ def _as_float(node: ir.Expr) -> ir.Expr:
 
 class _Definition(Parser):
     """Parses one expression of a definition."""
+
+    ranges = "a loop runs over range(n), range(a, b), axes(tensor), ndindex(sizes) or ndindex(first, last)"
 
     def __init__(self, definer: Definer, scope: Scope, at: Callable[[int], Position]) -> None:
         super().__init__(scope, at)
@@ -385,7 +381,7 @@ class _Definition(Parser):
         if name == "apply_activation":
             return self.activated(node, arguments, depth)
         if name == "ndindex":
-            raise self.fail(node, "expression-form", "box() stands after `in`, as what a loop runs over")
+            raise self.fail(node, "expression-form", "ndindex() stands after `in`, as what a loop runs over")
         known = [
             *FOLDS,
             *self.definer.formulas,
@@ -420,14 +416,17 @@ class _Definition(Parser):
                 f"{name}() is not a function of these; a reduction has a loop: {name}(x for k in range(n))"
             )
             raise self.fail(node, "expression-type", message)
-        if "element" in kinds and not ELEMENT_FUNCTIONS[name].of_integers:
+        of = ELEMENT_FUNCTIONS[name]
+        if "element" not in kinds:
+            values = [_as_float(value) for value in values]
+            result = ir.FLOAT if of.result == "element" else ir.BOOL
+            return self.checked(node, name, arguments, values, (ir.FLOAT,) * len(of.arguments), result)
+        if not of.of_integers:
             message = (
                 f"{name}() is a function of floats, and an element may be an integer; write float() of it"
             )
             raise self.fail(node, "expression-type", message)
-        if "element" in kinds:
-            return self.of_elements(node, name, arguments, values)
-        return self.of_floats(node, name, arguments, values)
+        return self.of_elements(node, name, arguments, values)
 
     def of_elements(
         self, node: ast.Call, name: str, arguments: list[ast.expr], values: list[ir.Expr]
@@ -438,13 +437,12 @@ class _Definition(Parser):
         if len(values) != len(function.arguments):
             wanted = " and ".join(function.arguments)
             raise self.fail(node, "expression-form", f"{name}() takes {wanted}")
-        results = {"element": element, "bool": ir.BOOL, "int": ir.INT}
         for place, (argument, kind) in enumerate(zip(arguments, function.arguments, strict=True)):
             if kind == "element" or (kind == "any" and values[place].type.kind not in ("element", "float")):
                 values[place] = self.as_element(argument, values[place], element)
             elif kind == "float":
                 self.expect(argument, values[place], ir.FLOAT)
-        return ir.Call(name, tuple(values), results[function.result])
+        return ir.Call(name, tuple(values), element if function.result == "element" else ir.BOOL)
 
     def as_element(self, node: ast.expr, found: ir.Expr, type_: ir.Type) -> ir.Expr:
         """An operand in an element's type: FLOAT members and literals are converted."""
@@ -485,18 +483,6 @@ class _Definition(Parser):
         for argument, value, type_ in zip(arguments, values, wanted, strict=True):
             self.expect(argument, value, type_)
         return ir.Call(name, tuple(values), result)
-
-    def of_floats(
-        self, node: ast.Call, name: str, arguments: list[ast.expr], values: list[ir.Expr]
-    ) -> ir.Expr:
-        function = ELEMENT_FUNCTIONS[name]
-        values = [_as_float(value) for value in values]
-        allowed = ("element", "any", "float")
-        if len(values) != len(function.arguments) or not set(function.arguments) <= set(allowed):
-            raise self.fail(node, "expression-form", f"{name}() takes {len(function.arguments)} arguments")
-        wanted = (ir.FLOAT,) * len(values)
-        result = {"element": ir.FLOAT, "bool": ir.BOOL}.get(function.result, ir.INT)
-        return self.checked(node, name, arguments, values, wanted, result)
 
     def of_number(
         self, node: ast.Call, name: str, arguments: list[ast.expr], values: list[ir.Expr]
@@ -545,7 +531,9 @@ class _Definition(Parser):
 
     def activated(self, node: ast.Call, arguments: list[ast.expr], depth: int) -> ir.Expr:
         if len(arguments) != 2:
-            raise self.fail(node, "expression-form", "activated() takes a float and a fused activation")
+            raise self.fail(
+                node, "expression-form", "apply_activation() takes a float and a fused activation"
+            )
         value = _as_float(self.typed(arguments[0], depth, ir.FLOAT))
         numbers: tuple[ir.Expr, ...] = ()
         match arguments[1]:
@@ -565,15 +553,12 @@ class _Definition(Parser):
         depth: int,
     ) -> ir.Expr:
         """A list comprehension: one entry per dimension."""
-        generator = generators[0]
-        if len(generators) != 1 or not isinstance(generator.target, ast.Name) or generator.ifs:
+        if len(generators) != 1 or generators[0].ifs:
             raise self.fail(node, "expression-form", "a list has one loop, `for d in range(n)`")
-        variable = self.variable(generator.target, ir.INT, False)
-        each = self.each(variable, generator.iter, depth)
-        inner = self.within([variable])
-        value = inner.typed(body, depth, ir.INT)
-        first = each.first or ir.Number(0, ir.INT)
-        return ir.Reduce("list", ir.Loop(variable, first, each.last, None), value, ir.INTS)
+        return super().reduce(node, kind, body, generators, depth)
+
+    def check_bounds(self, node: ast.expr, first: ir.Expr, last: ir.Expr) -> None:
+        """A definition's loops can depend on what only elements or parameters say."""
 
     def fold(self, node: ast.Call, name: str, generator: ast.GeneratorExp, depth: int) -> ir.Expr:
         """A reduction over elements, or over the few dimensions of a coordinate."""
@@ -583,7 +568,7 @@ class _Definition(Parser):
             if not isinstance(one.target, ast.Name):
                 raise self.fail(one.target, "expression-form", "a loop has one variable")
             boxed = isinstance(one.iter, ast.Call) and ast.unparse(one.iter.func) == "ndindex"
-            variable = self.variable(one.target, ir.INTS if boxed else ir.INT, True)
+            variable = replace(self.variable(one.target, ir.INTS if boxed else ir.INT), varies=True)
             if variable.name in (each.variable.name for each in loops):
                 raise self.fail(one.target, "name-clash", f"loop variable {variable.name!r} is used twice")
             loops.append(self.each(variable, one.iter, depth))
@@ -626,30 +611,14 @@ class _Definition(Parser):
             kind, (fixed,), condition, inner.expression(generator.elt, depth), result, unrolled=True
         )
 
-    def variable(self, node: ast.Name, type_: ir.Type, varies_: bool) -> ir.Local:
+    def variable(self, node: ast.Name, type_: ir.Type) -> ir.Local:
         if self.scope.has(node.id):
             raise self.fail(node, "name-clash", f"loop variable {node.id!r} hides another name")
-        return ir.Local(node.id, type_, varies_)
+        return ir.Local(node.id, type_)
 
     def within(self, variables: list[ir.Local]) -> _Definition:
-        """The parser for the body of loops."""
         names = {variable.name: variable for variable in variables}
         return _Definition(self.definer, self.scope.with_names(names), self.at)
-
-    def each(self, variable: ir.Local, node: ast.expr, depth: int) -> ir.Each:
-        """The range of a loop: `range`, `axes` or `box`."""
-        match node:
-            case ast.Call(func=ast.Name(id="axes"), args=[tensor], keywords=[]):
-                owner = self.typed(tensor, depth, ir.TENSOR)
-                assert isinstance(owner, ir.Tensor)
-                return ir.Each(variable, None, ir.Field(owner, "DimensionCount", ir.INT))
-            case ast.Call(func=ast.Name(id="range" | "ndindex"), args=[last], keywords=[]):
-                return ir.Each(variable, None, self.typed(last, depth, variable.type))
-            case ast.Call(func=ast.Name(id="range" | "ndindex"), args=[first, last], keywords=[]):
-                lower = self.typed(first, depth, variable.type)
-                return ir.Each(variable, lower, self.typed(last, depth, variable.type))
-        message = "a loop runs over range(n), range(a, b), axes(tensor), box(sizes) or box(first, last)"
-        raise self.fail(node, "expression-form", message)
 
 
 def _bounds(loop: ir.Each) -> tuple[ir.Expr, ...]:

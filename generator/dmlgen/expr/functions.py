@@ -106,19 +106,36 @@ SHORTHANDS: Mapping[str, Shorthand] = {
     ),
 }
 
+PRELUDE: Mapping[str, Shorthand] = {
+    "broadcast": Shorthand(
+        {"T": TENSOR},
+        "T[[at[d] if T.Sizes[d] != 1 else 0 for d in axes(T)]]",
+        "the element of T at `at`, with T broadcast",
+    ),
+    "pick": Shorthand(
+        {"T": TENSOR, "d": INT, "i": INT},
+        "T[[i if e == d and T.Sizes[e] != 1 else 0 for e in axes(T)]]",
+        "the element of T with index i along axis d, or the only one there",
+    ),
+}
+"""More of them, for definitions only."""
+
+PREDEFINED = {**SHORTHANDS, **PRELUDE}
+"""The functions of every definition that are written in the language."""
+
 
 @dataclass(frozen=True, slots=True)
 class ElementFunction:
     """A function of elements in computations; the result has their type unless stated otherwise.
 
     All `element` arguments have the same type. `any` arguments can have any type, including FLOAT members;
-    `float` arguments are FLOAT members or numbers, `int` ones integers, `activation` ones fused activations.
+    `float` arguments are FLOAT members or numbers, `activation` ones fused activations.
     `of_integers`: it is also defined for integers; `widens`: those are computed in double precision.
     """
 
-    arguments: tuple[Literal["element", "any", "float", "int", "activation"], ...]
+    arguments: tuple[Literal["element", "any", "float", "activation"], ...]
     meaning: str
-    result: Literal["element", "bool", "int"] = "element"
+    result: Literal["element", "bool"] = "element"
     of_integers: bool = True
     widens: bool = False
 
@@ -188,11 +205,6 @@ ELEMENT_FUNCTIONS: Mapping[str, ElementFunction] = {
     ),
     "apply_activation": ElementFunction(
         ("element", "activation"), "the result of a fused activation; unchanged without one"
-    ),
-    "normalize_index": ElementFunction(
-        ("element", "int"),
-        "an index into so many entries: negative ones count from the end, then it is clamped",
-        "int",
     ),
 }
 

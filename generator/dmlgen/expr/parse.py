@@ -11,9 +11,9 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast, get_args
+from typing import ClassVar, cast, get_args
 
-from dmlgen.diagnostics import Finding, Position, SpecError, nearest
+from dmlgen.diagnostics import Position, SpecError, fault, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_LOOP
 from dmlgen.expr.cost import MAX_COST, MAX_SIZE, cost, size
@@ -82,9 +82,7 @@ class Scope:
 def syntax(text: str, at: Callable[[int], Position]) -> ast.expr:
     """The text parsed by Python, not yet checked; raises `SpecError` if it is not an expression."""
     if len(text) > MAX_TEXT:
-        raise SpecError(
-            [Finding(at(0), "expression-size", f"expression of {len(text)} characters; at most {MAX_TEXT}")]
-        )
+        raise fault(at(0), "expression-size", f"expression of {len(text)} characters; at most {MAX_TEXT}")
     text = text.replace("\n", " ")
     try:
         tree = ast.parse(text, mode="eval")
@@ -95,10 +93,10 @@ def syntax(text: str, at: Callable[[int], Position]) -> ast.expr:
             if isinstance(error, SyntaxError)
             else "too deeply nested, or characters without a meaning"
         )
-        raise SpecError([Finding(at(offset), "expression-syntax", f"not an expression: {reason}")]) from None
+        raise fault(at(offset), "expression-syntax", f"not an expression: {reason}") from None
     for node in ast.walk(tree):
         for idle, reason in _idle(node):
-            raise SpecError([Finding(at(idle.col_offset), "idle-expression", reason)])
+            raise fault(at(idle.col_offset), "idle-expression", reason)
     return tree.body
 
 
@@ -129,17 +127,19 @@ def parse(text: str, scope: Scope, at: Callable[[int], Position], expected: ir.T
         message = (
             f"with its definitions written out this has {size(node)} parts; at most {MAX_SIZE} are allowed"
         )
-        raise SpecError([Finding(at(0), "expression-size", message)])
+        raise fault(at(0), "expression-size", message)
     if cost(node) > MAX_COST:
         message = f"this can take {cost(node)} steps; at most {MAX_COST} are allowed (nested loops multiply)"
-        raise SpecError([Finding(at(0), "expression-size", message)])
+        raise fault(at(0), "expression-size", message)
     if expected is not None and node.type != expected:
-        raise SpecError([Finding(at(0), "expression-type", _unexpected(repr(text), node, expected))])
+        raise fault(at(0), "expression-type", _unexpected(repr(text), node, expected))
     return node
 
 
 class Parser:
     """Parses one expression; `define` extends it for definitions."""
+
+    ranges: ClassVar[str] = "a loop runs over range(n), range(a, b) or axes(tensor)"
 
     def __init__(self, scope: Scope, at: Callable[[int], Position]) -> None:
         self.scope = scope
@@ -147,7 +147,7 @@ class Parser:
 
     def fail(self, node: ast.AST, code: str, message: str, suggestion: str | None = None) -> SpecError:
         where = self.at(getattr(node, "col_offset", 0))
-        return SpecError([Finding(where, code, message, suggestion=suggestion)])
+        return fault(where, code, message, suggestion)
 
     def expression(self, node: ast.expr, depth: int, hint: ir.Type | None = None) -> ir.Expr:
         """One node; `hint` is the enumeration to which a bare enumerator may belong."""
@@ -381,57 +381,57 @@ class Parser:
         generators: list[ast.comprehension],
         depth: int,
     ) -> ir.Expr:
-        if (
-            len(generators) != 1
-            or not isinstance(generators[0].target, ast.Name)
-            or len(generators[0].ifs) > 1
-        ):
-            raise self.fail(
-                node, "expression-form", "a loop has one variable, one range and at most one condition"
-            )
         generator = generators[0]
-        assert isinstance(generator.target, ast.Name)
-        if generator.target.id in self.scope.names:
-            raise self.fail(
-                generator.target, "name-clash", f"loop variable {generator.target.id!r} hides another name"
-            )
-        if not re.fullmatch(r"[a-z][A-Za-z0-9]{0,40}", generator.target.id):
-            message = "a loop variable begins with a lower-case letter and has letters and digits only"
-            raise self.fail(generator.target, "expression-form", message)
-        lower, upper = self.bounds(generator.iter, depth)
-        variable = ir.Local(generator.target.id, ir.INT)
-        inner = Parser(self.scope.with_names({variable.name: variable}), self.at)
+        if len(generators) != 1 or not isinstance(generator.target, ast.Name) or len(generator.ifs) > 1:
+            message = "a loop has one variable, one range and at most one condition"
+            raise self.fail(node, "expression-form", message)
+        variable = self.variable(generator.target, ir.INT)
+        each = self.each(variable, generator.iter, depth)
+        first = each.first or ir.ZERO
+        self.check_bounds(generator.iter, first, each.last)
+        inner = self.within([variable])
         condition = inner.typed(generator.ifs[0], depth, ir.BOOL) if generator.ifs else None
         wanted = ir.BOOL if kind in ("all", "any") else ir.INT
         value = inner.typed(body, depth, wanted)
         result = ir.INTS if kind == "list" else wanted
-        return ir.Reduce(kind, ir.Loop(variable, lower, upper, condition), value, result)
+        return ir.Reduce(kind, ir.Loop(variable, first, each.last, condition), value, result)
 
-    def bounds(self, node: ast.expr, depth: int) -> tuple[ir.Expr, ir.Expr]:
-        """The range of a loop: `range(n)`, `range(a, b)`, or `axes(tensor)`."""
-        zero: ir.Expr = ir.Number(0, ir.INT)
+    def variable(self, node: ast.Name, type_: ir.Type) -> ir.Local:
+        """The variable of a loop."""
+        if node.id in self.scope.names:
+            raise self.fail(node, "name-clash", f"loop variable {node.id!r} hides another name")
+        if not re.fullmatch(r"[a-z][A-Za-z0-9]{0,40}", node.id):
+            message = "a loop variable begins with a lower-case letter and has letters and digits only"
+            raise self.fail(node, "expression-form", message)
+        return ir.Local(node.id, type_)
+
+    def within(self, variables: list[ir.Local]) -> Parser:
+        """The parser for the body of loops."""
+        return Parser(self.scope.with_names({one.name: one for one in variables}), self.at)
+
+    def each(self, variable: ir.Local, node: ast.expr, depth: int) -> ir.Each:
+        """The range of a loop: `range(n)`, `range(a, b)` or `axes(tensor)`; of coordinates, `ndindex`."""
+        word = "ndindex" if variable.type == ir.INTS else "range"
         match node:
-            case ast.Call(func=ast.Name(id="range"), args=[upper], keywords=[]):
-                low, high = zero, self.typed(upper, depth, ir.INT)
-            case ast.Call(func=ast.Name(id="range"), args=[lower, upper], keywords=[]):
-                low, high = self.typed(lower, depth, ir.INT), self.typed(upper, depth, ir.INT)
             case ast.Call(func=ast.Name(id="axes"), args=[tensor], keywords=[]):
                 owner = self.typed(tensor, depth, ir.TENSOR)
                 assert isinstance(owner, ir.Tensor)
-                low, high = zero, ir.Field(owner, "DimensionCount", ir.INT)
-            case _:
-                name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-                message = "a loop runs over range(n), range(a, b) or axes(tensor)"
-                raise self.fail(node, "expression-form", message, nearest(name, ("range", "axes")))
-        if BOUNDS.value(high)[1] > MAX_LOOP:
-            raise self.fail(
-                node,
-                "unbounded",
-                f"{ast.unparse(node)} has no bound of at most {MAX_LOOP}; write min(..., 8)",
-            )
-        if BOUNDS.value(low)[0] < 0:
+                return ir.Each(variable, None, ir.Field(owner, "DimensionCount", ir.INT))
+            case ast.Call(func=ast.Name(id=name), args=[last], keywords=[]) if name == word:
+                return ir.Each(variable, None, self.typed(last, depth, variable.type))
+            case ast.Call(func=ast.Name(id=name), args=[first, last], keywords=[]) if name == word:
+                lower = self.typed(first, depth, variable.type)
+                return ir.Each(variable, lower, self.typed(last, depth, variable.type))
+        name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+        raise self.fail(node, "expression-form", self.ranges, nearest(name, ("range", "axes")))
+
+    def check_bounds(self, node: ast.expr, first: ir.Expr, last: ir.Expr) -> None:
+        """Raises SpecError for a loop that may be too long, or start below 0."""
+        if BOUNDS.value(last)[1] > MAX_LOOP:
+            message = f"{ast.unparse(node)} has no bound of at most {MAX_LOOP}; write min(..., 8)"
+            raise self.fail(node, "unbounded", message)
+        if BOUNDS.value(first)[0] < 0:
             raise self.fail(node, "unbounded", f"{ast.unparse(node)} may start below 0; write max(..., 0)")
-        return low, high
 
 
 def _unexpected(text: str, found: ir.Expr, *types: ir.Type) -> str:

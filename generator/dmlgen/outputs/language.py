@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dmlgen.catalog import ALGORITHMS, KINDS
-from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE
-from dmlgen.expr.functions import FUNCTIONS, SHORTHANDS
+from dmlgen.expr.define import FOLDS, NUMBERS, PLACES
+from dmlgen.expr.functions import FUNCTIONS, PRELUDE, SHORTHANDS, Shorthand
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Registry
 
 
-def rule_functions() -> dict[str, str]:
-    """The functions of rules with their parameters and meanings."""
+def tables() -> dict[str, object]:
+    """The functions of the language with their parameters and meanings, and what shorthands stand for."""
     return {
-        f"{name}({', '.join(' or '.join(map(str, types)) for types in one.arguments)})": one.meaning
-        for name, one in FUNCTIONS.items()
+        "functions": {
+            f"{name}({', '.join(' or '.join(map(str, types)) for types in one.arguments)})": one.meaning
+            for name, one in FUNCTIONS.items()
+        },
+        "shorthands": _written(SHORTHANDS),
+        "folds": FOLDS,
+        "places": {name: meaning for name, (_, _, meaning) in PLACES.items()},
+        "numbers": {f"{name}({parameters})": meaning for name, (parameters, meaning) in NUMBERS.items()},
+        "prelude": _written(PRELUDE),
     }
 
 
-def shorthands() -> list[tuple[str, str, str]]:
-    """The shorthands with their parameters, meanings and expansions."""
+def _written(shorthands: Mapping[str, Shorthand]) -> list[tuple[str, str, str]]:
     return [
-        (f"{name}({', '.join(one.parameters)})", one.meaning, one.text) for name, one in SHORTHANDS.items()
+        (f"{name}({', '.join(one.parameters)})", one.meaning, one.text) for name, one in shorthands.items()
     ]
 
 
@@ -29,14 +37,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     page = templates.render(
         "docs/definitions.md.j2",
         count=sum(operator.defines is not None for operator in registry.operators),
-        functions=rule_functions(),
         only_of_rules=[f"`{name}`" for name, one in FUNCTIONS.items() if one.only_of_rules],
-        shorthands=shorthands(),
-        folds=FOLDS,
-        places={name: meaning for name, (_, _, meaning) in PLACES.items()},
-        numbers=NUMBERS,
-        prelude=PRELUDE,
         algorithms=ALGORITHMS,
         kinds=KINDS,
+        **tables(),
     )
     return {"definitions.md": page}

@@ -14,9 +14,9 @@ from dmlgen.analysis.recurrences import recurrence_faults
 from dmlgen.diagnostics import Position, fault
 from dmlgen.expr import ir
 from dmlgen.expr.bits import has_bits, taken, tensors_of_bits, works_on_bits
-from dmlgen.expr.define import ALWAYS, FOLDS, NUMBERS, PLACES, Definer, Formula, signature, varies
+from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, Definer, Formula, signature, varies
 from dmlgen.expr.definition_queries import entries_of, is_host_computed, walk_through
-from dmlgen.expr.functions import FUNCTIONS
+from dmlgen.expr.functions import FUNCTIONS, PREDEFINED
 from dmlgen.expr.parse import Scope
 from dmlgen.expr.precise_floats import deciding_tensors
 from dmlgen.registry import Intermediate, Member, OutputDefinitions, Rule, Support
@@ -134,7 +134,7 @@ def unused_names(
 def _formulas(let: written.Formulas, scope: Scope, faults: Faults) -> list[Formula]:
     """The entries of `let`, which are typed where they are used."""
     formulas: dict[str, Formula] = {}
-    reserved = {*FOLDS, *PLACES, *NUMBERS, *ALWAYS, "ndindex", "at"}
+    reserved = {*FOLDS, *PLACES, *NUMBERS, *PREDEFINED, "ndindex", "at"}
     for key, value in let.items():
         with faults:
             name, parameters = signature(key.value)

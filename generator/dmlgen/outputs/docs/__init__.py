@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dmlgen.cases.validators import Validators
-from dmlgen.expr.define import FOLDS, NUMBERS, PLACES, PRELUDE
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS
 from dmlgen.outputs import c, counterparts, definition, hlsl, python
 from dmlgen.outputs.c_types import c_type
 from dmlgen.outputs.docs import concepts, interface, search, support
 from dmlgen.outputs.docs.formula import code
 from dmlgen.outputs.docs.operator import INTERFACES, Operators, lets_of, rule_view
-from dmlgen.outputs.language import rule_functions, shorthands
+from dmlgen.outputs.language import tables
 from dmlgen.outputs.render import Templates
 from dmlgen.project import CONCEPTS
 from dmlgen.registry import ExampleTensor, FeatureLevel, Operator, Registry
@@ -182,14 +181,10 @@ class _Site:
             "language",
             "The language of rules and definitions",
             "expressions formulas functions folds reductions coordinates syntax spec",
-            functions=rule_functions(),
-            shorthands=[(name, meaning, code(text)) for name, meaning, text in shorthands()],
             elements=elements,
             conversions=CONVERSIONS,
-            folds=FOLDS,
-            places={name: meaning for name, (_, _, meaning) in PLACES.items()},
-            numbers={one.partition(": ")[0]: one.partition(": ")[2] for one in NUMBERS.values()},
-            prelude=[(name, meaning, code(text)) for name, (text, meaning) in PRELUDE.items()],
+            code=code,
+            **tables(),
         )
 
     def _interfaces(self) -> None:

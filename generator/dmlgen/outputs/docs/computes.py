@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from dmlgen.expr import ir
-from dmlgen.expr.define import ALWAYS
+from dmlgen.expr.functions import PREDEFINED
 from dmlgen.expr.printer import ATOM, SOURCE, SpecPrinter
 from dmlgen.outputs.docs.formula import code
 from dmlgen.registry import Operator
@@ -116,7 +116,7 @@ def _tensor_arguments(functions: Iterable[ir.Function]) -> dict[ir.Function, tup
         )
         for function in functions
     }
-    several: dict[str, set[tuple[str, ...]]] = {name: {(), ("",)} for name in ALWAYS}
+    several: dict[str, set[tuple[str, ...]]] = {name: {(), ("",)} for name in PREDEFINED}
     for function, tensors in read.items():
         several.setdefault(function.name, set()).add(tensors)
     return {function: tensors for function, tensors in read.items() if len(several[function.name]) > 1}

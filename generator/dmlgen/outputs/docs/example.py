@@ -200,13 +200,14 @@ class _Cpp:
             return [f"{target} = {local};"]
         if isinstance(value, list):
             entries = ", ".join(self._number(member, one) for one in value)
-            self._before.append(f"const {self._type(member)} {local}[] = {{{entries}}};")
+            type_ = f"DML_{member.type}" if member.type in self._registry.enums else member.type
+            self._before.append(f"const {type_} {local}[] = {{{entries}}};")
             return [f"{target} = {local};"]
         if member.typed_by is not None:
             typing = desc[member.typed_by]
             named = typing["DataType"] if isinstance(typing, Mapping) else typing
-            type_ = self._registry.data_type[named]
-            return [f"{target}.{_UNION[type_.kind or '']}{type_.bits} = {value};"]
+            entry = self._registry.data_type[named]
+            return [f"{target}.{_UNION[entry.kind or '']}{entry.bits} = {value};"]
         if isinstance(value, Mapping):
             parts = [
                 self._number(part, value[part.name]) for part in self._registry.structs[member.type].members
@@ -230,9 +231,6 @@ class _Cpp:
         lines = self.members(operator, value["desc"], variable, local)
         self._before += lines
         return f"dmlops::describe({variable})"
-
-    def _type(self, member: Member) -> str:
-        return f"DML_{member.type}" if member.type in self._registry.enums else member.type
 
     def _number(self, member: Member, value: Any) -> str:
         enum = self._registry.enums.get(member.type)

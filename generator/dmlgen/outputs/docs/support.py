@@ -11,7 +11,7 @@ from itertools import groupby
 
 from dmlgen.expr import ir
 from dmlgen.expr.printer import SOURCE
-from dmlgen.registry import EnumEntry, FeatureLevel, Operator, Registry, Support
+from dmlgen.registry import FeatureLevel, Operator, Registry
 
 _KINDS = ("float", "signed", "unsigned")
 
@@ -57,7 +57,8 @@ def pictures(registry: Registry, operator: Operator) -> list[Picture]:
     """One chart for all tensors with the same tables, and for each case if they depend on other members."""
     histories: dict[tuple[object, ...], list[str]] = {}
     for tensor in operator.tensors:
-        for when in dict.fromkeys(row.when for row in _rows(operator, tensor.name)):
+        rows = (row for rows in operator.support.values() for row in rows if row.tensor == tensor.name)
+        for when in dict.fromkeys(row.when for row in rows):
             levels = tuple(_at(operator, level, tensor.name, when) for level in registry.levels)
             histories.setdefault((when, levels), []).append(tensor.name)
     return [_picture(registry, tensors, when, levels) for (when, levels), tensors in histories.items()]  # type: ignore[arg-type]
@@ -89,11 +90,6 @@ def ranks_text(ranks: Sequence[int]) -> str:
     return ", ".join(map(str, ranks))
 
 
-def _rows(operator: Operator, tensor: str) -> Iterator[Support]:
-    for rows in operator.support.values():
-        yield from (row for row in rows if row.tensor == tensor)
-
-
 def _at(
     operator: Operator, level: FeatureLevel, tensor: str, when: ir.Expr | None
 ) -> tuple[tuple[str, str], ...]:
@@ -114,7 +110,8 @@ def _picture(
 ) -> Picture:
     tables = [dict(level) for level in levels]
     taken = {name for table in tables for name in table}
-    ordered = [entry.name for entry in sorted(registry.data_types, key=_order)]
+    entries = sorted(registry.data_types, key=lambda one: (_KINDS.index(one.kind or "float"), -one.bits))
+    ordered = [entry.name for entry in entries]
     lines = []
     for name in ordered:
         if name in taken:
@@ -123,10 +120,6 @@ def _picture(
             lines.append(Line(name, tuple(Bar(ranks, run[0], run[-1]) for ranks, run in bars)))
     never = tuple(name for name in ordered if name not in taken)
     return Picture(tuple(tensors), "" if when is None else SOURCE.print(when), tuple(lines), never)
-
-
-def _order(entry: EnumEntry) -> tuple[int, int]:
-    return _KINDS.index(entry.kind or "float"), -entry.bits
 
 
 def _table_news(operator: Operator, before: FeatureLevel, level: FeatureLevel) -> Iterator[str]:
