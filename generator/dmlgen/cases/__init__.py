@@ -105,7 +105,11 @@ class _OperatorCases:
         for example in self.operator.examples:
             self._add_example(example)
         bases = _bases(self.search, positives.found.values())
-        rules = [rule for rule in self.registry.rules_of(self.operator) if self._can_be_judged(rule)]
+        rules = [
+            rule
+            for rule in self.registry.rules_of(self.operator)
+            if rule.applies_to not in _UNBREAKABLE and self.search.newest(rule) is not None
+        ]
         for rule in rules:
             self._add_boundaries(rule, bases[: negatives.FEW])
         attempts = {rule.id: negatives.attempt(self.search, rule, bases) for rule in rules}
@@ -125,9 +129,6 @@ class _OperatorCases:
             self.uncovered.append(f"no valid description has {goal.tensor} as {shown} at {goal.level.name}")
         if not positives.found:
             self.uncovered.append("no valid description was found at all")
-
-    def _can_be_judged(self, rule: Rule) -> bool:
-        return rule.applies_to not in _UNBREAKABLE and self.search.newest(rule) is not None
 
     def _add_example(self, example: Example) -> None:
         tensors = {name: _described(given) for name, given in example.tensors.items()}

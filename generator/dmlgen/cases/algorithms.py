@@ -9,91 +9,58 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cmp_to_key
 from itertools import product
 from math import prod
-from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dmlgen.cases.elements import NAN, Arithmetic, Number
-from dmlgen.cases.moves import packed
-from dmlgen.cases.results import DUPLICATES, RANDOM, Coordinate, Data, Element, Origin
-from dmlgen.cases.validators import members_of
+from dmlgen.cases.definition import Computation, Load, Stored
+from dmlgen.cases.elements import NAN
+from dmlgen.cases.results import DUPLICATES, RANDOM, Coordinate
 from dmlgen.expr import ir
-from dmlgen.expr.evaluate import LOAD, Environment, Evaluator
 from dmlgen.registry import AlgorithmUse, Registry
 
-if TYPE_CHECKING:
-    from dmlops import Description
-
-_Made = Iterator[tuple[str, Coordinate, Any]]  # output, coordinate, value
+_Values = Iterator[tuple[str, Coordinate, Any]]  # output, coordinate, value
 
 
-class Algorithm:
-    """The algorithm of an operator as a function of description and data."""
+class Algorithm(Computation):
+    """The algorithm of an operator."""
 
     def __init__(self, registry: Registry, algorithm: AlgorithmUse) -> None:
-        self._algorithm = algorithm
-        self._arithmetic = Arithmetic(registry)
-        self._evaluator = Evaluator(registry.bits, registry.signed, self._arithmetic.functions())
-        algorithms: Mapping[str, Callable[[Environment], _Made]] = {
+        tensors = {name: role.name for name, role in algorithm.roles.items() if isinstance(role, ir.Tensor)}
+        super().__init__(registry, (algorithm.output,), ())
+        self._output, self._tensors = algorithm.output, tensors
+        self._numbers = {
+            name: self._program.value(node, True)
+            for name, node in (*algorithm.roles.items(), ("target", algorithm.target))
+            if name not in tensors and node is not None
+        }
+        algorithms: Mapping[str, Callable[[Mapping[str, Any], Load], _Values]] = {
             "scatter": self._scatter, "top_k": self._top_k, "nonzero": self._nonzero, "philox": self._philox,
         }  # fmt: skip
-        self._made = algorithms[algorithm.name]
+        self._computed = algorithms[algorithm.name]
 
-    def elements(self, description: Description, inputs: Data) -> Iterator[Element]:
-        """The output elements; if one occurs twice, the last value counts.
+    def _values(self, members: Mapping[str, Any], load: Load) -> Iterator[Stored]:
+        return ((output, None, at, value) for output, at, value in self._computed(members, load))
 
-        The description is valid, and every tensor that is read has its data.
-        """
-        origins: set[Origin] = set()
-        notes = self._arithmetic.notes
-
-        def load(name: str, index: int | None, coordinate: Coordinate) -> Number:
-            tensor, data = environment[name], inputs[name]
-            place = sum(map(mul, coordinate, packed(tensor.Sizes)))
-            origins.add((name, index, place))
-            return self._arithmetic.load(data[place], tensor.DataType)
-
-        environment = {**members_of(description), LOAD: load}
-        notes.clear()
-        for output, coordinate, value in self._made(environment):
-            tensor = environment[output]
-            result = self._arithmetic.stored(value, tensor.DataType)
-            place = sum(map(mul, coordinate, packed(tensor.Sizes)))
-            yield Element(output, None, place, *result, frozenset(notes), frozenset(origins))
-            notes.clear()
-            origins.clear()
-
-    def _value(self, node: ir.Expr, environment: Environment) -> Any:
-        return self._evaluator.function(node)(environment)
-
-    def _role(self, name: str) -> str:
-        role = self._algorithm.roles[name]
-        assert isinstance(role, ir.Tensor)
-        return role.name
-
-    def _scatter(self, environment: Environment) -> _Made:
-        assert self._algorithm.target is not None
-        source, updates = self._role("input"), self._role("updates")
-        for at in _coordinates(environment[source].Sizes):
-            yield self._algorithm.output, at, environment[LOAD](source, None, at)
+    def _scatter(self, members: Mapping[str, Any], load: Load) -> _Values:
+        source, updates = self._tensors["input"], self._tensors["updates"]
+        for at in _coordinates(members[source].Sizes):
+            yield self._output, at, load(source, None, at)
         taken: set[Coordinate] = set()
-        for at in _coordinates(environment[updates].Sizes):
-            place = self._value(self._algorithm.target, {**environment, "at": at})
+        for at in _coordinates(members[updates].Sizes):
+            place = self._numbers["target"]({"at": at})
             if place in taken:
-                self._arithmetic.notes.add(DUPLICATES)
+                self._run.notes.add(DUPLICATES)
             taken.add(place)
-            yield self._algorithm.output, place, environment[LOAD](updates, None, at)
+            yield self._output, place, load(updates, None, at)
 
-    def _top_k(self, environment: Environment) -> _Made:
-        roles, source = self._algorithm.roles, self._role("input")
-        axis, count, largest = (
-            self._value(roles[name], environment) for name in ("axis", "count", "largest")
-        )
-        sizes = environment[source].Sizes
+    def _top_k(self, members: Mapping[str, Any], load: Load) -> _Values:
+        source = self._tensors["input"]
+        axis, count, largest = (self._numbers[name]({}) for name in ("axis", "count", "largest"))
+        sizes = members[source].Sizes
         for start in product(*(range(1 if d == axis else size) for d, size in enumerate(sizes))):
             line = [(*start[:axis], place, *start[axis + 1 :]) for place in range(sizes[axis])]
-            values = [environment[LOAD](source, None, at).value for at in line]
+            values = [load(source, None, at).value for at in line]
             if any(value != value for value in values):
-                self._arithmetic.notes.add(NAN)
+                self._run.notes.add(NAN)
 
             def compared(i: int, j: int, values: list[Any] = values) -> int:
                 x, y = values[i], values[j]
@@ -104,40 +71,35 @@ class Algorithm:
                 range(len(line)), key=cmp_to_key(compared)
             )  # stable: the first of equal ones comes first
             for at, chosen in zip(line[:count], order, strict=False):
-                value = self._arithmetic.load(values[chosen], environment[source].DataType)
-                yield self._algorithm.output, at, value
-                yield self._role("indices"), at, chosen
+                yield self._output, at, self._run.arithmetic.load(values[chosen], members[source].DataType)
+                yield self._tensors["indices"], at, chosen
 
-    def _nonzero(self, environment: Environment) -> _Made:
+    def _nonzero(self, members: Mapping[str, Any], load: Load) -> _Values:
         """The rows after the last coordinate are left out: they can have any value."""
-        source, table = self._role("input"), self._role("coordinates")
-        *ones, _, columns = environment[table].Sizes
-        found = [
-            at
-            for at in _coordinates(environment[source].Sizes)
-            if environment[LOAD](source, None, at).value != 0
-        ]
-        yield self._algorithm.output, (0,) * len(environment[self._algorithm.output].Sizes), len(found)
+        source, table = self._tensors["input"], self._tensors["coordinates"]
+        *ones, _, columns = members[table].Sizes
+        found = [at for at in _coordinates(members[source].Sizes) if load(source, None, at).value != 0]
+        yield self._output, (0,) * len(members[self._output].Sizes), len(found)
         for row, at in enumerate(found):
             for column, value in enumerate(at[len(at) - columns :]):
                 yield table, (*(0 for _ in ones), row, column), value
 
-    def _philox(self, environment: Environment) -> _Made:
+    def _philox(self, members: Mapping[str, Any], load: Load) -> _Values:
         """Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3" (2011): Philox 4x32-10."""
-        source, after = self._role("state"), self._role("next_state")
-        words = [environment[LOAD](source, None, at).value for at in _coordinates(environment[source].Sizes)]
+        source, after = self._tensors["state"], self._tensors["next_state"]
+        words = [load(source, None, at).value for at in _coordinates(members[source].Sizes)]
         counter = sum(word << 32 * place for place, word in enumerate(words[:4]))
-        sizes = environment[self._algorithm.output].Sizes
+        sizes = members[self._output].Sizes
         blocks = -(-prod(sizes) // 4)
         stream = [
             word for block in range(blocks) for word in _philox_block((counter + block) % 2**128, words[4:])
         ]
-        self._arithmetic.notes.add(RANDOM)
+        self._run.notes.add(RANDOM)
         for at, word in zip(_coordinates(sizes), stream, strict=False):
-            yield self._algorithm.output, at, word
-        if environment[after] is not None:
+            yield self._output, at, word
+        if members[after] is not None:
             following = [(counter + blocks) % 2**128 >> 32 * place & 0xFFFFFFFF for place in range(4)]
-            for at, word in zip(_coordinates(environment[after].Sizes), following + words[4:], strict=True):
+            for at, word in zip(_coordinates(members[after].Sizes), following + words[4:], strict=True):
                 yield after, at, word
 
 

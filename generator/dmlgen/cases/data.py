@@ -116,7 +116,7 @@ class DataSearch:
     def shown(self, states: Mapping[str, State]) -> dict[str, Shown]:
         """Data for some of the states, by name, covering many types, layouts and values of members."""
         most = MOST_ELEMENTS if self._is_light else _MOST_OF_MANY
-        small = {name: state for name, state in states.items() if _is_small(state, most)}
+        small = {name: state for name, state in states.items() if is_small(state, most)}
         chosen = self._spread(small, [name for name, state in small.items() if self._is_defined(name, state)])
         rest = [name for name in small if name not in chosen] or list(small)
         edges: dict[str, str] = {}
@@ -353,7 +353,8 @@ def _layout(tensor: TensorDesc) -> str:
     return "padded" if wide == sorted(wide, reverse=True) else "permuted"
 
 
-def _is_small(state: State, most: int) -> bool:
+def is_small(state: State, most: int) -> bool:
+    """Whether no tensor has more elements."""
     return all(math.prod(tensor.Sizes) <= most for _, tensor in tensors_of(state.description))
 
 

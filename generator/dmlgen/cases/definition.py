@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import reduce
 from itertools import product
 from operator import mul
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 Locals: TypeAlias = dict[str, Any]  # parameters and loop variables, `at` and `index` among them
 Value: TypeAlias = Callable[[Locals], Any]
+Load: TypeAlias = Callable[[str, int | None, Coordinate], Number]  # of a tensor's element; see `ir.Load`
+Stored: TypeAlias = tuple[str, int | None, Coordinate, Any]  # output, index in an array, coordinate, value
 
 _HELD = "what an output held before"
 _ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
@@ -67,21 +69,23 @@ _DIRECTION = ir.Type("enum", "AXIS_DIRECTION")
 _READS_DATA = (ir.Load, ir.Entry)
 
 
-class Definition:
-    """The definitions of an operator as a function of description and data."""
+class Computation:
+    """The computation of an operator as a function of description and data: the part that definitions and
+    algorithms share. `outputs` are the outputs that have values."""
 
-    def __init__(self, registry: Registry, defines: OutputDefinitions) -> None:
+    def __init__(self, registry: Registry, outputs: Collection[str], tensors: Iterable[Intermediate]) -> None:
         self._run = _Run(registry)
-        self._program = _Program(self._run, defines)
-        self._outputs = {name: self._program.value(node, False) for name, node in defines.outputs.items()}
+        self._program = _Program(self._run, tensors)
+        self._outputs = outputs
 
     def elements(self, description: Description, inputs: Data) -> Iterator[Element]:
-        """The output elements; what an output keeps from before is left out.
+        """The output elements; if one occurs twice, the last value counts. What an output keeps from before
+        is left out.
 
         The description is valid, and every tensor that is read has its data.
         """
-        members = members_of(description)
-        self._run.start(
+        run, members = self._run, members_of(description)
+        run.start(
             (tensor for _, tensor in tensors_of(description)),
             (tensor for name in self._outputs for _, tensor in entries_of(members[name])),
         )
@@ -90,30 +94,44 @@ class Definition:
         for name, data in inputs.items():
             for index, tensor in entries_of(members[name]):
                 given: Any = data if index is None else data[index]
-                numbers = [self._run.arithmetic.load(value, tensor.DataType) for value in given]
+                numbers = [run.arithmetic.load(value, tensor.DataType) for value in given]
                 loaded[name, index] = (tensor, numbers, len(origins))
                 origins += ((name, index, place) for place in range(len(numbers)))
 
         def load(name: str, index: int | None, coordinate: Coordinate) -> Number:
             tensor, numbers, first = loaded[name, index]
-            place: int = sum(map(mul, self._run.within(coordinate, tensor.Sizes), packed(tensor.Sizes)))
-            self._run.origins |= 1 << first + place
+            place: int = sum(map(mul, run.within(coordinate, tensor.Sizes), packed(tensor.Sizes)))
+            run.origins |= 1 << first + place
             return numbers[place]
 
         self._program.start(members, load)
-        for name, value in self._outputs.items():
+        run.forget()
+        for name, index, at, value in self._values(members, load):
+            tensor = members[name] if index is None else members[name][index]
+            number = run.stored(value, tensor.DataType)
+            if _HELD not in run.notes:
+                place = sum(map(mul, at, packed(tensor.Sizes)))
+                made_of = frozenset(origin for bit, origin in enumerate(origins) if run.origins >> bit & 1)
+                yield Element(name, index, place, *number, frozenset(run.notes), made_of)
+            run.forget()
+
+    def _values(self, members: Mapping[str, Any], load: Load) -> Iterator[Stored]:
+        raise NotImplementedError
+
+
+class Definition(Computation):
+    """The definitions of an operator's outputs."""
+
+    def __init__(self, registry: Registry, defines: OutputDefinitions) -> None:
+        super().__init__(registry, defines.outputs, defines.tensors)
+        self._defined = {name: self._program.value(node, False) for name, node in defines.outputs.items()}
+
+    def _values(self, members: Mapping[str, Any], load: Load) -> Iterator[Stored]:
+        for name, value in self._defined.items():
             for index, tensor in entries_of(members[name]):
                 self._run.target = tensor
-                for place, at in enumerate(product(*map(range, tensor.Sizes))):
-                    self._run.forget()
-                    number = self._run.stored(value({"at": at, "index": index}), tensor.DataType)
-                    notes = frozenset(self._run.notes)
-                    if _HELD in notes:
-                        continue
-                    made_of = frozenset(
-                        origin for bit, origin in enumerate(origins) if self._run.origins >> bit & 1
-                    )
-                    yield Element(name, index, place, *number, notes, made_of)
+                for at in product(*map(range, tensor.Sizes)):
+                    yield name, index, at, value({"at": at, "index": index})
 
 
 class _Run:
@@ -261,23 +279,21 @@ class _Program:
     tensors, each with its notes and origins.
     """
 
-    def __init__(self, run: _Run, defines: OutputDefinitions) -> None:
-        self._run, self._classes = run, defines.classes
+    def __init__(self, run: _Run, tensors: Iterable[Intermediate]) -> None:
+        self._run = run
         self._functions: dict[tuple[ir.Function, bool], Value] = {}
         self._memos: list[dict[Any, Any]] = []
         self._activations: dict[str, tuple[_Program, Value]] = {}
         self._members: Mapping[str, Any] = {}
-        self._load: Callable[[str, int | None, Coordinate], Number]
+        self._load: Load
         self._kept: dict[str, dict[Coordinate, tuple[Any, frozenset[str], int]]] = {}
         self._sizes: dict[str, Coordinate] = {}
         self._tensors: dict[str, tuple[Intermediate, Value, Value]] = {}
-        for tensor in defines.tensors:
+        for tensor in tensors:
             sizes, value = self.value(tensor.sizes, True), self.value(tensor.value, tensor.decides)
             self._tensors[tensor.name] = (tensor, sizes, value)
 
-    def start(
-        self, members: Mapping[str, Any], load: Callable[[str, int | None, Coordinate], Number]
-    ) -> None:
+    def start(self, members: Mapping[str, Any], load: Load) -> None:
         """Switches to another description."""
         self._members, self._load = members, load
         self._kept = {name: {} for name in self._tensors}
@@ -297,6 +313,8 @@ class _Program:
                 return lambda e: number
             case ir.Local(name=name):
                 return lambda e: e[name]
+            case ir.Definition(value=inner) if ir.varies(inner):  # of an algorithm
+                return self.value(inner, deciding)
             case ir.Definition(value=inner):
                 known = run.evaluator.function(inner)
                 return self._once(lambda e: self._described(known(dict(self._members)), node.type))
@@ -510,32 +528,20 @@ class _Program:
     def _folded(self, node: ir.Fold, deciding: bool) -> Value:
         """A reduction: `turns` yields the values of the loop variable and of the body."""
         *_, (_, decides) = parts(node, deciding)  # the body is the last one
-        bounds = [
-            (
-                each.variable.name,
-                each.variable.type == ir.INTS,
-                self.value(each.first, True) if each.first is not None else None,
-                self.value(each.last, True),
-            )
-            for each in node.loops
-        ]
+        names = [each.variable.name for each in node.loops]
+        bounds = [self._bounds(each) for each in node.loops]
         condition = None if node.condition is None else self.value(node.condition, True)
         body = self.value(node.body, decides)
 
         def spaces(e: Locals) -> Iterator[Iterable[Any]]:
-            for _, boxed, first, last in bounds:
-                end = last(e)
-                if boxed:
-                    begin = first(e) if first is not None else (0,) * len(end)
-                    yield product(*map(range, begin, end))
-                else:
-                    yield range(first(e) if first is not None else 0, end)
+            for first, last in bounds:
+                begin, end = first(e), last(e)
+                yield product(*map(range, begin, end)) if isinstance(end, tuple) else range(begin, end)
 
         def turns(e: Locals) -> Iterator[tuple[Any, Any]]:
             inner = dict(e)
             for values in product(*spaces(e)):
-                for (name, *_), value in zip(bounds, values, strict=True):
-                    inner[name] = value
+                inner.update(zip(names, values, strict=True))
                 if condition is None or condition(inner):
                     yield values[-1], body(inner)
 
@@ -544,9 +550,7 @@ class _Program:
             return lambda e: quantify(value for _, value in turns(e))
         if node.kind in ("argmax", "argmin"):
             breaks_ties = _breaks_ties(node)
-            return lambda e: self._chosen(
-                node.kind, list(turns(e)), breaks_ties, lambda: self._first(bounds[0], e)
-            )
+            return lambda e: self._chosen(node.kind, list(turns(e)), breaks_ties, lambda: bounds[0][0](e))
         unique = node.kind == "max" and node.type == ir.INT and naming_places(node.condition) is not None
 
         def fold(e: Locals) -> Any:
@@ -557,9 +561,12 @@ class _Program:
 
         return fold
 
-    def _first(self, bound: Any, e: Locals) -> Any:
-        _, boxed, first, last = bound
-        return first(e) if first is not None else (0,) * len(last(e)) if boxed else 0
+    def _bounds(self, each: ir.Each) -> tuple[Value, Value]:
+        """The start of a loop, and its end."""
+        last = self.value(each.last, True)
+        if each.first is not None:
+            return self.value(each.first, True), last
+        return lambda e: (0,) * len(last(e)) if each.variable.type == ir.INTS else 0, last
 
     def _fold(self, node: ir.Fold, values: list[Any], decides: bool) -> Any:
         run, kind = self._run, node.kind
@@ -639,7 +646,7 @@ class _Program:
         if name == "clamp":
             return self._clamped(node, *of)
         if name == "normalize_index":
-            return lambda e: self._wrapped(of[0](e), of[1](e))
+            return lambda e: self._wrapped(_plain(of[0](e)), of[1](e))
         if name in ("bits", "signed"):
             known: Any = {"bits": run.registry.bits.get, "signed": run.registry.signed.__contains__}[name]
             return lambda e: known(of[0](e)) or 0
@@ -728,7 +735,7 @@ class _Program:
             if nested.OPERATOR not in self._activations:
                 defines = run.registry.operator[nested.OPERATOR].defines
                 assert defines is not None
-                program = _Program(run, defines)
+                program = _Program(run, defines.tensors)
                 self._activations[nested.OPERATOR] = (
                     program,
                     program.value(defines.outputs["OutputTensor"], deciding),

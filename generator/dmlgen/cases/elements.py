@@ -74,9 +74,6 @@ class Number:
     def __add__(self, other: Any) -> Number:
         return self._arithmetic.sum(self, self.like(other))
 
-    def __radd__(self, other: Any) -> Number:
-        return self.like(other) + self
-
     def __neg__(self) -> Number:
         return self._arithmetic.made(-self.value, self)
 
@@ -86,20 +83,11 @@ class Number:
             return self + -subtracted
         return self._arithmetic.made(self.value - subtracted.value, self)
 
-    def __rsub__(self, other: Any) -> Number:
-        return self.like(other) - self
-
     def __mul__(self, other: Any) -> Number:
         return self._arithmetic.product(self, self.like(other))
 
-    def __rmul__(self, other: Any) -> Number:
-        return self.like(other) * self
-
     def __truediv__(self, other: Any) -> Number:
         return self._arithmetic.quotient(self, self.like(other))
-
-    def __rtruediv__(self, other: Any) -> Number:
-        return self.like(other) / self
 
     def __abs__(self) -> Number:
         return self._arithmetic.made(abs(self.value), self)
@@ -157,9 +145,8 @@ class Arithmetic:
         named = {name: self._function(function) for name, function in unary.items()}
         named |= {name: self._step(function) for name, function in steps.items()}
         own = (
-            "normalize_index sign min max larger sqrt mean pow atan2 modulus_truncate "
-            "modulus_floor scaled is_nan is_infinity above below bit_not bit_count convert "
-            "quantize"
+            "sign min max larger sqrt mean pow atan2 modulus_truncate modulus_floor scaled is_nan "
+            "is_infinity above below bit_not bit_count convert quantize"
         )
         return named | {name: getattr(self, f"_{name}") for name in own.split()}
 
@@ -305,12 +292,6 @@ class Arithmetic:
     def _sign(self, x: Number) -> Number:
         self.look(x)
         return x.like((x.value > 0) - (x.value < 0))
-
-    def _normalize_index(self, x: Number, size: int) -> int:
-        index = x.value + size if x.value < 0 else x.value
-        if not 0 <= index < size:
-            self.notes.add(RANGE)
-        return min(max(int(index), 0), size - 1)
 
     def _min(self, x: Any, y: Any) -> Any:
         return self._extreme(x, y, min)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from itertools import combinations, zip_longest
 from typing import NamedTuple
 
 from dmlgen.cases.changes import Place, State
-from dmlgen.cases.data import MOST_ELEMENTS, is_light
+from dmlgen.cases.data import MOST_ELEMENTS, is_light, is_small
 from dmlgen.cases.samples import Chosen, laid_out
 from dmlgen.cases.search import Search
 from dmlgen.cases.validators import members_of, tensors_of
@@ -116,10 +115,12 @@ class Positives:
             description = self.sampler.description(rank, goal.level, chosen)
             start = State(goal.level, description)
             if row.when is not None:
-                start = self._choosing(row.when, start)
+                moves = list(self.search.setting.ways_to_choose(row.when, start))
+                start = self.search.apply(self.sampler.random.choice(moves), start) if moves else start
                 pinned |= {Place(node.name) for node in ir.walk(row.when) if isinstance(node, ir.Member)}
             state = self.search.mend(self.search.infer(start), pinned=frozenset(pinned))
-            if state is None or not self._is_small(state, attempt):
+            written_out = is_light(self.operator) and attempt < _SMALL
+            if state is None or not is_small(state, MOST_ELEMENTS if written_out else _MOST_ELEMENTS):
                 continue
             shows = any(
                 member == goal.tensor
@@ -133,17 +134,6 @@ class Positives:
                 self._pairs.update(combinations(sorted(chosen.items(), key=lambda item: item[0]), 2))
                 return laid if self.search.is_valid(laid) else state
         return None
-
-    def _choosing(self, when: ir.Expr, state: State) -> State:
-        """The state with members that a row's condition reads changed so that it holds."""
-        moves = list(self.search.setting.ways_to_choose(when, state))
-        return self.search.apply(self.sampler.random.choice(moves), state) if moves else state
-
-    def _is_small(self, state: State, attempt: int) -> bool:
-        """Whether the tensors are small enough for their data to be written out, if that is possible."""
-        written_out = is_light(self.operator) and attempt < _SMALL
-        most = MOST_ELEMENTS if written_out else _MOST_ELEMENTS
-        return all(math.prod(tensor.Sizes) <= most for _, tensor in tensors_of(state.description))
 
     def _choose(self, goal: Goal, row: Support, greedy: bool, choice: tuple[str, object] | None) -> Chosen:
         """Types, layouts and so on: if greedy, those that cover the most new pairs."""

@@ -1,11 +1,8 @@
 """Expressions as functions: `Evaluator.function(node)(environment)` is their value for one description.
 
-The search for test cases solves conditions with them, and the elements that an operator computes follow from
-them; rules are judged by the generated validators. A description is a mapping from names to values: tensors
-and structs are objects with their fields, arrays are tuples, absent members None. Fields of an absent tensor
-are 0 or empty. An expression that computes elements also needs a function under LOAD, which takes a tensor's
-name, its index in an array of tensors or None, and a coordinate. Its results must support Python's operators,
-and the evaluator must be given the functions of elements.
+The search for test cases solves conditions with them; rules are judged by the generated validators. A
+description is a mapping from names to values: tensors and structs are objects with their fields, arrays are
+tuples, absent members None. Fields of an absent tensor are 0 or empty.
 
 Functions are compiled from Python source that we generate from typed nodes: every name in it is a key of the
 environment, written as a quoted string.
@@ -14,6 +11,7 @@ environment, written as a quoted string.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from math import prod
 from typing import Any, TypeAlias
 
@@ -25,35 +23,23 @@ from dmlgen.expr.printer import ATOM, COMPARISON, Printer, Spelling
 Environment: TypeAlias = dict[str, Any]
 Compiled: TypeAlias = Callable[[Environment], Any]
 
-LOAD = "load()"  # cannot clash with a name in a spec
-
-_FIELDS = ("DataType", "Flags", "DimensionCount", "TotalTensorSizeInBytes", "GuaranteedBaseOffsetAlignment")
-
 
 class _Absent:
     """Represents an absent tensor when one of its fields is read."""
 
     Sizes = Strides = None
-
-    def __init__(self) -> None:
-        for field in _FIELDS:
-            setattr(self, field, 0)
+    DataType = Flags = DimensionCount = TotalTensorSizeInBytes = GuaranteedBaseOffsetAlignment = 0
 
 
 class Evaluator:
     """Creates functions for expressions, and caches them: many operators share their rules.
 
     `bits` gives the bits per element of each tensor data type and `signed` the signed integer types, both by
-    enumeration value; `functions` are the functions of elements, by name.
+    enumeration value.
     """
 
-    def __init__(
-        self,
-        bits: Mapping[int, int],
-        signed: frozenset[int],
-        functions: Mapping[str, Callable[..., Any]] | None = None,
-    ) -> None:
-        self._names = {**_NAMES, "bits": bits.get, "signed": signed, "absent": _Absent(), **(functions or {})}
+    def __init__(self, bits: Mapping[int, int], signed: frozenset[int]) -> None:
+        self._names = {**_NAMES, "bits": bits.get, "signed": signed, "absent": _Absent}
         self._functions: dict[object, Callable[..., Any]] = {}
 
     def function(self, node: ir.Expr) -> Compiled:
@@ -119,7 +105,7 @@ class _Source(Printer):
     def tensor(self, node: ir.Tensor) -> str:
         if node.index is None:
             return f"e[{node.name!r}]"
-        return f"item(e[{node.name!r}] or (), {self.print(node.index)}, None)"
+        return f"tensor_at(e[{node.name!r}] or (), {self.print(node.index)})"
 
     def field(self, node: ir.Field) -> str:
         text = f"({self.tensor(node.tensor)} or absent).{node.name}"
@@ -138,11 +124,7 @@ class _Source(Printer):
                 return f"({self.print(item)} is not None)"
 
     def index(self, node: ir.Index) -> str:
-        return f"item({self.print(node.sequence)}, {self.print(node.index)}, 0)"
-
-    def load(self, node: ir.Load) -> str:
-        index = None if node.tensor.index is None else self.print(node.tensor.index)
-        return f"e[{LOAD!r}]({node.tensor.name!r}, {index}, {self.print(node.coordinate)})"
+        return f"entry({self.print(node.sequence)}, {self.print(node.index)})"
 
     def slice(self, node: ir.Slice) -> str:
         lower, upper = (
@@ -158,9 +140,8 @@ class _Source(Printer):
             function = "quotient" if node.op == "//" else "remainder"
             return f"{function}({self.print(node.left)}, {self.print(node.right)})", ATOM
         text, precedence = super().binary(node)
-        if node.type == ir.INT and _may_saturate(node):
-            return f"saturate({text})", ATOM
-        return text, precedence
+        low, high = BOUNDS.exact(node) if node.type == ir.INT else (0, 0)
+        return (f"saturate({text})", ATOM) if low < -LIMIT or high > LIMIT else (text, precedence)
 
     def one_of(self, node: ir.OneOf, negated: bool) -> str:
         return f"{self.print(node.item, COMPARISON + 1)} {'not ' * negated}in {self.list_of(node.choices)}"
@@ -174,36 +155,18 @@ class _Source(Printer):
         return text
 
 
-def _may_saturate(node: ir.Expr) -> bool:
-    """Whether an integer can exceed 64 bits for some description, so that it must be clamped."""
-    low, high = BOUNDS.exact(node)
-    return low < -LIMIT or high > LIMIT
-
-
-def _item(array: Any, index: int, default: Any) -> Any:
-    return array[index] if 0 <= index < len(array) else default
-
-
-def _part(struct: Any, name: str) -> Any:
-    return getattr(struct, name, 0)
-
-
-def _smallest(values: Any) -> Any:
-    return min(values, default=0)
-
-
-def _largest(values: Any) -> Any:
-    return max(values, default=0)
+def _tensor_at(array: Sequence[Any], index: int) -> Any:
+    return array[index] if 0 <= index < len(array) else None
 
 
 _NAMES: dict[str, Any] = {
     **vars(arithmetic),
     "product": lambda values: saturate(prod(values)),
     "sum": lambda values: saturate(sum(values)),
-    "item": _item,
-    "part": _part,
-    "smallest": _smallest,
-    "largest": _largest,
+    "tensor_at": _tensor_at,
+    "part": lambda struct, name: getattr(struct, name, 0),
+    "smallest": partial(min, default=0),
+    "largest": partial(max, default=0),
     "inf": float("inf"),
     "nan": float("nan"),
 }
