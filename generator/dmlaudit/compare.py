@@ -53,7 +53,8 @@ def compare(registry: Registry, page: Page) -> Result:
     faults = [*page.faults, *faults, *(one for one in support_tables(page) if isinstance(one, Fault))]
     found = [] if page.faults and not page.blocks else list(_verdicts(registry, subject, page))
     verdicts = sorted(with_errata(registry, subject, found), key=lambda one: (one.line, one.says))
-    if not verdicts and not faults and not _is_prose(page):
+    is_article = page.front.get("ms.topic", ("", 0))[0] in ("concept-article", "article", "conceptual")
+    if not verdicts and not faults and not is_article:
         faults.append(Fault(1, "nothing that specs state was recognized on this page"))
     return Result(
         page=page,
@@ -113,11 +114,6 @@ def _untranslated(text: str) -> Iterator[str]:
     """The parts that a translation has to leave unchanged: numbers, and names with capitals or digits
     inside."""
     return (word for word in _WORD.findall(text) if word.isdecimal() or _NAME.fullmatch(word))
-
-
-def _is_prose(page: Page) -> bool:
-    """Whether the page declares itself an article rather than a reference."""
-    return page.front.get("ms.topic", ("", 0))[0] in ("concept-article", "article", "conceptual")
 
 
 def _subject(registry: Registry, page: Page) -> tuple[Subject, str, list[Fault]]:

@@ -180,7 +180,8 @@ def _availability(registry: Registry, operator: Operator, stated: Stated) -> Ite
         holds = "" if _same_version(version, since.directml) else f"DirectML {since.directml}"
         yield Verdict(line, f"{since.name} is in packages from {version} on", holds, since.position or place)
     for line, what, build in stated.builds:
-        first = _first_build(registry, since)
+        boxes = (level.in_box for level in registry.levels[since.ordinal :])
+        first = next((box.build for box in boxes if box is not None), None)
         holds = "" if build == first else f"build {first}" if first else "no Windows build"
         yield Verdict(line, f"{what.lower()} is build {build}", holds, since.position or place)
 
@@ -199,11 +200,6 @@ def _newer(registry: Registry, one: Introduced, place: Position) -> Iterator[Ver
 def _same_version(stated: str, ours: str) -> bool:
     """Whether 1.4 and 1.4.0 are the same version."""
     return f"{stated}.0.0".split(".")[:3] == ours.split(".")
-
-
-def _first_build(registry: Registry, since: FeatureLevel) -> int | None:
-    boxes = (level.in_box for level in registry.levels[since.ordinal :])
-    return next((box.build for box in boxes if box is not None), None)
 
 
 def _in_place(operator: Operator, stated: Sequence[InPlace]) -> Iterator[Verdict]:

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import html
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 from dmlaudit.page import Block, Code, Fault, Form, Heading, Page, Paragraph, Row, Table, Translation
 
 MAX_BYTES = 1 << 18  # the largest documentation page is a sixth of this
 MAX_LINE = 10_000  # characters
-MAX_HTML = 1 << 16  # of an HTML table, in characters
 MAX_CELLS = 64  # in a row
 MAX_SPANS = 4  # nesting depth
 
@@ -134,13 +132,13 @@ class _Reader:
         elif found := _HEADING.fullmatch(line.rstrip()):
             self._blocks.append(Heading(number, len(found[1]), plain(found[2])))
             self._at += 1
-        elif "<table" in line.lower():
-            self._html_table()
         elif self._is_header():
             self._table()
         elif not line.strip():
             self._at += 1
         else:
+            if "<table" in line.lower():
+                self._faults.append(Fault(number, "a table in HTML"))
             if line.lstrip().startswith("|") and form != "plain text":
                 self._faults.append(Fault(number, "a row of a table without a header and a line below it"))
             self._paragraph(form)
@@ -180,32 +178,6 @@ class _Reader:
         """Whether the line is the header of a table, judging by the one below."""
         at = self._at
         return at + 1 < len(self._lines) and "|" in self._lines[at] and _is_rule(self._lines[at + 1])
-
-    def _html_table(self) -> None:
-        first = self._at + 1
-        while self._at < len(self._lines) and "</table" not in self._lines[self._at].lower():
-            self._at += 1
-        if self._at == len(self._lines):
-            self._faults.append(Fault(first, "the table has no end"))
-            return
-        self._at += 1
-        text = "\n".join(self._lines[first - 1 : self._at])
-        if len(text) > MAX_HTML:
-            self._faults.append(Fault(first, f"the table has more than {MAX_HTML} characters"))
-            return
-        parser = _Html(first)
-        parser.feed(text)
-        parser.close()
-        rows = parser.rows
-        for row in rows:
-            if len(row.cells) != len(rows[0].cells):
-                message = f"the row has {len(row.cells)} cells, the table's header has {len(rows[0].cells)}"
-                self._faults.append(Fault(row.line, message))
-        if not rows:
-            self._faults.append(Fault(first, "the table has no rows"))
-            return
-        whole = tuple(row for row in rows[1:] if len(row.cells) == len(rows[0].cells))
-        self._blocks.append(Table(first, rows[0].cells, whole))
 
     def _paragraph(self, form: Form) -> None:
         """A list item, or lines up to the start of something else; in plain text mostly one line each."""
@@ -251,40 +223,3 @@ def _cells(line: str) -> tuple[str, ...]:
     if text.count("|") >= MAX_CELLS:
         return ("",) * (MAX_CELLS + 1)
     return tuple(plain(cell.replace("\0", "|")) for cell in text.split("|"))
-
-
-class _Html(HTMLParser):
-    """The rows of an HTML table; `first` is its line in the file."""
-
-    def __init__(self, first: int) -> None:
-        super().__init__()
-        self.rows: list[Row] = []
-        self._first = first
-        self._cells: list[str] = []
-        self._line = 0
-        self._inside = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "tr":
-            self._row()
-            self._line = self._first + self.getpos()[0] - 1
-        elif tag in ("td", "th"):
-            self._cells.append("")
-            self._inside = True
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th"):
-            self._inside = False
-        elif tag in ("tr", "table"):
-            self._row()
-
-    def handle_data(self, data: str) -> None:
-        if self._inside:
-            self._cells[-1] += data
-
-    def _row(self) -> None:
-        if self._cells:
-            self.rows.append(
-                Row(self._line or self._first, tuple(" ".join(plain(c).split()) for c in self._cells))
-            )
-        self._cells = []

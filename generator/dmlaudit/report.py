@@ -60,16 +60,13 @@ def _total(results: Sequence[Result]) -> str:
     agreeing, known, new = (sum(result.count(kind) for result in results) for kind in _CLASSES)
     cells = sum(result.cells for result in results)
     tables = sum(len(list(result.page.tables)) for result in results)
-    faults, unread = (sum(map(len, found)) for found in _left(results))
+    faults = sum(len(result.faults) for result in results)
+    unread = sum(len(result.unread) for result in results)
     return (
         f"pages: {len(results)}, tables: {tables}, cells: {cells}; "
         f"statements: {agreeing} agree, {known} known errata, {new} new; "
         f"parts that could not be read: {faults}; constraints not compared: {unread}"
     )
-
-
-def _left(results: Sequence[Result]) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
-    return [result.faults for result in results], [result.unread for result in results]
 
 
 def _value(result: Result) -> dict[str, object]:
