@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dmlgen.outputs.c_program import TENSOR
-from dmlgen.outputs.c_rules import Code, ProgramView
+from dmlgen.outputs.c_rules import CheckView, Code, ProgramView
 from dmlgen.registry import EdgeRule, Registry
 from dmlgen.resolve.bindings import RANGE_FIELDS
 
@@ -14,26 +14,16 @@ SHOWN_OF_CYCLE = 8  # most nodes of a cycle that a message lists, as in Python
 
 
 @dataclass(frozen=True)
-class PairRuleView:
-    """A condition on two tensors: the start of its program, its message, the field of the tensor `end`."""
-
-    id: str
-    field: str
-    format: str
-    start: int
-    end: int
-    writer: str
-    advice: bool
-
-
-@dataclass(frozen=True)
 class PairsView:
-    """The rules on two tensors with these names, and their programs."""
+    """The rules on two tensors with these names, and their programs.
+
+    A rule reports a field of the first or the second tensor, and applies if the first is of a node of a type.
+    """
 
     name: str
     tensors: tuple[str, str]
     programs: tuple[ProgramView, ...]
-    rules: tuple[PairRuleView, ...]
+    rules: tuple[tuple[CheckView, int, str], ...]
     lists: int
 
 
@@ -48,13 +38,12 @@ def pairs_views(registry: Registry) -> tuple[PairsView, ...]:
 
 def _pairs(registry: Registry, name: str, tensors: tuple[str, str], rules: Sequence[EdgeRule]) -> PairsView:
     code = Code(registry, None, paths={one: f"%{number}" for number, one in enumerate(tensors, 1)})
-    views: list[PairRuleView] = []
+    views: list[tuple[CheckView, int, str]] = []
     for one in rules:
         for check in one.rule.checks:
-            start, format_ = code.check(one.rule, check)
             tensor, _, field = check.member.partition(".")
-            end, writer = tensors.index(tensor), one.writer or "any"
-            views.append(PairRuleView(one.rule.id, field, format_, start, end, writer, one.rule.advice))
+            view = replace(code.check(one.rule, check), member=field)
+            views.append((view, tensors.index(tensor), one.writer or "any"))
     return PairsView(name, tensors, tuple(code.programs), tuple(views), code.lists)
 
 
@@ -65,24 +54,12 @@ def values(registry: Registry) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
-class RangeRuleView:
-    """A condition on a range: the start of its program, its message, and the roles of ranges it is for."""
-
-    id: str
-    field: str
-    format: str
-    start: int
-    roles: tuple[str, ...]
-    advice: bool
-
-
-@dataclass(frozen=True)
 class RangesView:
-    """The rules on ranges, what their programs read, and these programs."""
+    """The rules on ranges of some roles, what their programs read, and these programs."""
 
     fields: tuple[str, ...]
     programs: tuple[ProgramView, ...]
-    rules: tuple[RangeRuleView, ...]
+    rules: tuple[tuple[CheckView, tuple[str, ...]], ...]
 
 
 def ranges_view(registry: Registry) -> RangesView:
@@ -90,9 +67,9 @@ def ranges_view(registry: Registry) -> RangesView:
     number = next(one for one in registry.structs[TENSOR].members if one.name == "TotalTensorSizeInBytes")
     fields = {name: replace(number, name=name) for name in RANGE_FIELDS}
     code = Code(registry, None, fields, {"Slot": "%1"})
-    rules: list[RangeRuleView] = []
-    for one in registry.bindings.ranges:
-        for check in one.rule.checks:
-            start, format_ = code.check(one.rule, check)
-            rules.append(RangeRuleView(one.rule.id, check.member, format_, start, one.roles, one.rule.advice))
+    rules = [
+        (code.check(one.rule, check), one.roles)
+        for one in registry.bindings.ranges
+        for check in one.rule.checks
+    ]
     return RangesView(RANGE_FIELDS, tuple(code.programs), tuple(rules))

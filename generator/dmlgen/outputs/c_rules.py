@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 from types import MappingProxyType
 
-from dmlgen.diagnostics import Finding, SpecError
+from dmlgen.diagnostics import fault
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.printer import SOURCE
@@ -59,29 +59,26 @@ class RuleView:
 
 
 @dataclass(frozen=True)
-class TensorRuleView:
-    """A line of a rule on every tensor: its field, its message, the start of its program.
+class CheckView:
+    """A line of a rule: the member or field that it reports, its message, the start of its program."""
 
-    `reads` are the bits of the fields that it reads, as C.
-    """
-
-    id: str
-    field: str
+    rule: Rule
+    member: str
     format: str
     start: int
-    reads: str
 
 
 @dataclass(frozen=True)
 class TensorRulesView:
-    """The rules on every tensor, structure rules first, and a test of them all.
+    """The rules on every tensor, structure rules first, each with the bits of the fields that it reads, as C;
+    and a test of them all.
 
     `structure` is the number of structure rules, `demanded` that of all but the advice, `sound` has the
     statements of the test by rule, and `size_start` is the start of the program for a tensor's size in bytes.
     """
 
     programs: tuple[ProgramView, ...]
-    rules: tuple[TensorRuleView, ...]
+    rules: tuple[tuple[CheckView, str], ...]
     structure: int
     demanded: int
     sound: dict[str, list[str]]
@@ -228,11 +225,12 @@ class Code:
         self._numbered = 0
         self._end = 0
 
-    def check(self, rule: Rule, check: Check) -> tuple[int, str]:
-        """The start of a check's program, and the format of its message."""
+    def check(self, rule: Rule, check: Check) -> CheckView:
+        """The line of a check."""
         program = self._program()
         format_ = program.check(rule, check)
-        return self._add(f"{rule.id}: {SOURCE.print(check.condition)}", program), format_
+        start = self._add(f"{rule.id}: {SOURCE.print(check.condition)}", program)
+        return CheckView(rule, check.member, format_, start)
 
     def number(self, title: str, value: ir.Expr) -> int:
         """The start of an expression's program."""
@@ -291,10 +289,10 @@ class OperatorCode(Code):
     def rule(self, rule: Rule, check: Check) -> RuleView:
         """The line that checks a condition."""
         reads_ = self.reads(rule)
-        start, format_ = self.check(rule, check)
-        phrase = self.phrases.setdefault(PhraseView(check.member, format_), len(self.phrases))
+        view = self.check(rule, check)
+        phrase = self.phrases.setdefault(PhraseView(view.member, view.format), len(self.phrases))
         fused, limits = rule.concerns_attributes, _limits(self._registry, self.operator, rule)
-        return RuleView(rule.id, "dmlops_by_program", start, reads_, (phrase, 0), fused, limits)
+        return RuleView(rule.id, "dmlops_by_program", view.start, reads_, (phrase, 0), fused, limits)
 
     def reads(self, rule: Rule) -> int:
         """The start of the list of what a rule reads: members by position, each with bits of fields."""
@@ -322,7 +320,7 @@ def operator_view(registry: Registry, operator: Operator) -> OperatorView:
         if rule.applies_to != "json" and rule.checks:
             if rule.stage is Stage.STRUCTURE:
                 message = f"{rule.id}: a rule of an operator is judged with counts, arrays or values"
-                raise SpecError([Finding(rule.position, "c-output", message)])
+                raise fault(rule.position, "c-output", message)
             stages[rule.stage] += [
                 _same_field(code, rule, check, places) or code.rule(rule, check) for check in rule.checks
             ]
@@ -346,7 +344,7 @@ def operator_view(registry: Registry, operator: Operator) -> OperatorView:
 def tensor_rules_view(registry: Registry, code: Code, functions: set[str]) -> TensorRulesView:
     """The rules on every tensor; adds to `functions` the helpers that the test calls."""
     printer = CPrinter(registry, None)
-    rules: list[TensorRuleView] = []
+    rules: list[tuple[CheckView, str]] = []
     ends: dict[Stage, int] = {}
     sound: dict[str, list[str]] = {}
     for stage in (Stage.STRUCTURE, Stage.VALUES, Stage.ADVICE):
@@ -354,10 +352,8 @@ def tensor_rules_view(registry: Registry, code: Code, functions: set[str]) -> Te
             if rule.stage is stage and rule.checks and rule.applies_to != "json":
                 if not rule.advice:
                     sound[rule.id] = [line for check in rule.checks for line in printer.test(rule, check)]
-                for check in rule.checks:
-                    start, format_ = code.check(rule, check)
-                    bits = field_bits(registry, rule.reads)
-                    rules.append(TensorRuleView(rule.id, check.member, format_, start, bits))
+                bits = field_bits(registry, rule.reads)
+                rules += [(code.check(rule, check), bits) for check in rule.checks]
         ends[stage] = len(rules)
     functions |= printer.functions
     size = code.number("bytes of a tensor", registry.tensor.defaults["TotalTensorSizeInBytes"])
@@ -391,6 +387,7 @@ def _members(registry: Registry, operator: Operator) -> tuple[tuple[MemberView, 
     conditions: dict[ir.Expr, int] = {}
     members: list[MemberView] = []
     inferring = _inferring(operator)
+    activations = tuple((name, since.value) for name, since in registry.fusable(operator).items())
     for member in operator.members:
         view = plain_member(registry, member)
         members.append(
@@ -400,7 +397,7 @@ def _members(registry: Registry, operator: Operator) -> tuple[tuple[MemberView, 
                 infers=member.pointer and not member.optional and member.name in inferring,
                 in_place=member.name in operator.in_place,
                 support=_table(registry, operator, member.name, conditions) if member.is_tensor else (),
-                activations=_taken(registry, operator) if view.kind == "ACTIVATION" else (),
+                activations=activations if view.kind == "ACTIVATION" else (),
             )
         )
     return tuple(members), conditions
@@ -454,11 +451,6 @@ def _table(
         if not levels or [replace(line, since=levels[0][0].since) for line in lines] != [*levels[0]]:
             levels.insert(0, lines)
     return tuple(line for lines in levels for line in lines)
-
-
-def _taken(registry: Registry, operator: Operator) -> tuple[tuple[str, int], ...]:
-    """The activations that an operator accepts, each with the level from which it does."""
-    return tuple((name, since.value) for name, since in registry.fusable(operator).items())
 
 
 def _limits(registry: Registry, operator: Operator, rule: Rule) -> bool:
