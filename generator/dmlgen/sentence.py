@@ -56,11 +56,13 @@ def sentence(rule: Rule) -> Text:
     """One or more sentences of plain English."""
     if rule.summary or not rule.checks:
         return rule.summary
-    text, reason = _same(rule.checks) or _clauses(rule.checks), _without_values(rule.because.plain)
+    text = _same(rule.checks) or _clauses(rule.checks)
+    reason = re.sub(r",? ?\{[^}]*\}", "", rule.because.plain)  # without the values that messages show in it
     match rule.checks:
         case [Check(member=member, condition=ir.Compare(op="==", left=ir.Field(name="Sizes")))] if not text:
             return Text(f"{member} follows from other members{f': {reason}' if reason else ''}.")
-    return Text(_capital(f"{text} ({reason})." if text and reason else f"{text or reason}."))
+    whole = f"{text} ({reason})." if text and reason else f"{text or reason}."
+    return Text(whole[:1].upper() + whole[1:])
 
 
 def _clauses(checks: tuple[Check, ...]) -> str:
@@ -216,15 +218,6 @@ def _expanded(node: ir.Expr) -> ir.Expr:
     return node
 
 
-def _without_values(reason: str) -> str:
-    """A reason without the values that messages show in it."""
-    return re.sub(r",? ?\{[^}]*\}", "", reason)
-
-
 def _listed(names: Iterable[str], word: str = "and") -> str:
     *others, last = names
     return f"{', '.join(others)} {word} {last}" if others else last
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -93,10 +93,6 @@ def _operation(one: Operation) -> str:
     return f"{one.interface}:{one.domain + '.' if one.domain else ''}{one.name}"
 
 
-def _notes(operations: tuple[Operation, ...]) -> Facts:
-    return {_operation(one): one.note for one in operations}
-
-
 _DECLARED = Ordered("declared-later", "declared-earlier")
 _GAINED = ("gained", "lost")
 
@@ -180,7 +176,7 @@ FIELDS: Mapping[type, Mapping[str, How]] = {
         "operations": (
             Each("counterpart", _signatures(True), within=False),
             Each("counterpart-note", _signatures(False), within=False),
-            Each("counterpart-note", _notes, within=False),
+            Each("counterpart-note", lambda some: {_operation(one): one.note for one in some}, within=False),
         ),
         "activations": "counterpart-changed",
         "data_types": "counterpart-changed",

@@ -34,16 +34,15 @@ def choices(node: ir.Expr) -> Iterator[ir.Expr]:
 
 def has_bits(node: ir.Expr) -> bool:
     """Whether a value has raw bits: an element as it is read, or the result of an operation on such bits."""
-    return all(works_on_bits(one) or _is_read(one) for one in choices(node))
+    return all(
+        works_on_bits(one) or (isinstance(one, ir.Load) and one.type.kind == "element")
+        for one in choices(node)
+    )
 
 
 def is_made_of_bits(node: ir.Expr) -> bool:
     """Whether a value can be the result of an operation on bits."""
     return any(map(works_on_bits, choices(node)))
-
-
-def _is_read(node: ir.Expr) -> bool:
-    return isinstance(node, ir.Load) and node.type.kind == "element"
 
 
 def taken(value: ir.Expr) -> Iterator[tuple[ir.Expr, bool]]:

@@ -6,8 +6,6 @@ this registry. `cases.json` has the expected results, `runs.csv` the list of run
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections import Counter
@@ -16,6 +14,7 @@ from typing import Any
 
 from dmlgen.banner import banner
 from dmlgen.outputs.render import Templates
+from dmlgen.outputs.tables import csv_text
 
 CASES = 1  # format version of cases.json
 RESULTS = 1  # format version of results
@@ -71,7 +70,7 @@ def render(templates: Templates, answered: Iterable[tuple[Case, Answer]], later:
     head = json.dumps(banner("specs/"))
     text = f'{{\n"$comment": {head},\n"version": {CASES},\n"cases": [\n{lines}\n]\n}}\n'
     files["cases.json"] = text.encode()
-    files["runs.csv"] = _csv(runs)
+    files["runs.csv"] = csv_text(("run", "level"), runs)
     files["Run-Cases.ps1"] = templates.render("dxdispatch/Run-Cases.ps1.j2", version_of_results=RESULTS)
     counts = Counter(run.rpartition(".")[2] for run, _ in runs)
     omitted = {reason: count for reason, count in ((LATER, later), (UNREAD, unread)) if count}
@@ -112,11 +111,3 @@ def _level(case: Case) -> str:
     """The feature level to request from DirectML: the lowest one that accepts a valid description."""
     expect = case["expect"]
     return str(expect["min_feature_level"] if expect["ok"] else case["feature_level"])
-
-
-def _csv(runs: Iterable[tuple[str, str]]) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("run", "level"))
-    writer.writerows(runs)
-    return text.getvalue().encode()

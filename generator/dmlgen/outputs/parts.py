@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from dmlgen.memory import Memory
@@ -16,9 +16,8 @@ def parts(
     registry: Registry,
     memory: Memory,
     make: Callable[[Registry, Operator], T],
-    operators: Iterable[Operator] | None = None,
 ) -> dict[str, T]:
-    """The results of `make` for each operator (by default all), by name, or those in the last run.
+    """The results of `make` for each operator, by name, or those in the last run.
 
     `make` gets only what is near the operator in the registry, so that its result depends on nothing else but
     the code and the templates, which `memory` accounts for.
@@ -26,7 +25,7 @@ def parts(
     known = memory.recall(what)
     made: dict[str, T] = {}
     found: dict[str, T] = {}
-    for operator in registry.operators if operators is None else operators:
+    for operator in registry.operators:
         digest = registry.digest(operator)
         part = known[digest] if digest in known else make(registry.near(operator), operator)
         made[digest] = found[operator.name] = part

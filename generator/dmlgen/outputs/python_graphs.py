@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dmlgen.expr import ir
@@ -113,17 +113,14 @@ class RangesView:
 def ranges_view(registry: Registry) -> RangesView:
     ranges = registry.bindings.ranges
     printer = PythonPrinter(registry, None, Stage.VALUES)
-    read = dict.fromkeys(_fields(ranges))
+    parts = (part for one in ranges for check in one.rule.checks for part in parts_of(check))
+    nodes = (node for part in parts for node in ir.walk(part))
+    read = dict.fromkeys(node.name for node in nodes if isinstance(node, ir.Field))
     return RangesView(
         tuple((field_local("", name), f"slot.{field_local('', name)}") for name in read),
         tuple(_limited(one, rule_view(one.rule, printer, of_tensor=True)) for one in ranges),
         constants_of(printer),
     )
-
-
-def _fields(ranges: tuple[BindingRule, ...]) -> Iterator[str]:
-    parts = (part for one in ranges for check in one.rule.checks for part in parts_of(check))
-    return (node.name for part in parts for node in ir.walk(part) if isinstance(node, ir.Field))
 
 
 def _limited(one: BindingRule, view: RuleView) -> RuleView:

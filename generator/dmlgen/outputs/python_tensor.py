@@ -75,11 +75,13 @@ def tensor_view(registry: Registry) -> TensorView:
         return TensorStageView(_read(fields, parts), assignments, views, stops=stage is Stage.STRUCTURE)
 
     structure, values, advice = map(stage_view, _STAGES)
+    counts = {field.count for field in registry.structs[TENSOR].members}
+    given = (field for field in fields if field.name not in counts)  # in Python, counts follow from arrays
     needed = [value for value in registry.tensor.defaults.values() if isinstance(value, ir.Definition)]
     unchecked = InferencePrinter(registry, None, Stage.VALUES)
     sizes = assignments_of(unchecked, used_definitions(registry.tensor.definitions, needed))
     return TensorView(
-        fields=tuple(sorted(_given(registry, fields), key=lambda field: field.default is not None)),
+        fields=tuple(sorted(given, key=lambda field: field.default is not None)),
         enums=tuple(sorted(field.enum for field in fields if field.enum)),
         size=TensorStageView(_read(fields, needed), sizes, ()),
         structure=structure,
@@ -88,12 +90,6 @@ def tensor_view(registry: Registry) -> TensorView:
         reads=reads_of(registry.tensor.rules),
         constants=constants_of(*printers.values()),
     )
-
-
-def _given(registry: Registry, fields: Iterable[FieldView]) -> list[FieldView]:
-    """The fields that a Python description has: counts follow from arrays."""
-    counts = {field.count for field in registry.structs[TENSOR].members}
-    return [field for field in fields if field.name not in counts]
 
 
 def _read(fields: tuple[FieldView, ...], expressions: Iterable[ir.Expr]) -> tuple[FieldView, ...]:

@@ -26,9 +26,9 @@ def render(
 
     List entries are separated by spaces.
     """
-    files = {"support.csv": _csv(SUPPORT, (row for one in registry.operators for row in _support(one)))}
+    files = {"support.csv": csv_text(SUPPORT, (row for one in registry.operators for row in _support(one)))}
     if cases := [row for matrix in matrices for row in _cases(matrix)]:
-        files["cases.csv"] = _csv(CASES, cases)
+        files["cases.csv"] = csv_text(CASES, cases)
     return {**files, "README.md": templates.render("tables/README.md.j2")}
 
 
@@ -64,7 +64,8 @@ def _flag(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _csv(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> bytes:
+def csv_text(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> bytes:
+    """A table with its head, as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
