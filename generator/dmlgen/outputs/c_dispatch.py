@@ -485,13 +485,11 @@ class _DispatchPrinter(CPrinter):
         """The kind of reduction, and the macros that select it."""
         for name, test in reduction_steps(self.registry, schedule).items():
             self._add(f"op.{name} = {self.print(test)};")
-        function, direction = schedule.roles.get("function"), schedule.roles.get("direction", ir.ZERO)
+        decreasing = self._value(schedule.roles["decreasing"])
         self._add("if (op.chooses) {")
-        self._add(
-            f'    dmlops_append_switch(planning, &op.switches, "DECREASING", {self._value(direction)});'
-        )
+        self._add(f'    dmlops_append_switch(planning, &op.switches, "DECREASING", {decreasing});')
         self._add("}")
-        if function is not None:
+        if (function := schedule.roles.get("function")) is not None:
             self._append_input("switch", "&op.switches", c_string("FUNCTION"), self._value(function))
 
     def fill_definition(self, shader: DefinitionShader, sizes: Sequence[ir.Expr]) -> None:

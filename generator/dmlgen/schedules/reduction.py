@@ -14,15 +14,13 @@ from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.cases import Case, cases_of
+from dmlgen.schedules.cases import Case, cases_of, test_for
 from dmlgen.schedules.pattern import match
 from dmlgen.schedules.schedule import Schedule, Steps
-from dmlgen.schedules.sets import Sets, sets_of
+from dmlgen.schedules.sets import ITEM, Sets, normal, sets_of
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 _FORM = "reduce"
-_DIRECTION = ir.Type("enum", "AXIS_DIRECTION")
-_BACKWARD = "DECREASING"
 
 
 @dataclass(frozen=True)
@@ -58,25 +56,21 @@ def _folds(node: ir.Expr) -> bool:
 
 
 def _schedule(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Schedule:
-    """All cases together: one enumeration may select the steps, and one the direction."""
+    """All cases together: one enumeration may select the steps, and a test of one member the direction."""
     if not forms or any(form.sets != forms[0].sets for form in forms):
         raise Unfit
     sets = forms[0].sets
-    roles: dict[str, ir.Expr] = {"input": ir.Tensor(sets.tensor), "axes": sets.axes}
-    steps: dict[str, Mapping[str, ir.Expr]] = {"ALWAYS": forms[0].steps}
-    chooser = _decides(cases, [form.steps for form in forms])
-    if chooser is not None:
+    roles: dict[str, ir.Expr] = {"input": ir.Tensor(sets.tensor), "reduced": sets.flags}
+    steps = {"ALWAYS": forms[0].steps}
+    if (chooser := _decides(cases, [form.steps for form in forms])) is not None:
         roles["function"] = chooser
-        names = [_name(case.choice[chooser]) for case in cases]
-        steps = {name: form.steps for name, form in zip(names, forms, strict=True)}
-    direction = _decides(cases, [form.backward for form in forms])
-    if direction is not None:
-        roles["direction"] = direction
-        ways = [_name(case.choice[direction]) == _BACKWARD for case in cases]
-        if direction.type != _DIRECTION or ways != [form.backward for form in forms]:
-            raise Unfit
-    elif forms[0].backward:
+        chosen = (case.choice[chooser] for case in cases)
+        names = [value.name for value in chosen if isinstance(value, ir.EnumValue)]
+        steps = dict(zip(names, [form.steps for form in forms], strict=True))
+    decreasing = test_for(cases, [form.backward for form in forms])
+    if decreasing is None:
         raise Unfit
+    roles["decreasing"] = decreasing
     listed = tuple(Steps(name, parts) for name, parts in steps.items())
     return Schedule(_FORM, output, output, (), None, None, roles, listed)
 
@@ -94,10 +88,6 @@ def _decides(cases: Sequence[Case], found: Sequence[object]) -> ir.Member | None
         if member.type.kind == "enum" and all(same):
             return member
     raise Unfit
-
-
-def _name(value: ir.Number | ir.EnumValue) -> str:
-    return value.name if isinstance(value, ir.EnumValue) else ""
 
 
 class _Reader:
@@ -121,7 +111,7 @@ class _Reader:
         """The form of the case; Unfit if it has none of these."""
         sizes = self._facts.field(self._output, "Sizes", self._case.choice)
         each = sizes == ir.Field(ir.Tensor(self._sets.tensor), "Sizes", ir.INTS)
-        if sizes is None or not (each or self._sets.is_kept(sizes)):
+        if sizes is None or not (each or normal(sizes) == self._sets.kept):
             raise Unfit
         value = self._stored(self._case.output)
         chosen = self._is_chosen_one(value) if each else self._chosen(value)
@@ -147,17 +137,13 @@ class _Reader:
         """If a number is the place of the greatest or least element in its set: which of the two, and if
         backward."""
         match node:
-            case ir.Call(function="ravel_index", arguments=(place, sizes)):
-                if not self._sets.is_extent(sizes):
-                    return None
-            case _:
-                place = node
-        turned = self._sets.turned(place)
-        match place if turned is None else turned:
-            case ir.Fold(kind="argmax" | "argmin" as kind, loops=(each,), body=body) as fold:
-                whole = (each.variable.type == ir.INTS) == (node != place) and sets_of(fold) == self._sets
-                if whole and self._reads(body, each.variable, backward=turned is not None):
-                    return kind, turned is not None
+            case ir.Call(function="ravel_index", arguments=(place, sizes)) if self._is_extent(sizes):
+                mirrored = self._sets.mirrored(place)
+                backward = mirrored is not None
+                match mirrored or place:
+                    case ir.Fold(kind="argmax" | "argmin" as kind) as fold if sets_of(fold) == self._sets:
+                        if self._reads(fold.body, fold.loops[0].variable, backward=backward):
+                            return kind, backward
         return None
 
     def _is_chosen_one(self, node: ir.Expr) -> tuple[str, bool] | None:
@@ -172,8 +158,11 @@ class _Reader:
     def _is_own(self, node: ir.Expr) -> bool:
         match node:
             case ir.Call(function="ravel_index", arguments=(place, sizes)):
-                return self._sets.is_own(place) and self._sets.is_extent(sizes)
-        return node.type == ir.INT and self._sets.is_own(node)
+                return normal(place) == self._sets.own and self._is_extent(sizes)
+        return False
+
+    def _is_extent(self, sizes: ir.Expr) -> bool:
+        return normal(sizes) == self._sets.extent
 
     def _better(self, kind: str) -> ir.Expr:
         """Whether x takes precedence over y: NaN comes first."""
@@ -203,7 +192,7 @@ class _Reader:
             case ir.Fold() if read is None:
                 return self._fold(node)
             case ir.Call(function="float", arguments=(ir.Call("product", (sizes,)),)):
-                if self._sets.is_extent(sizes):
+                if self._is_extent(sizes):
                     return self._count
             case ir.Call(function="float", arguments=(item,)) if item.type.kind == "element":
                 if self._facts.is_float(self._sets.tensor, self._case.choice):
@@ -227,8 +216,8 @@ class _Reader:
     def _entry(self, node: ir.Entry) -> ir.Expr:
         """The value of an intermediate tensor with one entry per set, provided that of this set is read."""
         kept = self._case.tensors[node.tensor]
-        here = node.coordinate == ir.AT or self._sets.is_here(node.coordinate)
-        if not here or not self._sets.is_kept(kept.sizes):
+        here = node.coordinate == ir.AT or normal(node.coordinate) == self._sets.here
+        if not here or normal(kept.sizes) != self._sets.kept:
             raise Unfit
         return kept.value
 
@@ -239,7 +228,8 @@ class _Reader:
                 floats = self._facts.is_float(self._sets.tensor, self._case.choice)
                 return floats and self._reads(item, variable, backward=backward)
             case ir.Load(tensor=ir.Tensor(name=name, index=None), coordinate=place):
-                return name == self._sets.tensor and self._sets.is_over(place, variable, backward)
+                over = self._sets.backward if backward else self._sets.over
+                return name == self._sets.tensor and normal(ir.substitute(place, {variable: ITEM})) == over
         return False
 
     def _is_peak(self, node: ir.Expr) -> bool:

@@ -19,11 +19,11 @@ from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, rebuilt, written
 from dmlgen.schedules.pattern import fit, match
 from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.sets import ITEM, Sets, normal, sets_of
 from dmlgen.schedules.tensor_facts import TensorFacts
 
-_TURN = ir.Local("turn", ir.INTS)
 _PLACE = ir.Local("place", ir.INTS)
-"""The variable of a loop over a row, and the coordinate of its current element."""
+"""The coordinate of the current element of a loop over a row."""
 
 _SPREAD = "[place[d] if Own.Sizes[d] != 1 else 0 for d in range(Own.DimensionCount)]"
 
@@ -86,7 +86,7 @@ class _Reader:
     def __init__(self, defines: OutputDefinitions, facts: TensorFacts) -> None:
         self._defines, self._facts = defines, facts
         self._source = next(iter(defines.outputs))
-        self._reduced: ir.Expr | None = None  # whether a row runs along dimension v0
+        self._sets: Sets | None = None  # rows, if there are statistics
         self._statistics: dict[str, Statistic] = {}
         self._sums: list[ir.Expr] = []  # of the current statistic
         self._elements: set[str] = set()  # tensors as large as the source, as far as their reads show
@@ -98,9 +98,9 @@ class _Reader:
         for one in self._defines.tensors:
             value = written(one.value, {})
             folds = [part for part in ir.walk(value) if isinstance(part, ir.Fold) and not part.unrolled]
-            if self._reduced is None and folds:
-                self._learn(folds[0])
-            if self._reduced is None or _by_dimension(written(one.sizes, {})) != self._kept:
+            if self._sets is None and folds:
+                self._sets = self._sets_of(folds[0])
+            if self._sets is None or normal(one.sizes) != self._sets.kept:
                 raise Unfit
             self._sums = []
             result = self._of_row(value)
@@ -118,8 +118,8 @@ class _Reader:
         hoisted = tuple(Statistic(local.name, (), value) for value, local in self._hoisted.items())
         each = {name: self._in_parts(value) for name, value in each.items()}
         return Rows(
-            source=self._source,
-            reduced=self._reduced_flags(),
+            source=self._source if self._sets is None else self._sets.tensor,
+            reduced=ir.ListOf(()) if self._sets is None else self._sets.flags,
             statistics=(*self._statistics.values(), *hoisted),
             elements=frozenset(self._elements),
             single=frozenset(self._single),
@@ -128,29 +128,11 @@ class _Reader:
             of_rows=of_rows,
         )
 
-    def _learn(self, fold: ir.Fold) -> None:
-        """Determines what a row is, from a loop over one."""
-        extent = "[Whole.Sizes[d] if test else 1 for d in range(Whole.DimensionCount)]"
-        found = fit(extent, _by_dimension(fold.loops[0].last), d=_V)
-        self._source, self._reduced = found.Whole.name, found.test
-        is_one = len(fold.loops) == 1 and fold.loops[0].first is None and found.Whole.index is None
-        is_certain = is_one and self._facts.is_certain(self._source)
-        if not is_certain or not is_known(ir.substitute(found.test, {_V: ir.ZERO})):
+    def _sets_of(self, fold: ir.Fold) -> Sets:
+        sets = sets_of(fold)
+        if sets is None or not self._facts.is_certain(sets.tensor):
             raise Unfit
-
-    def _list(self, along: ir.Expr, other: ir.Expr) -> ir.Expr:
-        """A list over the dimensions of the rows' tensor, with one entry along rows and another elsewhere."""
-        assert self._reduced is not None
-        rank = ir.Field(ir.Tensor(self._source), "DimensionCount", ir.INT)
-        loop = ir.Loop(_V, ir.ZERO, rank, None)
-        return ir.Reduce("list", loop, ir.Conditional(self._reduced, along, other), ir.INTS)
-
-    @property
-    def _kept(self) -> ir.Expr:
-        return self._list(ir.ONE, _size(self._source))
-
-    def _reduced_flags(self) -> ir.Expr:
-        return ir.ListOf(()) if self._reduced is None else self._list(ir.ONE, ir.ZERO)
+        return sets
 
     def _of_row(self, node: ir.Expr) -> ir.Expr:
         """A value with one entry per row, given its coordinate there."""
@@ -164,13 +146,11 @@ class _Reader:
         return self._rebuilt(node, self._of_row)
 
     def _sum(self, fold: ir.Fold) -> ir.Expr:
-        found = fit("sum(term for r in ndindex(extent))", fold)
-        if self._reduced is None or _by_dimension(found.extent) != self._list(_size(self._source), ir.ONE):
+        if self._sets is None or sets_of(fold) != self._sets:
             raise Unfit
-        over = self._list(ir.Index(_TURN, _V), ir.Index(ir.AT, _V))
-        whole = ir.substitute(found.term, {found.r: _TURN})
+        whole = ir.substitute(fold.body, {fold.loops[0].variable: ITEM})
         lists = (part for part in ir.walk(whole) if isinstance(part, ir.Reduce))
-        places: dict[ir.Expr, ir.Expr] = {part: _PLACE for part in lists if _by_dimension(part) == over}
+        places: dict[ir.Expr, ir.Expr] = {part: _PLACE for part in lists if normal(part) == self._sets.over}
         body = self._of_element(ir.substitute(whole, places), _PLACE)
         if body not in self._sums:
             self._sums.append(body)
@@ -180,8 +160,8 @@ class _Reader:
         """A value at an element, whose coordinate is `place`."""
         match node:
             case ir.Entry(tensor=name, coordinate=coordinate) if name in self._statistics:
-                here = self._list(ir.ZERO, ir.Index(ir.AT, _V))
-                if coordinate == ir.AT if place == _PLACE else _by_dimension(coordinate) == here:
+                assert self._sets is not None
+                if coordinate == ir.AT if place == _PLACE else normal(coordinate) == self._sets.here:
                     return ir.Local(_statistic(name), ir.FLOAT, varies=True)
             case ir.Call("float", (ir.Load(tensor=ir.Tensor(name=name)) as load,)) if self._is_word(name):
                 return self._load(replace(load, type=ir.FLOAT), place, "Element")
@@ -235,17 +215,5 @@ class _Reader:
         return self._parts.setdefault(node, ir.Local(f"part{len(self._parts)}", ir.FLOAT, varies=True))
 
 
-_V = ir.Local("v0", ir.INT)
-
-
-def _size(tensor: str) -> ir.Expr:
-    return ir.Index(ir.Field(ir.Tensor(tensor), "Sizes", ir.INTS), _V)
-
-
 def _statistic(name: str) -> str:
     return f"row{name}"
-
-
-def _by_dimension(node: ir.Expr) -> ir.Expr:
-    """A list with its variables renumbered, so that equal lists compare equal wherever they occur."""
-    return written(node, {})

@@ -122,7 +122,7 @@ def _macros(operator: str) -> Mapping[str, str]:
 
 def _switches(computation: ReduceComputation) -> list[Switch]:
     """The macros that select the function of a reduction."""
-    decreasing = [Switch("DECREASING", int(computation.direction))] if computation.chooses else []
+    decreasing = [Switch("DECREASING", int(computation.decreasing))] if computation.chooses else []
     function = computation.function
     return [*decreasing, *([] if function is None else [Switch("FUNCTION", int(function))])]
 

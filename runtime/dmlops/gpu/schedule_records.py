@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..coordinates import Coordinates
 from ..description import Description
-from ..enums import AxisDirection, ReduceFunction
+from ..enums import ReduceFunction
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -66,21 +66,22 @@ class Map(NamedTuple):
 
 @dataclass(frozen=True)
 class Reduce:
-    """Reduces each set of elements whose coordinates differ only along `axes`.
+    """Reduces each set of elements whose coordinates differ only along some dimensions.
 
-    `is_each`, `chooses` and `shifts` are those of the planner's record. A shader with several functions gets
-    `function`; one that chooses an element prefers the first in `direction` of those that are equal.
+    `reduced`, `is_each`, `chooses` and `shifts` are those of the planner's record. A shader with several
+    functions gets `function`; one that chooses an element prefers the first of those that are equal, or the
+    last if `decreasing`.
     """
 
     desc: Description
     output: str
     input: str
-    axes: tuple[int, ...]
+    reduced: Sequence[int]
+    decreasing: bool
     is_each: bool
     chooses: bool
     shifts: bool
     function: ReduceFunction | None = None
-    direction: AxisDirection = AxisDirection.INCREASING
 
 
 @dataclass(frozen=True)

@@ -37,13 +37,14 @@ REST = 2
 class Reduce(NamedTuple):
     """The planner's input.
 
-    `is_each`: it stores something for each element. `chooses`: a set is reduced to one of its elements.
-    `shifts`: elements are mapped after a common shift is subtracted from the whole set.
+    `reduced`: for each dimension 1 if sets run along it, else 0. `is_each`: it stores something for each
+    element. `chooses`: a set is reduced to one of its elements. `shifts`: elements are mapped after a common
+    shift is subtracted from the whole set.
     """
 
     input: Tensor
     output: Tensor
-    axes: Sizes
+    reduced: Sizes
     is_each: bool
     chooses: bool
     shifts: bool
@@ -84,22 +85,20 @@ def packed(sizes: Sizes) -> Sizes:
     return strides
 
 
-def loops_over(op: Reduce, of_axes: bool) -> Loops:
-    """The dimensions that are reduced, or those that are kept; an axis given twice is reduced once.
-
-    A loop's last stride is the one to sort them by.
-    """
+def loops_over(op: Reduce, along: bool) -> Loops:
+    """The dimensions that are reduced, or those that are kept. A loop's last stride is the one to sort them
+    by."""
     found: Eight = []
-    for place in range(len(op.input.sizes)):
-        if any(axis == place for axis in op.axes) == of_axes:
+    for place, is_reduced in enumerate(op.reduced):
+        if (is_reduced == 1) == along:
             found.append(place)
     order = packed([op.input.sizes[place] for place in found])
     loops: Loops = []
     for number, place in enumerate(found):
         read = op.input.strides[place]
         # An output with one element per set does not constrain the order of the others.
-        written = op.output.strides[place] if not of_axes or op.is_each else read
-        in_order = of_axes and op.chooses
+        written = op.output.strides[place] if not along or op.is_each else read
+        in_order = along and op.chooses
         loops.append(Loop(op.input.sizes[place], [read, written, order[number] if in_order else read]))
     loops = merged(loops)
     if len(loops) == 0:
