@@ -71,7 +71,6 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
     "attention": (Choice(definition, "dispatch_attention", _never),),
     "attention_parts": (Choice(pass_selection, "parts_of", lambda *_: no_parts()),),
     "sums": (Choice(pass_selection, "in_place_of", lambda *_: NONE),),
-    "totals": (Choice(pass_selection, "with_totals", lambda _, one: one),),
     "selected": (Choice(definition, "selection_of", lambda *_: sparse_sum.Selection(0, 0, 0)),),
 }
 

@@ -31,7 +31,7 @@ def section(operator: str) -> str:
         ("InputTensor[over(r)] * InputTensor[over(r)]", "abs(InputTensor[over(r)])", True),
         ("max(Norm[here], Epsilon)", "(Norm[here] + abs(InputTensor[at]) + Epsilon)", True),
         ("in ndindex(extent)) if P == 1", "in ndindex(extent) if InputTensor[over(r)] > 0) if P == 1", False),
-        ("sum(abs(InputTensor[over(r)])", "max(abs(InputTensor[over(r)])", False),
+        ("sum(abs(InputTensor[over(r)])", "max(abs(InputTensor[over(r)])", True),
         ("sum(abs(InputTensor[over(r)])", "sum(abs(InputTensor[over(over(r))])", True),
         ("sum(abs(InputTensor[over(r)])", "sum(abs(InputTensor[r])", False),
         ("InputTensor[at] / max", "InputTensor[here] / max", False),

@@ -25,7 +25,6 @@ from dmlgen.schedules import (
     contraction,
     elementwise,
     gather,
-    global_minmax,
     lanes,
     reduction,
     rows,
@@ -47,7 +46,6 @@ FAST_FORMS: tuple[Callable[[OutputDefinitions, TensorFacts], FastForm | None], .
     rows.recognize,
     sums.recognize,
     separable.recognize,
-    global_minmax.recognize,
     sparse_sum.recognize,
     lanes.recognize,
 )

@@ -1,8 +1,8 @@
-"""Definitions whose elements each depend on statistics of their row: normalizations.
+"""Definitions whose elements each depend on statistics of their row: normalizations, for instance.
 
-A row consists of the elements of a tensor that differ only in their coordinates along some dimensions; which
-ones depends on the description. Statistics are intermediate tensors with one entry per row, computed from
-sums over the row and from earlier statistics. Tensors are read at the element itself, or at 0 along
+A row is a set of elements (`sets`), along dimensions that depend on the description. Statistics are
+intermediate tensors with one entry per row, computed from totals of the row and from earlier statistics.
+Tensors are read at the element itself, or at 0 along
 dimensions of size 1; of some only the first element is read, which may be an integer that is converted to
 float. There may be no statistics at all, and there may be several outputs, some with only one entry per row.
 """
@@ -19,7 +19,7 @@ from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, rebuilt, written
 from dmlgen.schedules.pattern import fit, match
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sets import ITEM, Sets, normal, sets_of
+from dmlgen.schedules.sets import ITEM, Sets, Whole, normal, sets_of
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 _PLACE = ir.Local("place", ir.INTS)
@@ -29,15 +29,24 @@ _SPREAD = "[place[d] if Own.Sizes[d] != 1 else 0 for d in range(Own.DimensionCou
 
 
 @dataclass(frozen=True)
+class Total:
+    """A fold over a row, a "sum", "min" or "max" (`kind`). Its `term` is a function of earlier statistics and
+    of elements, locals such as `InputTensorElement`."""
+
+    kind: ir.FoldKind
+    term: ir.Expr
+
+
+@dataclass(frozen=True)
 class Statistic:
-    """A number per row, `name`. Its `value` is a function of sums over the row, the locals `total0` and so on
-    in the order of `sums`, of earlier statistics, and of elements at the row's own coordinate, locals such as
-    `ScaleTensorOfRow`. The terms of `sums` are functions of earlier statistics and of elements, locals such
-    as `InputTensorElement`."""
+    """A number per row, `name`. Its `value` is a function of the row's `totals`, the locals `total0` and so
+    on, of earlier statistics, and of elements at the row's own coordinate, locals such as `ScaleTensorOfRow`.
+    `decides`: see `Intermediate`."""
 
     name: str
-    sums: tuple[ir.Expr, ...]
+    totals: tuple[Total, ...]
     value: ir.Expr
+    decides: bool
 
 
 @dataclass(frozen=True)
@@ -63,12 +72,9 @@ class Rows(FastForm):
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Rows | None:
     """All outputs of a definition, by rows."""
-    certain = facts.is_certain(next(iter(defines.outputs)))
-    floats = all(
-        facts.members[name].count is None and facts.is_float(name, {}) and not facts.may_be(name, "FLOAT64")
-        for name in defines.outputs
-    )
-    if not certain or not floats or any(_misfits(one) for one in defines.tensors):
+    outputs = list(defines.outputs)
+    are_words = all(facts.members[one].count is None and facts.has_words(one, {}) for one in outputs)
+    if not facts.is_certain(outputs[0]) or not are_words or any(_misfits(one) for one in defines.tensors):
         return None
     try:
         return _Reader(defines, facts).rows()
@@ -77,18 +83,19 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Rows | None:
 
 
 def _misfits(tensor: Intermediate) -> bool:
-    return tensor.type != ir.FLOAT or tensor.along or tensor.decides
+    return tensor.type not in (ir.FLOAT, ir.INT) or tensor.along
 
 
 class _Reader:
-    """Reads a definition, in terms of locals: elements, statistics, sums."""
+    """Reads a definition, in terms of locals: elements, statistics, totals."""
 
     def __init__(self, defines: OutputDefinitions, facts: TensorFacts) -> None:
         self._defines, self._facts = defines, facts
         self._source = next(iter(defines.outputs))
         self._sets: Sets | None = None  # rows, if there are statistics
-        self._statistics: dict[str, Statistic] = {}
-        self._sums: list[ir.Expr] = []  # of the current statistic
+        self._statistics: list[Statistic] = []
+        self._entries: dict[str, ir.Expr] = {}  # of intermediate tensors, for the current row
+        self._totals: list[Total] = []  # of the current statistic
         self._elements: set[str] = set()  # tensors as large as the source, as far as their reads show
         self._single: set[str] = set()  # tensors of which only the first element is read
         self._hoisted: dict[ir.Expr, ir.Local] = {}
@@ -102,25 +109,31 @@ class _Reader:
                 self._sets = self._sets_of(folds[0])
             if self._sets is None or normal(one.sizes) != self._sets.kept:
                 raise Unfit
-            self._sums = []
+            self._totals = []
             result = self._of_row(value)
-            self._statistics[one.name] = Statistic(_statistic(one.name), tuple(self._sums), result)
+            if one.type == ir.FLOAT:
+                name = f"row{one.name}"
+                self._statistics.append(Statistic(name, tuple(self._totals), result, one.decides))
+                result = ir.Local(name, ir.FLOAT, varies=True)
+            elif self._totals:
+                raise Unfit
+            self._entries[one.name] = result
         each: dict[str, ir.Expr] = {}
         of_rows: dict[str, ir.Expr] = {}
         for name, value in self._defines.outputs.items():
             whole = written(value, {})
-            if any(isinstance(part, ir.Entry) and part.coordinate == ir.AT for part in ir.walk(whole)):
+            if self._is_of_row(whole):
                 of_rows[name] = self._of_row(whole)
             else:
                 each[name] = self._without_statistics(self._of_element(whole, ir.AT))
         if not each or not self._elements:
             raise Unfit
-        hoisted = tuple(Statistic(local.name, (), value) for value, local in self._hoisted.items())
+        hoisted = tuple(Statistic(local.name, (), value, False) for value, local in self._hoisted.items())
         each = {name: self._in_parts(value) for name, value in each.items()}
         return Rows(
             source=self._source if self._sets is None else self._sets.tensor,
             reduced=ir.ListOf(()) if self._sets is None else self._sets.flags,
-            statistics=(*self._statistics.values(), *hoisted),
+            statistics=(*self._statistics, *hoisted),
             elements=frozenset(self._elements),
             single=frozenset(self._single),
             parts={local.name: value for value, local in self._parts.items()},
@@ -134,35 +147,46 @@ class _Reader:
             raise Unfit
         return sets
 
+    def _is_of_row(self, value: ir.Expr) -> bool:
+        """Whether an output has one entry per row."""
+        parts = list(ir.walk(value))
+        if isinstance(self._sets, Whole):
+            return not any(isinstance(part, ir.Load) for part in parts)
+        return any(isinstance(part, ir.Entry) and part.coordinate == ir.AT for part in parts)
+
+    def _is_here(self, coordinate: ir.Expr) -> bool:
+        """Whether an entry is that of the row of the element at `at`."""
+        return self._sets is not None and normal(coordinate) == self._sets.here
+
     def _of_row(self, node: ir.Expr) -> ir.Expr:
         """A value with one entry per row, given its coordinate there."""
         match node:
-            case ir.Fold(kind="sum", unrolled=False):
-                return self._sum(node)
-            case ir.Entry(tensor=name, coordinate=place) if place == ir.AT and name in self._statistics:
-                return ir.Local(_statistic(name), ir.FLOAT, varies=True)
-            case ir.Load():
+            case ir.Fold(kind="sum" | "min" | "max", type=ir.FLOAT, unrolled=False):
+                return self._total(node)
+            case ir.Entry(tensor=name, coordinate=place) if name in self._entries:
+                if place == ir.AT or self._is_here(place):
+                    return self._entries[name]
+            case ir.Load() if not isinstance(self._sets, Whole):
                 return self._load(node, ir.AT, "OfRow")
         return self._rebuilt(node, self._of_row)
 
-    def _sum(self, fold: ir.Fold) -> ir.Expr:
+    def _total(self, fold: ir.Fold) -> ir.Expr:
         if self._sets is None or sets_of(fold) != self._sets:
             raise Unfit
         whole = ir.substitute(fold.body, {fold.loops[0].variable: ITEM})
-        lists = (part for part in ir.walk(whole) if isinstance(part, ir.Reduce))
+        lists = (part for part in ir.walk(whole) if part.type == ir.INTS)
         places: dict[ir.Expr, ir.Expr] = {part: _PLACE for part in lists if normal(part) == self._sets.over}
-        body = self._of_element(ir.substitute(whole, places), _PLACE)
-        if body not in self._sums:
-            self._sums.append(body)
-        return ir.Local(f"total{self._sums.index(body)}", ir.FLOAT, varies=True)
+        total = Total(fold.kind, self._of_element(ir.substitute(whole, places), _PLACE))
+        if total not in self._totals:
+            self._totals.append(total)
+        return ir.Local(f"total{self._totals.index(total)}", ir.FLOAT, varies=True)
 
     def _of_element(self, node: ir.Expr, place: ir.Local) -> ir.Expr:
         """A value at an element, whose coordinate is `place`."""
         match node:
-            case ir.Entry(tensor=name, coordinate=coordinate) if name in self._statistics:
-                assert self._sets is not None
-                if coordinate == ir.AT if place == _PLACE else normal(coordinate) == self._sets.here:
-                    return ir.Local(_statistic(name), ir.FLOAT, varies=True)
+            case ir.Entry(tensor=name, coordinate=coordinate) if name in self._entries:
+                if self._is_here(coordinate) or (coordinate == ir.AT and place == _PLACE):
+                    return self._entries[name]
             case ir.Call("float", (ir.Load(tensor=ir.Tensor(name=name)) as load,)) if self._is_word(name):
                 return self._load(replace(load, type=ir.FLOAT), place, "Element")
             case ir.Load():
@@ -190,7 +214,7 @@ class _Reader:
     def _rebuilt(self, node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
         if is_known(node) or isinstance(node, ir.Tensor | ir.Tensors):
             return node
-        if isinstance(node, ir.Local | ir.Fold | ir.Reduce | ir.Entry | ir.Index | ir.Slice):
+        if isinstance(node, ir.Local | ir.Fold | ir.Reduce | ir.Entry | ir.Load | ir.Index | ir.Slice):
             raise Unfit
         return rebuilt(node, write)
 
@@ -213,7 +237,3 @@ class _Reader:
         if names & {f"{name}Element" for name in self._elements} or not isinstance(node, ir.Call):
             return rebuilt(node, self._in_parts)
         return self._parts.setdefault(node, ir.Local(f"part{len(self._parts)}", ir.FLOAT, varies=True))
-
-
-def _statistic(name: str) -> str:
-    return f"row{name}"

@@ -31,7 +31,7 @@ class Sets:
         """A list with one entry along sets and another elsewhere."""
         rank = ir.Field(ir.Tensor(self.tensor), "DimensionCount", ir.INT)
         entry = ir.Conditional(self.test, along, other)
-        return ir.Reduce("list", ir.Loop(_D, ir.ZERO, rank, None), entry, ir.INTS)
+        return normal(ir.Reduce("list", ir.Loop(_D, ir.ZERO, rank, None), entry, ir.INTS))
 
     @property
     def size(self) -> ir.Expr:
@@ -83,10 +83,37 @@ class Sets:
         return found.entry if normal(sizes) == self.extent else None
 
 
+@dataclass(frozen=True)
+class Whole(Sets):
+    """The only set of a tensor: all of its elements."""
+
+    @property
+    def extent(self) -> ir.Expr:
+        return ir.Field(ir.Tensor(self.tensor), "Sizes", ir.INTS)
+
+    @property
+    def kept(self) -> ir.Expr:
+        return ir.ListOf((ir.ONE,))
+
+    @property
+    def here(self) -> ir.Expr:
+        return ir.ListOf((ir.ZERO,))
+
+    @property
+    def own(self) -> ir.Expr:
+        return ir.AT
+
+    @property
+    def over(self) -> ir.Expr:
+        return ITEM
+
+
 def sets_of(fold: ir.Fold) -> Sets | None:
-    """The sets that a loop iterates over completely, given their dimensions."""
+    """The sets that a loop iterates over completely."""
     match fold.loops:
         case (ir.Each(first=None, last=last),) if fold.condition is None:
+            if (found := match("Whole.Sizes", last)) and not found.Whole.index:
+                return Whole(found.Whole.name, ir.Number(True, ir.BOOL))
             extent = "[Whole.Sizes[d] if test else 1 for d in range(Whole.DimensionCount)]"
             found = match(extent, normal(last), d=_D)
             if found and not found.Whole.index and is_known(ir.substitute(found.test, {_D: ir.ZERO})):

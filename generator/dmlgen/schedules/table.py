@@ -75,7 +75,7 @@ _FORMS: tuple[tuple[str, Mapping[str, str], str], ...] = (
     ("rows", {"source": "InputTensor"}, """
         MEAN_VARIANCE_NORMALIZATION LP_NORMALIZATION MEAN_VARIANCE_NORMALIZATION1
         BATCH_NORMALIZATION_GRAD BATCH_NORMALIZATION_TRAINING BATCH_NORMALIZATION_TRAINING_GRAD
-        MEAN_VARIANCE_NORMALIZATION2
+        MEAN_VARIANCE_NORMALIZATION2 DYNAMIC_QUANTIZE_LINEAR
     """),
     ("rows", {"source": "OutputParametersTensor"}, "ADAM_OPTIMIZER"),
     ("sums", {"InputProjection": "WeightTensor", "Hidden": "RecurrenceTensor"}, "RNN"),
@@ -83,7 +83,6 @@ _FORMS: tuple[tuple[str, Mapping[str, str], str], ...] = (
      "LSTM"),
     ("sums", {"InputProjection": "WeightTensor", "Reset": "RecurrenceTensor", "Hidden": "RecurrenceTensor"},
      "GRU"),
-    ("totals", {"tensor": "InputTensor"}, "DYNAMIC_QUANTIZE_LINEAR"),
     ("selected", {"output": "OutputGradientTensor"}, "ROI_ALIGN_GRAD"),
     ("attention", {"target": "Context", "query": "Query", "key": "PresentKey", "value": "PresentValue"},
      "MULTIHEAD_ATTENTION MULTIHEAD_ATTENTION1"),

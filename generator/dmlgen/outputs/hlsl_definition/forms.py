@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dmlgen.outputs.hlsl_definition.attention import attention_pass
 from dmlgen.outputs.hlsl_definition.contraction import contracted_pass
 from dmlgen.outputs.hlsl_definition.form import FormPass
-from dmlgen.outputs.hlsl_definition.global_minmax import totals_pass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.rows import rows_pass
 from dmlgen.outputs.hlsl_definition.separable import separable_pass
@@ -29,7 +28,6 @@ OF_TENSORS: tuple[Callable[[ShaderPrinter, Operator, str, int], FormPass | None]
 
 INSTEAD: tuple[Callable[[ShaderPrinter, Operator, int], FormPass | None], ...] = (
     sums_passes,
-    totals_pass,
     selected_passes,
 )
 """Passes after those of the definition, each of which a plan may use in place of one or several of them."""

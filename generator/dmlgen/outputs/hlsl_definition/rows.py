@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dmlgen.expr import ir
+from dmlgen.names import pascal
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
@@ -16,8 +17,8 @@ from dmlgen.schedules.rows import Rows
 
 @dataclass(frozen=True)
 class Around:
-    """That a stage has one sum, over the squares of `difference`, an element's from `center`, a statistic;
-    `total` is the sum of the elements.
+    """That a stage has one total, the sum of the squares of `difference`, an element's from `center`, a
+    statistic; `total` is the sum of the elements.
 
     Over n elements, it is the sum of the squares of their differences from another number m, plus n times the
     square of m's own difference from the center, plus twice the product of that and the sum of the elements'
@@ -33,11 +34,20 @@ class Around:
 
 
 @dataclass(frozen=True)
-class Stage:
-    """Sums over a row that are computed together, and numbers computed from them; all by name, as texts. If
-    rows are split, dispatch `turn` computes the sums of parts."""
+class Total:
+    """A sum, minimum or maximum (`kind`) over a row: its name, and the text of an element's term."""
 
-    sums: tuple[tuple[str, str], ...]
+    name: str
+    kind: str
+    term: str
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Totals of a row that are computed together, and numbers computed from them, by name, as texts. If rows
+    are split, dispatch `turn` computes the totals of parts."""
+
+    totals: tuple[Total, ...]
     statistics: tuple[tuple[str, str], ...]
     turn: int
     around: Around | None = None
@@ -56,9 +66,9 @@ class Part:
 class RowsPass(FormPass):
     """The pass that computes all outputs by rows of `source`.
 
-    `elements` are the tensors read at the element itself, of which sums need those that are `held`; `spread`
-    are others, and `of_row` those read at the coordinate of the row, of which `single` only at 0. `parts` are
-    computed from `spread`.
+    `elements` are the tensors read at the element itself, of which totals need those that are `held`;
+    `spread` are others, and `of_row` those read at the coordinate of the row, of which `single` only at 0.
+    `parts` are computed from `spread`.
     """
 
     source: Tensor
@@ -92,25 +102,30 @@ class RowsPass(FormPass):
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
         (record,) = super().records
-        return ({**record, "turns": len(self.turns), "sums": len(self.sums)},)
+        return ({**record, "turns": len(self.turns), "totals": len(self.totals)},)
 
     @property
     def turns(self) -> Sequence[Sequence[str]]:
-        """The statistics that each dispatch computes sums for, if rows are split."""
-        summing = [stage for stage in self.stages if stage.sums]
+        """The statistics that each dispatch computes totals for, if rows are split."""
+        stages = [stage for stage in self.stages if stage.totals]
         return [
-            [name for stage in summing if stage.turn == turn for name, _ in stage.statistics]
-            for turn in sorted({stage.turn for stage in summing})
+            [name for stage in stages if stage.turn == turn for name, _ in stage.statistics]
+            for turn in sorted({stage.turn for stage in stages})
         ]
 
     @property
-    def sums(self) -> tuple[str, ...]:
-        """The names of all that is kept of a part of a row."""
-        return tuple(name for stage in self.stages for name in self.sums_of(stage))
+    def kinds(self) -> Sequence[str]:
+        """The kinds of totals."""
+        return sorted({total.kind for stage in self.stages for total in stage.totals})
 
-    def sums_of(self, stage: Stage) -> Sequence[str]:
+    @property
+    def totals(self) -> tuple[str, ...]:
+        """The names of all that is kept of a part of a row."""
+        return tuple(name for stage in self.stages for name in self.totals_of(stage))
+
+    def totals_of(self, stage: Stage) -> Sequence[str]:
         """The names of all that one stage keeps of a part of a row."""
-        return [*(name for name, _ in stage.sums), *(("center", "differences") if stage.around else ())]
+        return [*(one.name for one in stage.totals), *(("center", "differences") if stage.around else ())]
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
@@ -142,14 +157,14 @@ def rows_pass(printer: ShaderPrinter, operator: Operator, number: int) -> RowsPa
 
 
 class _RowsPrinter:
-    """Prints values made of elements, statistics and sums."""
+    """Prints values made of elements, statistics and totals."""
 
     def __init__(self, printer: ShaderPrinter, rows: Rows) -> None:
         self._printer, self._rows = printer, rows
-        self._sums = [body for one in rows.statistics for body in one.sums]
+        self._terms = [total.term for one in rows.statistics for total in one.totals]
         self._named: dict[ir.Expr, ir.Expr] = {}  # locals of the schedule, renamed for the shader
         self._read: dict[str, list[str]] = {"Element": [], "OfRow": []}
-        whole = (*self._sums, *(one.value for one in rows.statistics), *rows.parts.values())
+        whole = (*self._terms, *(one.value for one in rows.statistics), *rows.parts.values())
         parts = {
             part for one in (*whole, *rows.each.values(), *rows.of_rows.values()) for part in ir.walk(one)
         }
@@ -167,7 +182,7 @@ class _RowsPrinter:
             number=number,
             source=self._printer.tensors[rows.source],
             elements=self._tensors(elements),
-            held=self._tensors(name for name in elements if self._is_in(name, *self._sums)),
+            held=self._tensors(name for name in elements if self._is_in(name, *self._terms)),
             spread=self._tensors(spread),
             of_row=self._tensors(self._read["OfRow"]),
             single=self._tensors(name for name in self._read["OfRow"] if name in rows.single),
@@ -182,23 +197,26 @@ class _RowsPrinter:
         )
 
     def _stages(self) -> tuple[Stage, ...]:
-        """The statistics in stages: those whose sums do not depend on others of the same stage."""
+        """The statistics in stages: those whose totals do not depend on others of the same stage."""
         stages: list[Stage] = []
         known: set[ir.Expr] = set()  # statistics of the current stage
-        terms: dict[str, ir.Expr] = {}  # of sums, by name
+        terms: dict[str, ir.Expr] = {}  # of totals, by name
         for one in self._rows.statistics:
-            needed = {part for body in one.sums for part in ir.walk(body)}
+            needed = {part for total in one.totals for part in ir.walk(total.term)}
             if not stages or needed & known:
                 stages.append(Stage((), (), 0))
                 known = set()
-            totals = [f"total{len(terms) + place}" for place in range(len(one.sums))]
-            terms |= zip(totals, one.sums, strict=True)
+            totals = [
+                Total(f"total{len(terms) + place}", total.kind, self._text(total.term, one.decides))
+                for place, total in enumerate(one.totals)
+            ]
+            terms |= {total.name: given.term for total, given in zip(totals, one.totals, strict=True)}
+            self._printer.called |= {pascal(total.kind) for total in totals if total.kind != "sum"}
             named: dict[ir.Expr, ir.Expr] = {
-                _local(f"total{place}"): _local(name) for place, name in enumerate(totals)
+                _local(f"total{place}"): _local(total.name) for place, total in enumerate(totals)
             }
-            sums = zip(totals, map(self._text, one.sums), strict=True)
-            value = self._text(ir.substitute(one.value, named))
-            stages[-1] = Stage((*stages[-1].sums, *sums), (*stages[-1].statistics, (one.name, value)), 0)
+            value = self._text(ir.substitute(one.value, named), one.decides)
+            stages[-1] = Stage((*stages[-1].totals, *totals), (*stages[-1].statistics, (one.name, value)), 0)
             known.add(_local(one.name))
         return tuple(self._in_turns(stages, terms))
 
@@ -208,29 +226,26 @@ class _RowsPrinter:
         before = Stage((), (), 0)
         for stage in stages:
             around = None if before.around else self._around(before, stage, terms)
-            turn = before.turn if around or not before.sums else before.turn + 1
+            turn = before.turn if around or not before.totals else before.turn + 1
             before = replace(stage, turn=turn, around=around)
             yield before
 
     def _around(self, before: Stage, stage: Stage, terms: Mapping[str, ir.Expr]) -> Around | None:
-        """The center of a stage's only sum, if that is a statistic of the stage before."""
-        match [terms[name] for name, _ in stage.sums]:
-            case [ir.Binary("*", ir.Binary("-", element, ir.Local(name=center)) as left, right)] if (
-                left == right
-            ):
-                total = next((name for name, _ in before.sums if terms[name] == element), None)
-                if total is not None and center in dict(before.statistics):
-                    return Around(
-                        center, total, self._text(ir.substitute(left, {left.right: _local("center")}))
-                    )
+        """The center of a stage's only total, if that is a statistic of the stage before."""
+        sums = {terms[one.name]: one.name for one in before.totals if one.kind == "sum"}
+        match [(one.kind, terms[one.name]) for one in stage.totals]:
+            case [("sum", ir.Binary("*", ir.Binary("-", element, ir.Local(name=center)) as left, right))]:
+                if left == right and element in sums and center in dict(before.statistics):
+                    difference = self._text(ir.substitute(left, {left.right: _local("center")}))
+                    return Around(center, sums[element], difference)
         return None
 
     def _is_in(self, name: str, *values: ir.Expr) -> bool:
         """Whether values need the elements of a tensor."""
         return any(_local(f"{name}Element") in ir.walk(value) for value in values)
 
-    def _text(self, node: ir.Expr) -> str:
-        return self._printer.value(ir.substitute(node, self._named), False)
+    def _text(self, node: ir.Expr, decides: bool = False) -> str:
+        return self._printer.value(ir.substitute(node, self._named), decides)
 
     def _tensors(self, names: Iterable[str]) -> tuple[Tensor, ...]:
         return tuple(self._printer.tensors[name] for name in names)

@@ -11,14 +11,12 @@ from typing import Annotated, NamedTuple
 from .attention import define_attention, places_of
 from .attention_cooperative import define_attention_cooperative
 from .attention_parts import define_join, define_parts, words_of
-from .capabilities import Capability
 from .common_bindings import CommonConstants, Lists, bind_common
 from .definition_types import ELEMENTS_PER_THREAD, MAX_COUNT, Definition, DefinitionShader, Pass
 from .loops import (
     ELEMENTWISE_BUSY,
     Dimensions,
     Words,
-    ceil_div,
     check_span,
     element_count,
     extents,
@@ -32,7 +30,6 @@ from .pass_selection import PassSelection, box_of, in_lanes, select_passes
 from .planning import Planning
 from .reasons import Reason
 from .scratch import rows_left, space_of
-from .sets import REDUCTION_GROUPS, REDUCTION_MOST_THREADS
 from .sparse_sum import Selection, lanes_along, room_of, selection_of, selection_words
 from .sums import SumsTile, define_sums
 
@@ -169,9 +166,6 @@ def dispatch_defined(
     if one.number == shader.attention.number:
         dispatch_attention(out, op, shader, way, known, one, count, waits)
         return
-    if one.number == shader.totals.number:
-        dispatch_totals(out, op, shader, known, one)
-        return
     if way.sources.begin > 0 and (
         one.writes >> shader.attention.key & 1 == 1 or one.writes >> shader.attention.value & 1 == 1
     ):
@@ -226,7 +220,7 @@ def writes_pairs(op: Definition, shader: DefinitionShader, one: Pass, shape: Siz
     and all passes of the shader must follow its definition."""
     if shader.contracted.number != NONE or shader.attention.number != NONE or shader.rows.number != NONE:
         return False
-    if shader.sliding.number != NONE or shader.totals.number != NONE or shader.selected.number != NONE:
+    if shader.sliding.number != NONE or shader.selected.number != NONE:
         return False
     if len(shader.sums) > 0 or len(shader.separable) > 0 or one.apart != NONE:
         return False
@@ -280,24 +274,6 @@ def dispatch_attention(
         out.define("SCORES_FROM_INPUTS", int(way.scores_from_inputs))
         joining = define_join(out, sizes, sources, parts)
         dispatch_box(out, op, known, one, sizes, count, 0, joining, True)
-
-
-def dispatch_totals(
-    out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants, one: Pass
-) -> None:
-    """The dispatch of totals in parts, and one that combines these."""
-    sizes = op.tensors[shader.totals.tensor].sizes
-    count = element_count(sizes)
-    if count >= MAX_COUNT:
-        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, count)
-    threads = REDUCTION_MOST_THREADS
-    parts = min(ceil_div(count, threads), REDUCTION_GROUPS)
-    waves = int(out.has(Capability.WAVE_OPERATIONS))
-    out.define("WAVES", waves)
-    dispatch_box(out, op, known, one, sizes, count, 0, Threads(parts * threads, threads), False)
-    rest = one._replace(number=one.number + 1)
-    out.define("WAVES", waves)
-    dispatch_box(out, op, known, rest, [1], parts, 0, Threads(threads, threads), True)
 
 
 def dispatch_selected(

@@ -107,7 +107,7 @@ class RowsPass(NamedTuple):
     """Pass `number` of the shader, or NONE, computes all outputs by rows of a tensor, `source`. `read` has a
     bit for each tensor that is read, `single` for those with one element, `each` and `of_rows` for outputs as
     large as that tensor and for those with an entry per row. `output` is one of the former. Statistics take
-    `sums` over a row; if rows are split, those over parts take so many `turns`."""
+    so many `totals` of a row; if rows are split, those of parts take so many `turns`."""
 
     number: int
     source: int
@@ -117,7 +117,7 @@ class RowsPass(NamedTuple):
     of_rows: int
     output: int
     turns: int
-    sums: int
+    totals: int
 
 
 class SeparablePass(NamedTuple):
@@ -129,17 +129,6 @@ class SeparablePass(NamedTuple):
     output: int
     is_sum: bool
     leaves_out: bool
-
-
-class TotalsPass(NamedTuple):
-    """Pass `number` of the shader, or NONE, finds totals over all elements of a tensor, by number, in parts,
-    each of which takes up `width` words; the next pass computes the intermediate tensors in `writes`, as
-    bits, from these."""
-
-    number: int
-    tensor: int
-    writes: int
-    width: int
 
 
 class SelectedPass(NamedTuple):
@@ -178,7 +167,6 @@ class DefinitionShader(NamedTuple):
     rows: RowsPass
     sums: Sequence[SumsPass]
     separable: Sequence[SeparablePass]
-    totals: TotalsPass
     selected: SelectedPass
 
 

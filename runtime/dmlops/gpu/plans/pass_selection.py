@@ -151,8 +151,6 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
     passes: Passes = [one for one in every if is_needed(one, there, wanted)]
     if len(shader.sums) > 0:
         passes = with_sums(op, shader, passes, wanted)
-    if shader.totals.number != NONE and not op.is_double:
-        passes = [with_totals(shader, one) for one in passes]
     tiles: Tiles = [shared_tile(out, op, shader, one) for one in passes]
     scores_from_inputs = attention.scored_by & there != 0
     return PassSelection(passes, tiles, wanted, led, float16, attends, scores_from_inputs, parts, sources)
@@ -199,13 +197,6 @@ def with_sums(op: Definition, shader: DefinitionShader, needed: Passes, wanted: 
             written = written | sums.writes
             passes.append(one._replace(number=sums.number, writes=sums.writes, reads=sums.reads))
     return passes
-
-
-def with_totals(shader: DefinitionShader, one: Pass) -> Pass:
-    """The pass of totals in place of the one that writes the same intermediate tensors; else the pass."""
-    if one.writes == shader.totals.writes:
-        return one._replace(number=shader.totals.number)
-    return one
 
 
 def in_place_of(op: Definition, shader: DefinitionShader, one: Pass, wanted: int) -> int:

@@ -168,7 +168,7 @@ def of_tensors(loops: Loops) -> Dimensions:
 
 
 def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
-    """One dispatch. If rows are split, one for each turn of partial sums and one for the outputs. False if
+    """One dispatch. If rows are split, one for each turn of partial totals and one for the outputs. False if
     tensors do not fit together."""
     if op.is_double or not fits(op, shader):
         return False
@@ -189,7 +189,7 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
     parts = ceil_div(sets.extent, extent)
     turns = shader.rows.turns if has_statistics and parts > 1 else 0
     if len(shader.kept) > 0:
-        out.write(out.scratch(4 * shader.rows.sums * sets.number * parts if turns > 0 else 8))
+        out.write(out.scratch(4 * shader.rows.totals * sets.number * parts if turns > 0 else 8))
     groups = define_sharing(out, sets, sharing, shader.rows.turns > 0)
     out.define("PASS", shader.rows.number)
     if has_statistics:

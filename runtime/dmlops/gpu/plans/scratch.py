@@ -7,8 +7,7 @@ from typing import NamedTuple
 from .attention import Sources
 from .definition_types import Definition, DefinitionShader
 from .loops import Words, ceil_div, element_count
-from .operands import NONE, Eight, Sizes
-from .sets import REDUCTION_GROUPS
+from .operands import Eight, Sizes
 
 
 class Space(NamedTuple):
@@ -24,8 +23,6 @@ def space_of(op: Definition, shader: DefinitionShader, wanted: int, sources: Sou
     sizes may be meaningless."""
     firsts: Words = []
     words = 0
-    if shader.totals.number != NONE:
-        words = ceil_div(shader.totals.width * REDUCTION_GROUPS, 4) * 4
     for place, kept in enumerate(shader.kept):
         firsts.append(words)
         if wanted >> place & 1 == 1:

@@ -1,4 +1,4 @@
-"""Intermediate tensors that depend on totals of all elements of a tensor, and the shaders' results."""
+"""Definitions by rows of which a whole tensor is one, and the shaders' results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dmlops
-from dmlgen.schedules.global_minmax import Totals
+from dmlgen.schedules.rows import Rows
 from dmlops import gpu, reference
 from gpu_device import device
 from schedule_cases import Variant, operators_with
@@ -19,13 +19,12 @@ __all__ = ["device"]
 OPERATOR = "DYNAMIC_QUANTIZE_LINEAR"
 
 
-def test_the_range_of_dynamic_quantization_is_made_of_them() -> None:
-    found = operators_with(Totals)
-    assert list(found) == [OPERATOR]
-    form = found[OPERATOR]
-    assert form.tensor == "InputTensor"
-    assert [one.kind for one in form.totals] == ["min", "max"]
-    assert list(form.values) == ["Low", "High"]
+def test_dynamic_quantization_depends_on_the_range_of_a_tensor() -> None:
+    form = operators_with(Rows)[OPERATOR]
+    assert form.source == "InputTensor"
+    assert [total.kind for one in form.statistics for total in one.totals] == ["min", "max"]
+    assert list(form.each) == ["OutputTensor"]
+    assert list(form.of_rows) == ["OutputScaleTensor", "OutputZeroPointTensor"]
 
 
 SECTION = """compute:
@@ -39,32 +38,33 @@ SECTION = """compute:
 ALL = "for p in ndindex(InputTensor.Sizes)"
 
 
-def form_of(folder: Path, value: str, sizes: str = "[1]") -> Totals | None:
-    return Variant(folder, OPERATOR, SECTION.format(sizes, value)).form_of(Totals)
+def form_of(folder: Path, value: str, sizes: str = "[1]") -> Rows | None:
+    return Variant(folder, OPERATOR, SECTION.format(sizes, value)).form_of(Rows)
 
 
 @pytest.mark.parametrize(
     "value",
     [
         f"max(InputTensor[p] {ALL})",
+        f"sum(InputTensor[p] {ALL})",
         f"2.0 * max(abs(InputTensor[p]) {ALL}) + min(InputTensor[p] {ALL})",
     ],
-    ids=["greatest", "made of two"],
+    ids=["greatest", "sum", "made of two"],
 )
-def test_totals_are_found(value: str, tmp_path: Path) -> None:
+def test_a_whole_tensor_is_a_row(value: str, tmp_path: Path) -> None:
     assert form_of(tmp_path, value) is not None
 
 
 @pytest.mark.parametrize(
     ("value", "sizes"),
     [
-        (f"sum(InputTensor[p] {ALL})", "[1]"),
+        (f"product(InputTensor[p] {ALL})", "[1]"),
         (f"max(InputTensor[p] {ALL} if InputTensor[p] > 0)", "[1]"),
         (f"max(InputTensor[p] {ALL}) + InputTensor[[0 for d in axes(InputTensor)]]", "[1]"),
         (f"max(InputTensor[p] {ALL})", "[2]"),
         ("max(InputTensor[p] for p in ndindex([1 for d in axes(InputTensor)]))", "[1]"),
     ],
-    ids=["sum", "of some", "one more", "twice", "of another box"],
+    ids=["product", "of some", "one more", "twice", "of another box"],
 )
 def test_what_nearly_is_one_is_none(value: str, sizes: str, tmp_path: Path) -> None:
     assert form_of(tmp_path, value, sizes) is None
