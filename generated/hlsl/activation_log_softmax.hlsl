@@ -428,15 +428,18 @@ INPUT_VALUE LoadInput(uint offset)
 }
 #endif
 
-void Load(uint offset, out Item items[VECTOR])
+void Load(uint offset, out INPUT_VALUE elements[VECTOR])
 {
-#if VECTOR == 1
-    items[0] = LoadInput(offset);
-#else
-    const InputElements elements = inputTensor[offset / VECTOR];
+    uint k;
+#if VECTOR > 1
+    const InputElements found = inputTensor[offset / VECTOR];
     [unroll]
-    for (uint k = 0; k < VECTOR; k++)
-        items[k] = (INPUT_VALUE)elements[k];
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (INPUT_VALUE)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (INPUT_VALUE)LoadInput(offset + k);
 #endif
 }
 
@@ -531,8 +534,6 @@ States Gather(bool shiftOnly, Share share, Shifts shifts, Item items[UNROLL][VEC
 }
 #endif
 
-static const uint columns = NUM_THREADS / REDUCTION_THREADS;  // sets, or vectors of sets, per group
-
 #if WAVES
 uint ReadLane(uint value, uint lane) { return WaveReadLaneAt(value, lane); }
 int ReadLane(int value, uint lane) { return WaveReadLaneAt(value, lane); }
@@ -611,16 +612,19 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 }
 #endif
 
-void Store(uint offset, OUTPUT_VALUE values[VECTOR])
+void Store(uint offset, OUTPUT_VALUE elements[VECTOR])
 {
-#if VECTOR == 1
-    StoreOutput(offset, Finished(offset, values[0]));
-#else
-    Target elements;
+    uint k;
+#if VECTOR > 1
+    Target stored;
     [unroll]
-    for (uint k = 0; k < VECTOR; k++)
-        elements[k] = (OUTPUT_STORED)Finished(offset + k, values[k]);
-    outputTensor[offset / VECTOR] = elements;
+    for (k = 0; k < VECTOR; k++)
+        stored[k] = (OUTPUT_STORED)Finished(offset + k, elements[k]);
+    outputTensor[offset / VECTOR] = stored;
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        StoreOutput(offset + k, Finished(offset + k, elements[k]));
 #endif
 }
 #endif
@@ -629,12 +633,13 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint number = group.y * groupColumns + group.x;
-    const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
 #if PASS == 0
     const uint part = 0, block = number;
 #else
     const uint part = number % parts, block = number / parts;
 #endif
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // sets, or vectors of sets, per group
+    const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
     const uint set = block * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     Share share;
     share.set = min(set, sets - 1);  // clamped, since all threads of a group have to reach its barriers

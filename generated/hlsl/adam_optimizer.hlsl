@@ -15,7 +15,7 @@
 //   PASS       what the pass writes:
 //              0 OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor
 //              1 OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor, by rows, each shared by
-//              REDUCTION_THREADS threads that combine their sums
+//              REDUCTION_THREADS threads that combine their totals
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
@@ -752,7 +752,7 @@ void LoadInputParametersElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)inputParametersTensor[offset + k * inputParametersStep];
+        elements[k] = (float)LoadInputParameters(offset + k * inputParametersStep);
 #endif
 }
 
@@ -767,7 +767,7 @@ void LoadInputFirstMomentElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)inputFirstMomentTensor[offset + k * inputFirstMomentStep];
+        elements[k] = (float)LoadInputFirstMoment(offset + k * inputFirstMomentStep);
 #endif
 }
 
@@ -782,7 +782,7 @@ void LoadInputSecondMomentElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)inputSecondMomentTensor[offset + k * inputSecondMomentStep];
+        elements[k] = (float)LoadInputSecondMoment(offset + k * inputSecondMomentStep);
 #endif
 }
 
@@ -797,7 +797,7 @@ void LoadGradientElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)gradientTensor[offset + k * gradientStep];
+        elements[k] = (float)LoadGradient(offset + k * gradientStep);
 #endif
 }
 
@@ -812,11 +812,11 @@ void LoadTrainingStepElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)trainingStepTensor[offset + k * trainingStepStep];
+        elements[k] = (float)LoadTrainingStep(offset + k * trainingStepStep);
 #endif
 }
 
-void StoreOutputParametersElements(uint offset, float elements[VECTOR])
+void StoreOutputParametersElements(uint offset, OUTPUT_PARAMETERS_VALUE elements[VECTOR])
 {
     uint k;
 #if OUTPUT_PARAMETERS_VECTOR > 1
@@ -828,11 +828,11 @@ void StoreOutputParametersElements(uint offset, float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        outputParametersTensor[offset + k * outputParametersStep] = (OUTPUT_PARAMETERS_STORED)elements[k];
+        StoreOutputParameters(offset + k * outputParametersStep, elements[k]);
 #endif
 }
 
-void StoreOutputFirstMomentElements(uint offset, float elements[VECTOR])
+void StoreOutputFirstMomentElements(uint offset, OUTPUT_FIRST_MOMENT_VALUE elements[VECTOR])
 {
     uint k;
 #if OUTPUT_FIRST_MOMENT_VECTOR > 1
@@ -844,11 +844,11 @@ void StoreOutputFirstMomentElements(uint offset, float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        outputFirstMomentTensor[offset + k * outputFirstMomentStep] = (OUTPUT_FIRST_MOMENT_STORED)elements[k];
+        StoreOutputFirstMoment(offset + k * outputFirstMomentStep, elements[k]);
 #endif
 }
 
-void StoreOutputSecondMomentElements(uint offset, float elements[VECTOR])
+void StoreOutputSecondMomentElements(uint offset, OUTPUT_SECOND_MOMENT_VALUE elements[VECTOR])
 {
     uint k;
 #if OUTPUT_SECOND_MOMENT_VECTOR > 1
@@ -860,7 +860,7 @@ void StoreOutputSecondMomentElements(uint offset, float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        outputSecondMomentTensor[offset + k * outputSecondMomentStep] = (OUTPUT_SECOND_MOMENT_STORED)elements[k];
+        StoreOutputSecondMoment(offset + k * outputSecondMomentStep, elements[k]);
 #endif
 }
 
@@ -869,7 +869,7 @@ void StoreOutputSecondMomentElements(uint offset, float elements[VECTOR])
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // sets, or vectors of sets, per group
     const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = number / partCount * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
@@ -948,9 +948,9 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * REDUCTION_THREADS < end)
             {
                 const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
-                float outputParametersValues[VECTOR];
-                float outputFirstMomentValues[VECTOR];
-                float outputSecondMomentValues[VECTOR];
+                OUTPUT_PARAMETERS_VALUE outputParametersValues[VECTOR];
+                OUTPUT_FIRST_MOMENT_VALUE outputFirstMomentValues[VECTOR];
+                OUTPUT_SECOND_MOMENT_VALUE outputSecondMomentValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {

@@ -14,7 +14,7 @@
 //
 //   PASS       what the pass writes:
 //              0 OutputTensor
-//              1 OutputTensor, by rows, each shared by REDUCTION_THREADS threads that combine their sums
+//              1 OutputTensor, by rows, each shared by REDUCTION_THREADS threads that combine their totals
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
@@ -1064,7 +1064,7 @@ void LoadInputElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)inputTensor[offset + k * inputStep];
+        elements[k] = (float)LoadInput(offset + k * inputStep);
 #endif
 }
 
@@ -1079,7 +1079,7 @@ void LoadMeanElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)meanTensor[offset + k * meanStep];
+        elements[k] = (float)LoadMean(offset + k * meanStep);
 #endif
 }
 
@@ -1094,7 +1094,7 @@ void LoadVarianceElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)varianceTensor[offset + k * varianceStep];
+        elements[k] = (float)LoadVariance(offset + k * varianceStep);
 #endif
 }
 
@@ -1109,7 +1109,7 @@ void LoadScaleElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)scaleTensor[offset + k * scaleStep];
+        elements[k] = (float)LoadScale(offset + k * scaleStep);
 #endif
 }
 
@@ -1124,7 +1124,7 @@ void LoadBiasElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)biasTensor[offset + k * biasStep];
+        elements[k] = (float)LoadBias(offset + k * biasStep);
 #endif
 }
 
@@ -1134,7 +1134,7 @@ OUTPUT_VALUE Finished(uint at, float total)
     return (OUTPUT_VALUE)total;
 }
 
-void StoreOutputElements(uint offset, float elements[VECTOR])
+void StoreOutputElements(uint offset, OUTPUT_VALUE elements[VECTOR])
 {
     uint k;
 #if OUTPUT_VECTOR > 1
@@ -1146,7 +1146,7 @@ void StoreOutputElements(uint offset, float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        outputTensor[offset + k * outputStep] = (OUTPUT_STORED)Finished(offset + k * outputStep, elements[k]);
+        StoreOutput(offset + k * outputStep, Finished(offset + k * outputStep, elements[k]));
 #endif
 }
 
@@ -1159,7 +1159,7 @@ void StoreOutputElements(uint offset, float elements[VECTOR])
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // sets, or vectors of sets, per group
     const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = number / partCount * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
@@ -1261,7 +1261,7 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * REDUCTION_THREADS < end)
             {
                 const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
-                float outputValues[VECTOR];
+                OUTPUT_VALUE outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {

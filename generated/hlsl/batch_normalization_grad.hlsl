@@ -18,7 +18,7 @@
 //              2 OutputScaleGradientTensor
 //              3 OutputBiasGradientTensor
 //              4 OutputGradientTensor, OutputScaleGradientTensor, OutputBiasGradientTensor, by rows, each shared by
-//              REDUCTION_THREADS threads that combine their sums
+//              REDUCTION_THREADS threads that combine their totals
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
@@ -33,9 +33,8 @@
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
-//   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
-//   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowSlope, rowTilt, 1 outputs; they go
-//              to scratch and are added up by later dispatches; 0 without SPLIT
+//   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
+//              computes: 1 partial totals for rowSlope, rowTilt, to scratch, 2 outputs from these
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or INPUT_GRADIENT or MEAN or VARIANCE or SCALE or OUTPUT_GRADIENT or
@@ -136,16 +135,6 @@ typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_GRADIENT_VECTOR> OutputGradientBuf
 #else
 typedef OUTPUT_GRADIENT_STORED OutputGradientBuffer;
 #endif
-#if PASS == 4
-typedef vector<OUTPUT_SCALE_GRADIENT_STORED, OUTPUT_SCALE_GRADIENT_VECTOR> OutputScaleGradientBuffer;
-#else
-typedef OUTPUT_SCALE_GRADIENT_STORED OutputScaleGradientBuffer;
-#endif
-#if PASS == 4
-typedef vector<OUTPUT_BIAS_GRADIENT_STORED, OUTPUT_BIAS_GRADIENT_VECTOR> OutputBiasGradientBuffer;
-#else
-typedef OUTPUT_BIAS_GRADIENT_STORED OutputBiasGradientBuffer;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<InputGradientBuffer> inputGradientTensor : register(t1);
@@ -153,8 +142,8 @@ typedef OUTPUT_BIAS_GRADIENT_STORED OutputBiasGradientBuffer;
 [[vk::binding(3, 0)]] StructuredBuffer<VarianceBuffer> varianceTensor : register(t3);
 [[vk::binding(4, 0)]] StructuredBuffer<ScaleBuffer> scaleTensor : register(t4);
 [[vk::binding(5, 0)]] RWStructuredBuffer<OutputGradientBuffer> outputGradientTensor : register(u0);
-[[vk::binding(6, 0)]] RWStructuredBuffer<OutputScaleGradientBuffer> outputScaleGradientTensor : register(u1);
-[[vk::binding(7, 0)]] RWStructuredBuffer<OutputBiasGradientBuffer> outputBiasGradientTensor : register(u2);
+[[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_SCALE_GRADIENT_STORED> outputScaleGradientTensor : register(u1);
+[[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_BIAS_GRADIENT_STORED> outputBiasGradientTensor : register(u2);
 [[vk::binding(8, 0)]] RWStructuredBuffer<uint> scratch : register(u3);
 #if PASS == 4
 struct Dimension
@@ -766,7 +755,7 @@ void LoadInputElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)inputTensor[offset + k * inputStep];
+        elements[k] = (float)LoadInput(offset + k * inputStep);
 #endif
 }
 
@@ -781,7 +770,7 @@ void LoadInputGradientElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)inputGradientTensor[offset + k * inputGradientStep];
+        elements[k] = (float)LoadInputGradient(offset + k * inputGradientStep);
 #endif
 }
 
@@ -796,7 +785,7 @@ void LoadMeanElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)meanTensor[offset + k * meanStep];
+        elements[k] = (float)LoadMean(offset + k * meanStep);
 #endif
 }
 
@@ -811,7 +800,7 @@ void LoadVarianceElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)varianceTensor[offset + k * varianceStep];
+        elements[k] = (float)LoadVariance(offset + k * varianceStep);
 #endif
 }
 
@@ -826,11 +815,11 @@ void LoadScaleElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)scaleTensor[offset + k * scaleStep];
+        elements[k] = (float)LoadScale(offset + k * scaleStep);
 #endif
 }
 
-void StoreOutputGradientElements(uint offset, float elements[VECTOR])
+void StoreOutputGradientElements(uint offset, OUTPUT_GRADIENT_VALUE elements[VECTOR])
 {
     uint k;
 #if OUTPUT_GRADIENT_VECTOR > 1
@@ -842,17 +831,17 @@ void StoreOutputGradientElements(uint offset, float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        outputGradientTensor[offset + k * outputGradientStep] = (OUTPUT_GRADIENT_STORED)elements[k];
+        StoreOutputGradient(offset + k * outputGradientStep, elements[k]);
 #endif
 }
 
-// The word of scratch that holds a sum over a part of a row
-uint PartialSum(uint sum, uint part, uint row)
+// The word of scratch that holds a total of a part of a row
+uint PartialTotal(uint total, uint part, uint row)
 {
-    return (sum * partCount + part) * rowCount + row;
+    return (total * partCount + part) * rowCount + row;
 }
 
-struct RowSums
+struct RowTotals
 {
     float of[1];
 };
@@ -861,14 +850,14 @@ groupshared float memory[1][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
-RowSums JoinLanes(RowSums own, uint thread, uint lane, uint lanes)
+RowTotals JoinLanes(RowTotals own, uint thread, uint lane, uint lanes)
 {
     const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
         uint s;
-        RowSums other = own;
+        RowTotals other = own;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
         {
@@ -910,8 +899,8 @@ RowSums JoinLanes(RowSums own, uint thread, uint lane, uint lanes)
 
 float JoinRow(float value, uint thread, uint lane)
 {
-    const RowSums sums = { { value } };
-    return JoinLanes(sums, thread, lane, REDUCTION_THREADS).of[0];
+    const RowTotals totals = { { value } };
+    return JoinLanes(totals, thread, lane, REDUCTION_THREADS).of[0];
 }
 
 #define OVER_ELEMENTS [unroll]
@@ -919,7 +908,7 @@ float JoinRow(float value, uint thread, uint lane)
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // sets, or vectors of sets, per group
     const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = number / partCount * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
@@ -983,7 +972,7 @@ void WorkOnRows(uint number, uint thread)
 
     float total0 = 0;
     float total1 = 0;
-#if !SPLIT || TURN == 0
+#if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         #if !MEAN_SINGLE
@@ -1052,20 +1041,20 @@ void WorkOnRows(uint number, uint thread)
         total0 += total0OfBlock;
         total1 += total1OfBlock;
     }
-#elif TURN > 0
+#elif TURN > 1
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
-        total0 += asfloat(scratch[PartialSum(0, item, min(own, rowCount - 1))]);
-        total1 += asfloat(scratch[PartialSum(1, item, min(own, rowCount - 1))]);
+        total0 += asfloat(scratch[PartialTotal(0, item, min(own, rowCount - 1))]);
+        total1 += asfloat(scratch[PartialTotal(1, item, min(own, rowCount - 1))]);
     }
 #endif
     total0 = JoinRow(total0, thread, lane);
     total1 = JoinRow(total1, thread, lane);
-#if SPLIT && TURN == 0
+#if TURN == 1
     if (own < rowCount && lane == 0)
     {
-        scratch[PartialSum(0, number % partCount, own)] = asuint(total0);
-        scratch[PartialSum(1, number % partCount, own)] = asuint(total1);
+        scratch[PartialTotal(0, number % partCount, own)] = asuint(total0);
+        scratch[PartialTotal(1, number % partCount, own)] = asuint(total1);
     }
     return;
 #endif
@@ -1075,12 +1064,12 @@ void WorkOnRows(uint number, uint thread)
     if (own >= rowCount)
         return;
     if (lane == 0 && number % partCount == 0)
-        outputScaleGradientTensor[row.outputScaleGradient] =
-            (OUTPUT_SCALE_GRADIENT_STORED)(OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce(rowTilt
-            * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow + (REAL_VALUE)epsilon)), OUTPUT_SCALE_GRADIENT_BITS);
+        StoreOutputScaleGradient(row.outputScaleGradient,
+            (OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce(rowTilt
+            * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow + (REAL_VALUE)epsilon)), OUTPUT_SCALE_GRADIENT_BITS));
     if (lane == 0 && number % partCount == 0)
-        outputBiasGradientTensor[row.outputBiasGradient] =
-            (OUTPUT_BIAS_GRADIENT_STORED)(OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(rowSlope, OUTPUT_BIAS_GRADIENT_BITS);
+        StoreOutputBiasGradient(row.outputBiasGradient,
+            (OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(rowSlope, OUTPUT_BIAS_GRADIENT_BITS));
 #if VARIANCE_SINGLE
     float part0OfRow;
     {
@@ -1126,7 +1115,7 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * REDUCTION_THREADS < end)
             {
                 const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
-                float outputGradientValues[VECTOR];
+                OUTPUT_GRADIENT_VALUE outputGradientValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {

@@ -18,7 +18,7 @@
 //              2 OutputMeanTensor
 //              3 OutputVarianceTensor
 //              4 OutputTensor, OutputMeanTensor, OutputVarianceTensor, by rows, each shared by REDUCTION_THREADS
-//              threads that combine their sums
+//              threads that combine their totals
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
@@ -33,9 +33,8 @@
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
-//   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
-//   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowMean, rowCenter, rowVariance, ofRow0, 1
-//              outputs; they go to scratch and are added up by later dispatches; 0 without SPLIT
+//   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
+//              computes: 1 partial totals for rowMean, rowCenter, rowVariance, ofRow0, to scratch, 2 outputs from these
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or SCALE or BIAS or FUSED_ADD or OUTPUT or OUTPUT_MEAN or OUTPUT_VARIANCE:
@@ -163,24 +162,14 @@ typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 #else
 typedef OUTPUT_STORED OutputBuffer;
 #endif
-#if PASS == 4
-typedef vector<OUTPUT_MEAN_STORED, OUTPUT_MEAN_VECTOR> OutputMeanBuffer;
-#else
-typedef OUTPUT_MEAN_STORED OutputMeanBuffer;
-#endif
-#if PASS == 4
-typedef vector<OUTPUT_VARIANCE_STORED, OUTPUT_VARIANCE_VECTOR> OutputVarianceBuffer;
-#else
-typedef OUTPUT_VARIANCE_STORED OutputVarianceBuffer;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ScaleBuffer> scaleTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<BiasBuffer> biasTensor : register(t2);
 [[vk::binding(3, 0)]] StructuredBuffer<FusedAddBuffer> fusedAddTensor : register(t3);
 [[vk::binding(4, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
-[[vk::binding(5, 0)]] RWStructuredBuffer<OutputMeanBuffer> outputMeanTensor : register(u1);
-[[vk::binding(6, 0)]] RWStructuredBuffer<OutputVarianceBuffer> outputVarianceTensor : register(u2);
+[[vk::binding(5, 0)]] RWStructuredBuffer<OUTPUT_MEAN_STORED> outputMeanTensor : register(u1);
+[[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_VARIANCE_STORED> outputVarianceTensor : register(u2);
 [[vk::binding(7, 0)]] RWStructuredBuffer<uint> scratch : register(u3);
 
 struct Activation
@@ -1338,7 +1327,7 @@ void LoadInputElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)inputTensor[offset + k * inputStep];
+        elements[k] = (float)LoadInput(offset + k * inputStep);
 #endif
 }
 
@@ -1353,7 +1342,7 @@ void LoadFusedAddElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)fusedAddTensor[offset + k * fusedAddStep];
+        elements[k] = (float)LoadFusedAdd(offset + k * fusedAddStep);
 #endif
 }
 
@@ -1368,7 +1357,7 @@ void LoadScaleElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)scaleTensor[offset + k * scaleStep];
+        elements[k] = (float)LoadScale(offset + k * scaleStep);
 #endif
 }
 
@@ -1383,11 +1372,11 @@ void LoadBiasElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)biasTensor[offset + k * biasStep];
+        elements[k] = (float)LoadBias(offset + k * biasStep);
 #endif
 }
 
-void StoreOutputElements(uint offset, float elements[VECTOR])
+void StoreOutputElements(uint offset, OUTPUT_VALUE elements[VECTOR])
 {
     uint k;
 #if OUTPUT_VECTOR > 1
@@ -1399,14 +1388,14 @@ void StoreOutputElements(uint offset, float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        outputTensor[offset + k * outputStep] = (OUTPUT_STORED)elements[k];
+        StoreOutput(offset + k * outputStep, elements[k]);
 #endif
 }
 
-// The word of scratch that holds a sum over a part of a row
-uint PartialSum(uint sum, uint part, uint row)
+// The word of scratch that holds a total of a part of a row
+uint PartialTotal(uint total, uint part, uint row)
 {
-    return (sum * partCount + part) * rowCount + row;
+    return (total * partCount + part) * rowCount + row;
 }
 
 // The elements in a part of a row
@@ -1415,7 +1404,7 @@ float ElementsOf(uint part)
     return (float)((min((part + 1) * partVectors, rowVectors) - part * partVectors) * VECTOR);
 }
 
-struct RowSums
+struct RowTotals
 {
     float of[1];
 };
@@ -1424,14 +1413,14 @@ groupshared float memory[1][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
-RowSums JoinLanes(RowSums own, uint thread, uint lane, uint lanes)
+RowTotals JoinLanes(RowTotals own, uint thread, uint lane, uint lanes)
 {
     const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
         uint s;
-        RowSums other = own;
+        RowTotals other = own;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
         {
@@ -1473,8 +1462,8 @@ RowSums JoinLanes(RowSums own, uint thread, uint lane, uint lanes)
 
 float JoinRow(float value, uint thread, uint lane)
 {
-    const RowSums sums = { { value } };
-    return JoinLanes(sums, thread, lane, REDUCTION_THREADS).of[0];
+    const RowTotals totals = { { value } };
+    return JoinLanes(totals, thread, lane, REDUCTION_THREADS).of[0];
 }
 
 #if ACTIVATION_KINDS
@@ -1486,7 +1475,7 @@ float JoinRow(float value, uint thread, uint lane)
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // sets, or vectors of sets, per group
     const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = number / partCount * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
@@ -1541,7 +1530,7 @@ void WorkOnRows(uint number, uint thread)
 #endif
 
     float total0 = 0;
-#if !SPLIT || TURN == 0
+#if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         #if !SCALE_SINGLE
@@ -1594,17 +1583,17 @@ void WorkOnRows(uint number, uint thread)
         }
         total0 += total0OfBlock;
     }
-#elif TURN > 0
+#elif TURN > 1
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
-        total0 += asfloat(scratch[PartialSum(0, item, min(own, rowCount - 1))]);
+        total0 += asfloat(scratch[PartialTotal(0, item, min(own, rowCount - 1))]);
     }
 #endif
     total0 = JoinRow(total0, thread, lane);
-#if SPLIT && TURN == 0
+#if TURN == 1
     if (own < rowCount && lane == 0)
     {
-        scratch[PartialSum(0, number % partCount, own)] = asuint(total0);
+        scratch[PartialTotal(0, number % partCount, own)] = asuint(total0);
     }
 #endif
     const float rowMean = total0 / Convert(product2, (REAL_VALUE)0);
@@ -1613,10 +1602,10 @@ void WorkOnRows(uint number, uint thread)
     float total1 = 0;
     float differences = 0;
     float center = rowCenter;
-#if SPLIT && TURN == 0
+#if TURN == 1
     center = total0 / ElementsOf(number % partCount);
 #endif
-#if !SPLIT || TURN == 0
+#if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         #if !SCALE_SINGLE
@@ -1673,22 +1662,23 @@ void WorkOnRows(uint number, uint thread)
         total1 += total1OfBlock;
         differences += differencesOfBlock;
     }
-#elif TURN > 0
+#elif TURN > 1
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
-        total1 += asfloat(scratch[PartialSum(1, item, min(own, rowCount - 1))]);
-        const float away = asfloat(scratch[PartialSum(2, item, min(own, rowCount - 1))]) - center;
-        total1 += away * (2 * asfloat(scratch[PartialSum(3, item, min(own, rowCount - 1))]) + ElementsOf(item) * away);
+        total1 += asfloat(scratch[PartialTotal(1, item, min(own, rowCount - 1))]);
+        const float away = asfloat(scratch[PartialTotal(2, item, min(own, rowCount - 1))]) - center;
+        total1 += away * (2 * asfloat(scratch[PartialTotal(3, item, min(own, rowCount - 1))])
+            + ElementsOf(item) * away);
     }
 #endif
     total1 = JoinRow(total1, thread, lane);
-#if SPLIT && TURN == 0
+#if TURN == 1
     differences = JoinRow(differences, thread, lane);
     if (own < rowCount && lane == 0)
     {
-        scratch[PartialSum(1, number % partCount, own)] = asuint(total1);
-        scratch[PartialSum(2, number % partCount, own)] = asuint(center);
-        scratch[PartialSum(3, number % partCount, own)] = asuint(differences);
+        scratch[PartialTotal(1, number % partCount, own)] = asuint(total1);
+        scratch[PartialTotal(2, number % partCount, own)] = asuint(center);
+        scratch[PartialTotal(3, number % partCount, own)] = asuint(differences);
     }
     return;
 #endif
@@ -1698,11 +1688,9 @@ void WorkOnRows(uint number, uint thread)
     if (own >= rowCount)
         return;
     if (lane == 0 && number % partCount == 0)
-        outputMeanTensor[row.outputMean] = (OUTPUT_MEAN_STORED)(OUTPUT_MEAN_VALUE)RoundingOnce(rowMean,
-            OUTPUT_MEAN_BITS);
+        StoreOutputMean(row.outputMean, (OUTPUT_MEAN_VALUE)RoundingOnce(rowMean, OUTPUT_MEAN_BITS));
     if (lane == 0 && number % partCount == 0)
-        outputVarianceTensor[row.outputVariance] =
-            (OUTPUT_VARIANCE_STORED)(OUTPUT_VARIANCE_VALUE)RoundingOnce(rowVariance, OUTPUT_VARIANCE_BITS);
+        StoreOutputVariance(row.outputVariance, (OUTPUT_VARIANCE_VALUE)RoundingOnce(rowVariance, OUTPUT_VARIANCE_BITS));
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         float fusedAddBlock[UNROLL][VECTOR];
@@ -1743,7 +1731,7 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * REDUCTION_THREADS < end)
             {
                 const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
-                float outputValues[VECTOR];
+                OUTPUT_VALUE outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {

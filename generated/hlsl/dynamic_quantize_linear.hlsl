@@ -19,16 +19,27 @@
 //              3 OutputTensor
 //              4 OutputScaleTensor
 //              5 OutputZeroPointTensor
-//              6 the least or greatest elements of InputTensor in groupColumns parts, which a group each finds, to the
-//              start of
-//                `scratch`
-//              7 Low, High from `count` parts, in a single group
+//              6 OutputTensor, OutputScaleTensor, OutputZeroPointTensor, by rows, each shared by REDUCTION_THREADS
+//              threads that combine their totals
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-// In passes 6 and 7, NUM_THREADS is a power of 2.
+// In pass 6 only; adjacent dimensions are merged where a single stride covers both in every tensor:
+//   VECTOR     elements of a row that are computed together: 1, 2 or 4
+//   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
+//   X_SINGLE   1 if an input has only one element for a whole row, else 0
+//   UNROLL     vectors that a thread loads before it uses them, 1 or more
+//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
+//              only once; else 0
+//   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
+//   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
+//   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
+//              computes: 1 partial totals for rowLow, rowHigh, rowScale, rowFactor, ofRow0, to scratch, 2 outputs from
+//              these
+//   KEPT_RANK  dimensions that rows are counted along, 1 or more
+//   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or OUTPUT or OUTPUT_SCALE or OUTPUT_ZERO_POINT:
 //   X_TYPE     its data type
 //   InputTensor: FLOAT32, FLOAT16
@@ -85,17 +96,43 @@
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
 #define REAL_BITS 32
+#if PASS >= 6
+#define KEPT_LOW_SIZES_LENGTH 0
+#define KEPT_HIGH_SIZES_LENGTH 0
+#define KEPT_SCALE_SIZES_LENGTH 0
+#define KEPT_FACTOR_SIZES_LENGTH 0
+#define KEPT_POINT_SIZES_LENGTH 0
+#endif
 
 // What only some passes define
 #ifndef BYTES
 #define BYTES 0
 #endif
 
-[[vk::binding(0, 0)]] StructuredBuffer<INPUT_STORED> inputTensor : register(t0);
+#if PASS == 6
+typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
+#else
+typedef INPUT_STORED InputBuffer;
+#endif
+
+[[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_SCALE_STORED> outputScaleTensor : register(u1);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_ZERO_POINT_STORED> outputZeroPointTensor : register(u2);
 [[vk::binding(4, 0)]] RWStructuredBuffer<uint> scratch : register(u3);
+#if PASS == 6
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+    uint inputStride;
+    uint outputStride;
+    uint outputScaleStride;
+    uint outputZeroPointStride;
+};
+#else
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -103,9 +140,44 @@ struct Dimension
     uint halving;
     uint shift;
 };
+#endif
 
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
+#if PASS == 6
+    int4 inputSizes[2];
+    int4 inputStrides[2];
+    int4 outputSizes[2];
+    int4 outputStrides[2];
+    int4 outputScaleSizes[2];
+    int4 outputScaleStrides[2];
+    int4 outputZeroPointSizes[2];
+    int4 outputZeroPointStrides[2];
+    int4 keptLowSizes[2];
+    int4 keptHighSizes[2];
+    int4 keptScaleSizes[2];
+    int4 keptFactorSizes[2];
+    int4 keptPointSizes[2];
+    int4 number[2];
+    int keptLowFirst;
+    int keptHighFirst;
+    int keptScaleFirst;
+    int keptFactorFirst;
+    int keptPointFirst;
+    uint rowCount;
+    uint rowVectors;
+    uint partVectors;  // of a part of a row
+    uint partCount;  // parts of a row
+    uint groupColumns;  // thread groups along x
+    uint inputStep;
+    uint outputStep;
+    uint outputScaleStep;
+    uint outputZeroPointStep;
+    uint reserved0;
+    uint reserved1;
+    Dimension keptLoops[KEPT_RANK];  // outermost first
+    Dimension rowLoops[REDUCED_RANK];
+#else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
     int4 inputStrides[2];
@@ -129,6 +201,7 @@ struct Dimension
     int keptScaleFirst;
     int keptFactorFirst;
     int keptPointFirst;
+#endif
 };
 
 // n / size for every n below 2^32
@@ -713,31 +786,110 @@ precise REAL_VALUE Chosen()
     return (REAL_VALUE)1.0f;
 }
 
-#if PASS >= 6
-#define REDUCTION_THREADS NUM_THREADS
-#define ADJACENT_SETS 0
-struct Totals
+#if PASS == 6
+struct RowPlace
 {
-    float of[2];
+    uint input;
+    uint output;
+    uint outputScale;
+    uint outputZeroPoint;
 };
 
-groupshared float memory[2][NUM_THREADS];
+// Where a row starts
+RowPlace LocateRow(uint item)
+{
+    RowPlace position = (RowPlace)0;
+    [unroll]
+    for (int d = KEPT_RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, keptLoops[d]) : 0;
+        const uint coordinate = item - rest * keptLoops[d].size;
+        position.input += coordinate * keptLoops[d].inputStride;
+        position.output += coordinate * keptLoops[d].outputStride;
+        position.outputScale += coordinate * keptLoops[d].outputScaleStride;
+        position.outputZeroPoint += coordinate * keptLoops[d].outputZeroPointStride;
+        item = rest;
+    }
+    return position;
+}
+
+// Where a vector starts within a row
+RowPlace LocateVector(uint item)
+{
+    RowPlace position = (RowPlace)0;
+    [unroll]
+    for (int d = REDUCED_RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, rowLoops[d]) : 0;
+        const uint coordinate = item - rest * rowLoops[d].size;
+        position.input += coordinate * rowLoops[d].inputStride;
+        position.output += coordinate * rowLoops[d].outputStride;
+        position.outputScale += coordinate * rowLoops[d].outputScaleStride;
+        position.outputZeroPoint += coordinate * rowLoops[d].outputZeroPointStride;
+        item = rest;
+    }
+    return position;
+}
+
+void LoadInputElements(uint offset, out float elements[VECTOR])
+{
+    uint k;
+#if INPUT_VECTOR > 1
+    const InputBuffer found = inputTensor[offset / INPUT_VECTOR];
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)found[k];
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (float)LoadInput(offset + k * inputStep);
+#endif
+}
+
+void StoreOutputElements(uint offset, OUTPUT_VALUE elements[VECTOR])
+{
+    uint k;
+#if OUTPUT_VECTOR > 1
+    uint word = 0;
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        word |= ((uint)elements[k] & 0xff) << (8 * k);
+    outputTensor[offset / 4] = word;
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        StoreOutput(offset + k * outputStep, elements[k]);
+#endif
+}
+
+// The word of scratch that holds a total of a part of a row
+uint PartialTotal(uint total, uint part, uint row)
+{
+    return (total * partCount + part) * rowCount + row;
+}
+
+struct RowTotals
+{
+    float of[1];
+};
+
+groupshared float memory[1][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
-Totals JoinLanes(Totals own, uint thread, uint lane, uint lanes)
+RowTotals JoinLanes(uint kind, RowTotals own, uint thread, uint lane, uint lanes)
 {
     const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
         uint s;
-        Totals other = own;
+        RowTotals other = own;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
         {
             [unroll]
-            for (s = 0; s < 2; s++)
+            for (s = 0; s < 1; s++)
                 other.of[s] = WaveReadLaneAt(own.of[s], WaveGetLaneIndex() ^ distance * step);
         }
         else
@@ -745,18 +897,18 @@ Totals JoinLanes(Totals own, uint thread, uint lane, uint lanes)
         {
             GroupMemoryBarrierWithGroupSync();
             [unroll]
-            for (s = 0; s < 2; s++)
+            for (s = 0; s < 1; s++)
                 memory[s][thread] = own.of[s];
             GroupMemoryBarrierWithGroupSync();
             [unroll]
-            for (s = 0; s < 2; s++)
+            for (s = 0; s < 1; s++)
                 other.of[s] = memory[s][thread ^ distance * step];
         }
         const bool isSecond = (lane & distance) != 0;
         // the first lane whose result is in the second of the pair
         const uint second = lane / distance * distance | distance;
         [unroll]
-        for (s = 0; s < 2; s++)
+        for (s = 0; s < 1; s++)
         {
             float before = own.of[s], after = other.of[s];
             if (isSecond)
@@ -766,13 +918,151 @@ Totals JoinLanes(Totals own, uint thread, uint lane, uint lanes)
             }
             own.of[s] = before;
             if (second < lanes)
-                own.of[s] = s == 0 ? Min(before, after) : Max(before, after);
+                own.of[s] = kind == 0 ? Max(before, after) : Min(before, after);
         }
     }
     return own;
 }
+
+float JoinRow(uint kind, float value, uint thread, uint lane)
+{
+    const RowTotals totals = { { value } };
+    return JoinLanes(kind, totals, thread, lane, REDUCTION_THREADS).of[0];
+}
+
+#define OVER_ELEMENTS [unroll]
+
+// A group works on several rows, or on a part of each of them.
+void WorkOnRows(uint number, uint thread)
+{
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // sets, or vectors of sets, per group
+    const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
+    const uint own = number / partCount * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
+    // clamped, since all threads of a group have to reach its barriers
+    const RowPlace row = LocateRow(min(own, rowCount - 1));
+    const uint start = number % partCount * partVectors + lane,
+        end = min((number % partCount + 1) * partVectors, rowVectors);
+    uint u, k, item;
+
+    // Operands with one element per row
+    float inputOfRow = 0;
+#if INPUT_SINGLE
+    {
+        float found[VECTOR];
+        LoadInputElements(row.input, found);
+        inputOfRow = found[0];
+    }
 #endif
 
+    float inputBlock[UNROLL][VECTOR];
+#if WHOLE
+    [unroll]
+    for (u = 0; u < UNROLL; u++)
+    {
+        const RowPlace place = LocateVector(min(start + u * REDUCTION_THREADS, end - 1));
+        LoadInputElements(row.input + place.input, inputBlock[u]);
+
+    }
+#endif
+
+    float total0 = asfloat(0x7f800000u);
+    float total1 = asfloat(0xff800000u);
+#if TURN == 0 || TURN == 1
+    for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
+    {
+#if !WHOLE
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
+            LoadInputElements(row.input + place.input, inputBlock[u]);
+
+        }
+#endif
+        float total0OfBlock = asfloat(0x7f800000u);
+        float total1OfBlock = asfloat(0xff800000u);
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            if (item + u * REDUCTION_THREADS < end)
+            {
+                [unroll]
+                for (k = 0; k < VECTOR; k++)
+                {
+                    const float inputElement = inputBlock[u][k];
+                    total0OfBlock = Min(total0OfBlock, inputElement);
+                    total1OfBlock = Max(total1OfBlock, inputElement);
+                }
+            }
+        }
+        total0 = Min(total0, total0OfBlock);
+        total1 = Max(total1, total1OfBlock);
+    }
+#elif TURN > 1
+    for (item = lane; item < partCount; item += REDUCTION_THREADS)
+    {
+        total0 = Min(total0, asfloat(scratch[PartialTotal(0, item, min(own, rowCount - 1))]));
+        total1 = Max(total1, asfloat(scratch[PartialTotal(1, item, min(own, rowCount - 1))]));
+    }
+#endif
+    total0 = JoinRow(1, total0, thread, lane);
+    total1 = JoinRow(0, total1, thread, lane);
+#if TURN == 1
+    if (own < rowCount && lane == 0)
+    {
+        scratch[PartialTotal(0, number % partCount, own)] = asuint(total0);
+        scratch[PartialTotal(1, number % partCount, own)] = asuint(total1);
+    }
+    return;
+#endif
+    const float rowLow = Min(total0, (REAL_VALUE)0.0f);
+    const float rowHigh = Max(total1, (REAL_VALUE)0.0f);
+    const float rowScale = Less(rowLow, rowHigh) ? Divide(rowHigh - rowLow,
+        Convert((int)OUTPUT_HIGHEST - (int)OUTPUT_LOWEST, (REAL_VALUE)0)) : (REAL_VALUE)1.0f;
+    const float rowFactor = Divide((REAL_VALUE)1.0f, rowScale);
+    const float ofRow0 = Convert((int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
+        - Divide(rowLow, rowScale))), (REAL_VALUE)0);
+
+    if (own >= rowCount)
+        return;
+    if (lane == 0 && number % partCount == 0)
+        StoreOutputScale(row.outputScale, (OUTPUT_SCALE_VALUE)RoundingOnce(rowScale, OUTPUT_SCALE_BITS));
+    if (lane == 0 && number % partCount == 0)
+        StoreOutputZeroPoint(row.outputZeroPoint,
+            (OUTPUT_ZERO_POINT_VALUE)(int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
+            - Divide(rowLow, rowScale))));
+    for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
+    {
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
+#if !WHOLE
+            LoadInputElements(row.input + place.input, inputBlock[u]);
+
+#endif
+        }
+        OVER_ELEMENTS
+        for (u = 0; u < UNROLL; u++)
+        {
+            if (item + u * REDUCTION_THREADS < end)
+            {
+                const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
+                OUTPUT_VALUE outputValues[VECTOR];
+                OVER_ELEMENTS
+                for (k = 0; k < VECTOR; k++)
+                {
+                    const float inputElement = inputBlock[u][k];
+                    outputValues[k] = (OUTPUT_VALUE)(int)QuantizeOutput(RoundEven(inputElement * rowFactor) + ofRow0);
+                }
+                StoreOutputElements(row.output + place.output, outputValues);
+            }
+        }
+    }
+}
+#endif
+
+#if PASS != 6
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate of an element, given its number in that order of dimensions
@@ -789,44 +1079,13 @@ List Numbered(uint number)
     }
     return at;
 }
+#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-#if PASS >= 6
-    const uint apart = groupColumns * NUM_THREADS;
-    float total0 = asfloat(0x7f800000u);
-    float total1 = asfloat(0xff800000u);
-    for (uint start = group.x * NUM_THREADS + thread; start < count; start += 8 * apart)
-    {
-        [unroll]
-        for (uint u = 0; u < 8; u++)
-        {
-            const uint number = min(start + u * apart, count - 1);  // the last one may well count twice
 #if PASS == 6
-            const List taken = Numbered(number);
-            total0 = Min(total0, (REAL_VALUE)ReadInput(taken));
-            total1 = Max(total1, (REAL_VALUE)ReadInput(taken));
-#else
-            total0 = Min(total0, asfloat(scratch[0 * count + number]));
-            total1 = Max(total1, asfloat(scratch[1 * count + number]));
-#endif
-        }
-    }
-    const Totals own = { { total0, total1 } };
-    const Totals all = JoinLanes(own, thread, thread, NUM_THREADS);
-    if (thread == 0)
-    {
-        total0 = all.of[0];
-        total1 = all.of[1];
-#if PASS == 6
-        scratch[0 * groupColumns + group.x] = asuint(total0);
-        scratch[1 * groupColumns + group.x] = asuint(total1);
-#else
-        WriteKeptLow(0, Min(total0, (REAL_VALUE)0.0f));
-        WriteKeptHigh(0, Max(total1, (REAL_VALUE)0.0f));
-#endif
-    }
+    WorkOnRows(group.y * groupColumns + group.x, thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)

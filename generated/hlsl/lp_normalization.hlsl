@@ -14,7 +14,7 @@
 //   PASS       what the pass writes:
 //              0 Norm
 //              1 OutputTensor
-//              2 OutputTensor, by rows, each shared by REDUCTION_THREADS threads that combine their sums
+//              2 OutputTensor, by rows, each shared by REDUCTION_THREADS threads that combine their totals
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
@@ -29,9 +29,8 @@
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
-//   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
-//   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowNorm, ofRow0, 1 outputs; they go
-//              to scratch and are added up by later dispatches; 0 without SPLIT
+//   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
+//              computes: 1 partial totals for rowNorm, ofRow0, to scratch, 2 outputs from these
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or OUTPUT:
@@ -511,7 +510,7 @@ void LoadInputElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)inputTensor[offset + k * inputStep];
+        elements[k] = (float)LoadInput(offset + k * inputStep);
 #endif
 }
 
@@ -521,7 +520,7 @@ OUTPUT_VALUE Finished(uint at, float total)
     return (OUTPUT_VALUE)total;
 }
 
-void StoreOutputElements(uint offset, float elements[VECTOR])
+void StoreOutputElements(uint offset, OUTPUT_VALUE elements[VECTOR])
 {
     uint k;
 #if OUTPUT_VECTOR > 1
@@ -533,17 +532,17 @@ void StoreOutputElements(uint offset, float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        outputTensor[offset + k * outputStep] = (OUTPUT_STORED)Finished(offset + k * outputStep, elements[k]);
+        StoreOutput(offset + k * outputStep, Finished(offset + k * outputStep, elements[k]));
 #endif
 }
 
-// The word of scratch that holds a sum over a part of a row
-uint PartialSum(uint sum, uint part, uint row)
+// The word of scratch that holds a total of a part of a row
+uint PartialTotal(uint total, uint part, uint row)
 {
-    return (sum * partCount + part) * rowCount + row;
+    return (total * partCount + part) * rowCount + row;
 }
 
-struct RowSums
+struct RowTotals
 {
     float of[1];
 };
@@ -552,14 +551,14 @@ groupshared float memory[1][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
-RowSums JoinLanes(RowSums own, uint thread, uint lane, uint lanes)
+RowTotals JoinLanes(RowTotals own, uint thread, uint lane, uint lanes)
 {
     const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
         uint s;
-        RowSums other = own;
+        RowTotals other = own;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
         {
@@ -601,8 +600,8 @@ RowSums JoinLanes(RowSums own, uint thread, uint lane, uint lanes)
 
 float JoinRow(float value, uint thread, uint lane)
 {
-    const RowSums sums = { { value } };
-    return JoinLanes(sums, thread, lane, REDUCTION_THREADS).of[0];
+    const RowTotals totals = { { value } };
+    return JoinLanes(totals, thread, lane, REDUCTION_THREADS).of[0];
 }
 
 #define OVER_ELEMENTS [unroll]
@@ -610,7 +609,7 @@ float JoinRow(float value, uint thread, uint lane)
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // sets, or vectors of sets, per group
     const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = number / partCount * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
@@ -642,7 +641,7 @@ void WorkOnRows(uint number, uint thread)
 
     float total0 = 0;
     float total1 = 0;
-#if !SPLIT || TURN == 0
+#if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
 #if !WHOLE
@@ -673,20 +672,20 @@ void WorkOnRows(uint number, uint thread)
         total0 += total0OfBlock;
         total1 += total1OfBlock;
     }
-#elif TURN > 0
+#elif TURN > 1
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
-        total0 += asfloat(scratch[PartialSum(0, item, min(own, rowCount - 1))]);
-        total1 += asfloat(scratch[PartialSum(1, item, min(own, rowCount - 1))]);
+        total0 += asfloat(scratch[PartialTotal(0, item, min(own, rowCount - 1))]);
+        total1 += asfloat(scratch[PartialTotal(1, item, min(own, rowCount - 1))]);
     }
 #endif
     total0 = JoinRow(total0, thread, lane);
     total1 = JoinRow(total1, thread, lane);
-#if SPLIT && TURN == 0
+#if TURN == 1
     if (own < rowCount && lane == 0)
     {
-        scratch[PartialSum(0, number % partCount, own)] = asuint(total0);
-        scratch[PartialSum(1, number % partCount, own)] = asuint(total1);
+        scratch[PartialTotal(0, number % partCount, own)] = asuint(total0);
+        scratch[PartialTotal(1, number % partCount, own)] = asuint(total1);
     }
     return;
 #endif
@@ -712,7 +711,7 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * REDUCTION_THREADS < end)
             {
                 const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
-                float outputValues[VECTOR];
+                OUTPUT_VALUE outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {

@@ -15,7 +15,7 @@
 //   PASS       what the pass writes:
 //              0 Mean, Center, Variance
 //              1 OutputTensor
-//              2 OutputTensor, by rows, each shared by REDUCTION_THREADS threads that combine their sums
+//              2 OutputTensor, by rows, each shared by REDUCTION_THREADS threads that combine their totals
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
@@ -30,9 +30,8 @@
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
-//   SPLIT      0 if groups reduce whole rows; 1 if they reduce parts of rows, in several dispatches
-//   TURN       with SPLIT, what a dispatch computes: 0 partial sums for rowMean, rowCenter, rowVariance, ofRow0, 1
-//              outputs; they go to scratch and are added up by later dispatches; 0 without SPLIT
+//   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
+//              computes: 1 partial totals for rowMean, rowCenter, rowVariance, ofRow0, to scratch, 2 outputs from these
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or SCALE or BIAS or OUTPUT:
@@ -1265,7 +1264,7 @@ void LoadInputElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)inputTensor[offset + k * inputStep];
+        elements[k] = (float)LoadInput(offset + k * inputStep);
 #endif
 }
 
@@ -1280,7 +1279,7 @@ void LoadScaleElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)scaleTensor[offset + k * scaleStep];
+        elements[k] = (float)LoadScale(offset + k * scaleStep);
 #endif
 }
 
@@ -1295,7 +1294,7 @@ void LoadBiasElements(uint offset, out float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)biasTensor[offset + k * biasStep];
+        elements[k] = (float)LoadBias(offset + k * biasStep);
 #endif
 }
 
@@ -1305,7 +1304,7 @@ OUTPUT_VALUE Finished(uint at, float total)
     return (OUTPUT_VALUE)total;
 }
 
-void StoreOutputElements(uint offset, float elements[VECTOR])
+void StoreOutputElements(uint offset, OUTPUT_VALUE elements[VECTOR])
 {
     uint k;
 #if OUTPUT_VECTOR > 1
@@ -1317,14 +1316,14 @@ void StoreOutputElements(uint offset, float elements[VECTOR])
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        outputTensor[offset + k * outputStep] = (OUTPUT_STORED)Finished(offset + k * outputStep, elements[k]);
+        StoreOutput(offset + k * outputStep, Finished(offset + k * outputStep, elements[k]));
 #endif
 }
 
-// The word of scratch that holds a sum over a part of a row
-uint PartialSum(uint sum, uint part, uint row)
+// The word of scratch that holds a total of a part of a row
+uint PartialTotal(uint total, uint part, uint row)
 {
-    return (sum * partCount + part) * rowCount + row;
+    return (total * partCount + part) * rowCount + row;
 }
 
 // The elements in a part of a row
@@ -1333,7 +1332,7 @@ float ElementsOf(uint part)
     return (float)((min((part + 1) * partVectors, rowVectors) - part * partVectors) * VECTOR);
 }
 
-struct RowSums
+struct RowTotals
 {
     float of[1];
 };
@@ -1342,14 +1341,14 @@ groupshared float memory[1][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
-RowSums JoinLanes(RowSums own, uint thread, uint lane, uint lanes)
+RowTotals JoinLanes(RowTotals own, uint thread, uint lane, uint lanes)
 {
     const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
         uint s;
-        RowSums other = own;
+        RowTotals other = own;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
         {
@@ -1391,8 +1390,8 @@ RowSums JoinLanes(RowSums own, uint thread, uint lane, uint lanes)
 
 float JoinRow(float value, uint thread, uint lane)
 {
-    const RowSums sums = { { value } };
-    return JoinLanes(sums, thread, lane, REDUCTION_THREADS).of[0];
+    const RowTotals totals = { { value } };
+    return JoinLanes(totals, thread, lane, REDUCTION_THREADS).of[0];
 }
 
 #if ACTIVATION_KINDS
@@ -1404,7 +1403,7 @@ float JoinRow(float value, uint thread, uint lane)
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows per group
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // sets, or vectors of sets, per group
     const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
     const uint own = number / partCount * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
@@ -1451,7 +1450,7 @@ void WorkOnRows(uint number, uint thread)
 #endif
 
     float total0 = 0;
-#if !SPLIT || TURN == 0
+#if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         #if !SCALE_SINGLE
@@ -1504,17 +1503,17 @@ void WorkOnRows(uint number, uint thread)
         }
         total0 += total0OfBlock;
     }
-#elif TURN > 0
+#elif TURN > 1
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
-        total0 += asfloat(scratch[PartialSum(0, item, min(own, rowCount - 1))]);
+        total0 += asfloat(scratch[PartialTotal(0, item, min(own, rowCount - 1))]);
     }
 #endif
     total0 = JoinRow(total0, thread, lane);
-#if SPLIT && TURN == 0
+#if TURN == 1
     if (own < rowCount && lane == 0)
     {
-        scratch[PartialSum(0, number % partCount, own)] = asuint(total0);
+        scratch[PartialTotal(0, number % partCount, own)] = asuint(total0);
     }
 #endif
     const float rowMean = total0 / Convert(product2, (REAL_VALUE)0);
@@ -1523,10 +1522,10 @@ void WorkOnRows(uint number, uint thread)
     float total1 = 0;
     float differences = 0;
     float center = rowCenter;
-#if SPLIT && TURN == 0
+#if TURN == 1
     center = total0 / ElementsOf(number % partCount);
 #endif
-#if !SPLIT || TURN == 0
+#if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         #if !SCALE_SINGLE
@@ -1583,22 +1582,23 @@ void WorkOnRows(uint number, uint thread)
         total1 += total1OfBlock;
         differences += differencesOfBlock;
     }
-#elif TURN > 0
+#elif TURN > 1
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
-        total1 += asfloat(scratch[PartialSum(1, item, min(own, rowCount - 1))]);
-        const float away = asfloat(scratch[PartialSum(2, item, min(own, rowCount - 1))]) - center;
-        total1 += away * (2 * asfloat(scratch[PartialSum(3, item, min(own, rowCount - 1))]) + ElementsOf(item) * away);
+        total1 += asfloat(scratch[PartialTotal(1, item, min(own, rowCount - 1))]);
+        const float away = asfloat(scratch[PartialTotal(2, item, min(own, rowCount - 1))]) - center;
+        total1 += away * (2 * asfloat(scratch[PartialTotal(3, item, min(own, rowCount - 1))])
+            + ElementsOf(item) * away);
     }
 #endif
     total1 = JoinRow(total1, thread, lane);
-#if SPLIT && TURN == 0
+#if TURN == 1
     differences = JoinRow(differences, thread, lane);
     if (own < rowCount && lane == 0)
     {
-        scratch[PartialSum(1, number % partCount, own)] = asuint(total1);
-        scratch[PartialSum(2, number % partCount, own)] = asuint(center);
-        scratch[PartialSum(3, number % partCount, own)] = asuint(differences);
+        scratch[PartialTotal(1, number % partCount, own)] = asuint(total1);
+        scratch[PartialTotal(2, number % partCount, own)] = asuint(center);
+        scratch[PartialTotal(3, number % partCount, own)] = asuint(differences);
     }
     return;
 #endif
@@ -1638,7 +1638,7 @@ void WorkOnRows(uint number, uint thread)
             if (item + u * REDUCTION_THREADS < end)
             {
                 const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
-                float outputValues[VECTOR];
+                OUTPUT_VALUE outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {

@@ -581,19 +581,22 @@ INPUT_VALUE LoadInput(uint offset)
 }
 #endif
 
-void Load(uint offset, out Item items[VECTOR])
+void Load(uint offset, out INPUT_VALUE elements[VECTOR])
 {
-#if VECTOR == 1
-    items[0] = LoadInput(offset);
-#else
-    const InputElements elements = inputTensor[offset / VECTOR];
+    uint k;
+#if VECTOR > 1
+    const InputElements found = inputTensor[offset / VECTOR];
     [unroll]
-    for (uint k = 0; k < VECTOR; k++)
+    for (k = 0; k < VECTOR; k++)
 #if INPUT_BITS < 16
-        items[k] = (INPUT_VALUE)(elements << (24 - 8 * k)) >> 24;
+        elements[k] = (INPUT_VALUE)(found << (24 - 8 * k)) >> 24;
 #else
-        items[k] = (INPUT_VALUE)elements[k];
+        elements[k] = (INPUT_VALUE)found[k];
 #endif
+#else
+    [unroll]
+    for (k = 0; k < VECTOR; k++)
+        elements[k] = (INPUT_VALUE)LoadInput(offset + k);
 #endif
 }
 
@@ -685,8 +688,6 @@ States Gather(Share share, Shifts shifts, Item items[UNROLL][VECTOR])
     return total;
 }
 #endif
-
-static const uint columns = NUM_THREADS / REDUCTION_THREADS;  // sets, or vectors of sets, per group
 
 #if WAVES
 uint64_t ReadLane(uint64_t value, uint lane)
@@ -787,12 +788,13 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
     const uint number = group.y * groupColumns + group.x;
-    const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
 #if PASS == 0
     const uint part = 0, block = number;
 #else
     const uint part = number % parts, block = number / parts;
 #endif
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // sets, or vectors of sets, per group
+    const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
     const uint set = block * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     Share share;
     share.set = min(set, sets - 1);  // clamped, since all threads of a group have to reach its barriers

@@ -681,7 +681,7 @@ typedef struct dmlops_plan_RowsPass {
     int64_t of_rows;
     int64_t output;
     int64_t turns;
-    int64_t sums;
+    int64_t totals;
 } dmlops_plan_RowsPass;
 
 typedef struct dmlops_plan_SeparablePass {
@@ -691,13 +691,6 @@ typedef struct dmlops_plan_SeparablePass {
     int is_sum;
     int leaves_out;
 } dmlops_plan_SeparablePass;
-
-typedef struct dmlops_plan_TotalsPass {
-    int64_t number;
-    int64_t tensor;
-    int64_t writes;
-    int64_t width;
-} dmlops_plan_TotalsPass;
 
 typedef struct dmlops_plan_SelectedPass {
     int64_t number;
@@ -754,7 +747,6 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_RowsPass rows;
     dmlops_plan_SumsPass_list sums;
     dmlops_plan_SeparablePass_list separable;
-    dmlops_plan_TotalsPass totals;
     dmlops_plan_SelectedPass selected;
 } dmlops_plan_DefinitionShader;
 
@@ -1660,51 +1652,6 @@ typedef struct dmlops_plan_PassSelection {
     dmlops_plan_Sources sources;
 } dmlops_plan_PassSelection;
 
-typedef struct dmlops_plan_Loop_16 {
-    int64_t count;
-    dmlops_plan_Loop items[16];
-} dmlops_plan_Loop_16;
-
-static inline void dmlops_plan_Loop_16_append(dmlops_planning* planning, dmlops_plan_Loop_16* list, const dmlops_plan_Loop* item) {
-    if (list->count < 16) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_Loop_16_insert(dmlops_planning* planning, dmlops_plan_Loop_16* list, int64_t place, const dmlops_plan_Loop* item) {
-    if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_Loop_16_copy(dmlops_plan_Loop_16* to, const dmlops_plan_Loop_16* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-typedef struct dmlops_plan_Sets {
-    dmlops_plan_Loop_16 kept;
-    dmlops_plan_Loop_16 reduced;
-    int64_t number;
-    int64_t extent;
-    int is_across;
-    int is_reread;
-} dmlops_plan_Sets;
-
-typedef struct dmlops_plan_Sharing {
-    int64_t extent;
-    int64_t unroll;
-    int64_t lanes;
-    int64_t threads;
-} dmlops_plan_Sharing;
-
 typedef struct dmlops_plan_Space {
     dmlops_plan_int_64 firsts;
     int64_t words;
@@ -1867,6 +1814,35 @@ typedef struct dmlops_plan_GatherParams {
     dmlops_plan_GatherLookup_8 lookups;
 } dmlops_plan_GatherParams;
 
+typedef struct dmlops_plan_Loop_16 {
+    int64_t count;
+    dmlops_plan_Loop items[16];
+} dmlops_plan_Loop_16;
+
+static inline void dmlops_plan_Loop_16_append(dmlops_planning* planning, dmlops_plan_Loop_16* list, const dmlops_plan_Loop* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_Loop_16_insert(dmlops_planning* planning, dmlops_plan_Loop_16* list, int64_t place, const dmlops_plan_Loop* item) {
+    if (list->count >= 16 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_Loop_16_copy(dmlops_plan_Loop_16* to, const dmlops_plan_Loop_16* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
 typedef struct dmlops_plan_Moved {
     int64_t bytes;
     dmlops_plan_Loop_16 loops;
@@ -1917,10 +1893,26 @@ typedef struct dmlops_plan_PhiloxParams {
     dmlops_plan_Dimension_16 dimensions;
 } dmlops_plan_PhiloxParams;
 
+typedef struct dmlops_plan_Sets {
+    dmlops_plan_Loop_16 kept;
+    dmlops_plan_Loop_16 reduced;
+    int64_t number;
+    int64_t extent;
+    int is_across;
+    int is_reread;
+} dmlops_plan_Sets;
+
+typedef struct dmlops_plan_Sharing {
+    int64_t extent;
+    int64_t unroll;
+    int64_t lanes;
+    int64_t threads;
+} dmlops_plan_Sharing;
+
 typedef struct dmlops_plan_Reduce {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
-    dmlops_plan_int_8 axes;
+    dmlops_plan_int_8 reduced;
     int is_each;
     int chooses;
     int shifts;
@@ -2472,7 +2464,7 @@ DMLOPS_CALLED void dmlops_plan_Reduce_empty(dmlops_plan_Reduce* record) {
     record->output.is_held = 0;
     record->output.sizes.count = 0;
     record->output.strides.count = 0;
-    record->axes.count = 0;
+    record->reduced.count = 0;
     record->is_each = 0;
     record->chooses = 0;
     record->shifts = 0;
@@ -3452,21 +3444,10 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
 DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* needed, int64_t wanted, dmlops_plan_Pass_32*
     result);
-DMLOPS_CALLED void dmlops_plan_with_totals(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Pass* one, dmlops_plan_Pass* result);
 DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted);
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
-DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced);
-DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets);
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
-    dmlops_plan_Sharing* result);
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets);
-DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
-    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result);
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result);
@@ -3499,8 +3480,6 @@ DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
     known, const dmlops_plan_Pass* one, int64_t count, int waits);
-DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one);
 DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Selection*
     selection, const dmlops_plan_Pass* one, int waits);
@@ -3541,10 +3520,26 @@ DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* op);
-DMLOPS_CALLED void dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
-    result);
-DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* op, int of_axes,
+DMLOPS_CALLED void dmlops_plan_axes_of(dmlops_planning* planning, const dmlops_plan_int_8* reduced, int64_t flag,
+    dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Tensor* source, const
+    dmlops_plan_Tensor_16* tensors, int64_t taking, const dmlops_plan_int_8* axes, const dmlops_plan_int_8* order,
     dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
+    dmlops_plan_Dimension_16* result);
+DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_Loop* inner, const dmlops_plan_Loop_16* outer, dmlops_plan_int_64* result);
+DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
+DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced);
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets);
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
+    dmlops_plan_Sharing* result);
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets);
+DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result);
+DMLOPS_CALLED void dmlops_plan_reduced_order(dmlops_planning* planning, const dmlops_plan_Reduce* op,
+    dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* op, const
     dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across);
 DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* op);
@@ -3553,18 +3548,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dm
 DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows);
 DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes, dmlops_plan_Loop_16* result);
-DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, dmlops_plan_int_64* result);
 DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths);
 DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Layout* result);
 DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found);
-DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
-    dmlops_plan_Dimension_16* result);
 DMLOPS_CALLED int dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
@@ -8662,23 +8651,12 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
         dmlops_plan_with_sums(planning, op, shader, &passes, wanted, &made_12);
         dmlops_plan_Pass_32_copy(&passes, &made_12);
     }
-    if ((shader->totals.number != -1) && !op->is_double) {
-        dmlops_plan_Pass_32 made_13;
-        made_13.count = 0;
-        for (int64_t each_14 = 0; each_14 < passes.count; ++each_14) {
-            const dmlops_plan_Pass* one = &passes.items[each_14];
-            dmlops_plan_Pass made_15;
-            dmlops_plan_with_totals(planning, shader, one, &made_15);
-            dmlops_plan_Pass_32_append(planning, &made_13, &made_15);
-        }
-        dmlops_plan_Pass_32_copy(&passes, &made_13);
-    }
     result->tiles.count = 0;
-    for (int64_t each_16 = 0; each_16 < passes.count; ++each_16) {
-        const dmlops_plan_Pass* one = &passes.items[each_16];
-        dmlops_plan_SumsTile made_17;
-        dmlops_plan_shared_tile(planning, op, shader, one, &made_17);
-        dmlops_plan_SumsTile_32_append(planning, &result->tiles, &made_17);
+    for (int64_t each_13 = 0; each_13 < passes.count; ++each_13) {
+        const dmlops_plan_Pass* one = &passes.items[each_13];
+        dmlops_plan_SumsTile made_14;
+        dmlops_plan_shared_tile(planning, op, shader, one, &made_14);
+        dmlops_plan_SumsTile_32_append(planning, &result->tiles, &made_14);
     }
     int scores_from_inputs = (attention->scored_by & there) != 0;
     dmlops_plan_Pass_32_copy(&result->passes, &passes);
@@ -8763,19 +8741,6 @@ DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The pass of totals in place of the one that writes the same intermediate tensors; else the pass. */
-DMLOPS_CALLED void dmlops_plan_with_totals(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
-    dmlops_plan_Pass* one, dmlops_plan_Pass* result) {
-    (void)planning;
-    if (one->writes == shader->totals.writes) {
-        *result = *one;
-        result->number = shader->totals.number;
-        return;
-    }
-    *result = *one;
-    return;
-}
-
 /* The pass of sums that writes what a pass does, by its place among them, or NONE. */
 DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted) {
@@ -8812,104 +8777,6 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The least power of 2 that is not below a positive number. */
-DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number) {
-    (void)planning;
-    return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
-}
-
-/* Whether adjacent elements belong to different sets. */
-DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced) {
-    return (dmlops_plan_repeats(planning, kept) > 1) && (kept->items[dmlops_item(planning, -1,
-        kept->count)].strides.items[dmlops_item(planning, 0, kept->items[dmlops_item(planning, -1,
-        kept->count)].strides.count)] < reduced->items[dmlops_item(planning, -1,
-        reduced->count)].strides.items[dmlops_item(planning, 0, reduced->items[dmlops_item(planning, -1,
-        reduced->count)].strides.count)]);
-}
-
-/* The threads that can share a set, if neighboring threads work on neighboring sets where these are adjacent. */
-DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
-    int64_t neighbors = sets->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, sets->number)) : 1;
-    return dmlops_divide(512, neighbors);
-}
-
-/* Divides sets among threads in parts of `extent` vectors: as many as have something to load, with more in flight for
-   each where a set is long or stays in registers. Few sets are shared by more threads, each with fewer vectors;
-   many, by fewer. `lanes` and `unroll` only grow or only shrink, within bounds. */
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
-    dmlops_plan_Sharing* result) {
-    int64_t most = dmlops_plan_most_lanes(planning, sets);
-    int64_t number = dmlops_plan_times(planning, sets->number, dmlops_plan_ceil_div(planning, sets->extent, extent));
-    int is_whole = !sets->is_across && (extent <= dmlops_multiply(most, 8));
-    int is_deep = sets->is_across && sets->is_reread && (sets->extent > dmlops_multiply(most, 8));
-    int64_t unroll = (is_whole || is_deep) ? 8 : 4;
-    int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
-    while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
-        && (dmlops_plan_times(planning, number, lanes) < 16384))) {
-        unroll = dmlops_divide(unroll, 2);
-        lanes = dmlops_plan_ceil_div(planning, extent, unroll);
-    }
-    lanes = dmlops_min(most, dmlops_plan_power_of_two(planning, lanes));
-    int64_t least = sets->is_across ? 1 : 128;
-    while (planning->reason == DMLOPS_REASON_NONE && (!sets->is_reread && (lanes > least) &&
-        (dmlops_plan_times(planning, number, lanes) >= 524288))) {
-        lanes = dmlops_divide(lanes, 2);
-        unroll = 8;
-    }
-    int64_t threads = dmlops_multiply(dmlops_divide(512, most), lanes);
-    result->extent = extent;
-    result->unroll = unroll;
-    result->lanes = lanes;
-    result->threads = dmlops_max(threads, 128);
-    return;
-}
-
-/* The vectors in a part of a set: all of them if there are enough sets to saturate a GPU, or if they are short: the
-   largest group takes at most so many rounds of loads. Where elements are read again, splitting takes another
-   dispatch, and pays only for longer and fewer sets. */
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
-    dmlops_plan_Sharing sharing;
-    dmlops_plan_shared(planning, sets, sets->extent, &sharing);
-    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing.lanes), sharing.threads);
-    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, dmlops_multiply(dmlops_multiply(sharing.lanes,
-        sharing.unroll), 1024));
-    int64_t most = dmlops_multiply(dmlops_plan_most_lanes(planning, sets), sharing.unroll);
-    int64_t least = sets->is_across ? most : dmlops_multiply(128, sharing.unroll);
-    int64_t enough = sets->is_reread ? 132 : 512;
-    int64_t rounds = sets->is_reread ? 5 : 3;
-    if ((sets->extent > dmlops_multiply(most, rounds)) && (groups < enough)) {
-        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups), dmlops_plan_ceil_div(planning,
-            sets->extent, least)), parts);
-    }
-    if (parts == 1) {
-        return sets->extent;
-    }
-    int64_t size = dmlops_plan_ceil_div(planning, sets->extent, parts);
-    int64_t step = (size > most) ? most : least;
-    return dmlops_multiply(dmlops_plan_ceil_div(planning, size, step), step);
-}
-
-/* The macros of how threads share sets, whose elements they may combine, and the groups. */
-DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
-    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result) {
-    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, sharing->extent);
-    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing->lanes),
-        sharing->threads), parts);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing->threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), sharing->lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_SETS"), (int64_t)sets->is_across);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing->unroll);
-    if (is_combined) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
-            DMLOPS_CAPABILITY_WAVE_OPERATIONS));
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), sets->kept.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), sets->reduced.count);
-    dmlops_plan_grid(planning, dmlops_multiply(groups, sharing->threads), sharing->threads, 1, result);
-    return;
-}
-
 /* The place of each intermediate tensor, without rows that attention reads elsewhere; the tensors that are `copied`, as
    bits, are followed by copies as float16. Those that no output needs have none; their sizes may be meaningless. */
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -8917,9 +8784,6 @@ DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_
     dmlops_plan_Space* result) {
     result->firsts.count = 0;
     int64_t words = 0;
-    if (shader->totals.number != -1) {
-        words = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(shader->totals.width, 512), 4), 4);
-    }
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
         dmlops_plan_int_64_append(planning, &result->firsts, words);
@@ -9173,10 +9037,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         dmlops_plan_dispatch_attention(planning, op, shader, way, known, one, count, waits);
         return;
     }
-    if (one->number == shader->totals.number) {
-        dmlops_plan_dispatch_totals(planning, op, shader, known, one);
-        return;
-    }
     if ((way->sources.begin > 0) && ((((one->writes >> shader->attention.key) & 1) == 1) || (((one->writes >>
         shader->attention.value) & 1) == 1))) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SKIP_PAST"), 1);
@@ -9264,7 +9124,7 @@ DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlo
     if ((shader->contracted.number != -1) || (shader->attention.number != -1) || (shader->rows.number != -1)) {
         return 0;
     }
-    if ((shader->sliding.number != -1) || (shader->totals.number != -1) || (shader->selected.number != -1)) {
+    if ((shader->sliding.number != -1) || (shader->selected.number != -1)) {
         return 0;
     }
     if ((shader->sums.count > 0) || (shader->separable.count > 0) || (one->apart != -1)) {
@@ -9334,37 +9194,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
         dmlops_plan_define_join(planning, &sizes, sources, parts, &joining);
         dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &joining, 1);
     }
-}
-
-/* The dispatch of totals in parts, and one that combines these. */
-DMLOPS_CALLED void dmlops_plan_dispatch_totals(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one) {
-    const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, shader->totals.tensor,
-        op->tensors.count)].sizes;
-    int64_t count = dmlops_plan_element_count(planning, sizes);
-    if (count >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, count);
-        return;
-    }
-    int64_t threads = 512;
-    int64_t parts = dmlops_min(dmlops_plan_ceil_div(planning, count, threads), 512);
-    int64_t waves = (int64_t)dmlops_out_has(planning, DMLOPS_CAPABILITY_WAVE_OPERATIONS);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), waves);
-    dmlops_plan_Threads made_1;
-    made_1.threads = dmlops_multiply(parts, threads);
-    made_1.in_group = threads;
-    dmlops_plan_dispatch_box(planning, op, known, one, sizes, count, 0, &made_1, 0);
-    dmlops_plan_Pass rest;
-    rest = *one;
-    rest.number = dmlops_add(one->number, 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), waves);
-    dmlops_plan_int_8 made_2;
-    made_2.count = 0;
-    dmlops_plan_int_8_append(planning, &made_2, 1);
-    dmlops_plan_Threads made_3;
-    made_3.threads = threads;
-    made_3.in_group = threads;
-    dmlops_plan_dispatch_box(planning, op, known, &rest, &made_2, parts, 0, &made_3, 1);
 }
 
 /* The dispatches of an output in place of pass `one`: two that find the terms, one that sums them. */
@@ -10254,84 +10083,218 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* The strides of a packed array. */
-DMLOPS_CALLED void dmlops_plan_packed(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
-    result) {
+/* The dimensions that sets run along (`flag` 1), or the others (0). */
+DMLOPS_CALLED void dmlops_plan_axes_of(dmlops_planning* planning, const dmlops_plan_int_8* reduced, int64_t flag,
+    dmlops_plan_int_8* result) {
     result->count = 0;
-    int64_t stride = 1;
-    for (int64_t place = 0; place < sizes->count; ++place) {
-        dmlops_plan_int_8_insert(planning, result, 0, stride);
-        stride = dmlops_plan_times(planning, stride, sizes->items[dmlops_item(planning,
-            dmlops_subtract(dmlops_subtract(sizes->count, 1), place), sizes->count)]);
+    for (int64_t axis = 0; axis < reduced->count; ++axis) {
+        const int64_t found = reduced->items[axis];
+        if (found == flag) {
+            dmlops_plan_int_8_append(planning, result, axis);
+        }
     }
     return;
 }
 
-/* The dimensions that are reduced, or those that are kept; an axis given twice is reduced once. A loop's last stride is
-   the one to sort them by. */
-DMLOPS_CALLED void dmlops_plan_loops_over(dmlops_planning* planning, const dmlops_plan_Reduce* op, int of_axes,
+/* Some dimensions of the tensor that sets are of, merged; at least one loop. Strides are those of this tensor, of all
+   tensors, and of `order`, by which loops are sorted. A tensor has stride 0 where all neighbors are the same
+   element, or if it is not among those `taking` part, as bits. */
+DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Tensor* source, const
+    dmlops_plan_Tensor_16* tensors, int64_t taking, const dmlops_plan_int_8* axes, const dmlops_plan_int_8* order,
     dmlops_plan_Loop_16* result) {
-    dmlops_plan_int_8 found;
-    found.count = 0;
-    for (int64_t place = 0; place < op->input.sizes.count; ++place) {
-        int made_1 = 0;
-        for (int64_t each_2 = 0; each_2 < op->axes.count; ++each_2) {
-            const int64_t axis = op->axes.items[each_2];
-            made_1 = made_1 || (axis == place);
-        }
-        if (made_1 == of_axes) {
-            dmlops_plan_int_8_append(planning, &found, place);
-        }
-    }
-    dmlops_plan_int_8 made_3;
-    made_3.count = 0;
-    for (int64_t each_4 = 0; each_4 < found.count; ++each_4) {
-        const int64_t place = found.items[each_4];
-        dmlops_plan_int_8_append(planning, &made_3, op->input.sizes.items[dmlops_item(planning, place,
-            op->input.sizes.count)]);
-    }
-    dmlops_plan_int_8 order;
-    dmlops_plan_packed(planning, &made_3, &order);
     dmlops_plan_Loop_16 loops;
     loops.count = 0;
-    for (int64_t number = 0; number < found.count; ++number) {
-        const int64_t place = found.items[number];
-        int64_t read = op->input.strides.items[dmlops_item(planning, place, op->input.strides.count)];
-        int64_t written = (!of_axes || op->is_each) ? op->output.strides.items[dmlops_item(planning, place,
-            op->output.strides.count)] : read;
-        int in_order = of_axes && op->chooses;
-        dmlops_plan_int_16 made_5;
-        made_5.count = 0;
-        dmlops_plan_int_16_append(planning, &made_5, read);
-        dmlops_plan_int_16_append(planning, &made_5, written);
-        dmlops_plan_int_16_append(planning, &made_5, in_order ? order.items[dmlops_item(planning, number, order.count)]
-            : read);
-        dmlops_plan_Loop made_6;
-        made_6.size = op->input.sizes.items[dmlops_item(planning, place, op->input.sizes.count)];
-        dmlops_plan_int_16_copy(&made_6.strides, &made_5);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_6);
+    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
+        const int64_t axis = axes->items[each_1];
+        dmlops_plan_int_16 strides;
+        strides.count = 0;
+        dmlops_plan_int_16_append(planning, &strides, source->strides.items[dmlops_item(planning, axis,
+            source->strides.count)]);
+        for (int64_t place = 0; place < tensors->count; ++place) {
+            const dmlops_plan_Tensor* tensor = &tensors->items[place];
+            int is_along = (((taking >> place) & 1) == 1) && tensor->is_present &&
+                (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1);
+            dmlops_plan_int_16_append(planning, &strides, is_along ? tensor->strides.items[dmlops_item(planning, axis,
+                tensor->strides.count)] : 0);
+        }
+        dmlops_plan_int_16_append(planning, &strides, order->items[dmlops_item(planning, axis, order->count)]);
+        dmlops_plan_Loop made_2;
+        made_2.size = source->sizes.items[dmlops_item(planning, axis, source->sizes.count)];
+        dmlops_plan_int_16_copy(&made_2.strides, &strides);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_2);
     }
-    dmlops_plan_Loop_16 made_7;
-    dmlops_plan_merged(planning, &loops, &made_7);
-    dmlops_plan_Loop_16_copy(&loops, &made_7);
+    dmlops_plan_Loop_16 made_3;
+    dmlops_plan_merged(planning, &loops, &made_3);
+    dmlops_plan_Loop_16_copy(&loops, &made_3);
     if (loops.count == 0) {
-        dmlops_plan_Loop made_8;
-        dmlops_plan_lone(planning, 3, 1, &made_8);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_8);
+        dmlops_plan_Loop made_4;
+        dmlops_plan_lone(planning, dmlops_add(tensors->count, 2), 0, &made_4);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_4);
     }
+    dmlops_plan_Loop_16_copy(result, &loops);
+    return;
+}
+
+/* Loops as shaders take them, with one stride per tensor. */
+DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
+    dmlops_plan_Dimension_16* result) {
+    dmlops_plan_Loop_16 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < loops->count; ++each_2) {
+        const dmlops_plan_Loop* loop = &loops->items[each_2];
+        dmlops_plan_int_16 made_3;
+        made_3.count = 0;
+        for (int64_t each_4 = dmlops_clip(1, loop->strides.count); each_4 < dmlops_clip(-1, loop->strides.count);
+            ++each_4) {
+            const int64_t item = loop->strides.items[each_4];
+            dmlops_plan_int_16_append(planning, &made_3, item);
+        }
+        dmlops_plan_Loop made_5;
+        made_5.size = loop->size;
+        dmlops_plan_int_16_copy(&made_5.strides, &made_3);
+        dmlops_plan_Loop_16_append(planning, &made_1, &made_5);
+    }
+    dmlops_plan_dimensions(planning, &made_1, result);
+    return;
+}
+
+/* For each tensor the adjacent elements along a loop that make up a vector; 1 for absent ones. */
+DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_Loop* inner, const dmlops_plan_Loop_16* outer, dmlops_plan_int_64* result) {
     result->count = 0;
-    for (int64_t each_9 = 0; each_9 < loops.count; ++each_9) {
-        const dmlops_plan_Loop* loop = &loops.items[each_9];
-        dmlops_plan_int_16 made_10;
-        made_10.count = 0;
-        dmlops_plan_int_16_append(planning, &made_10, loop->strides.items[dmlops_item(planning, 0,
-            loop->strides.count)]);
-        dmlops_plan_int_16_append(planning, &made_10, loop->strides.items[dmlops_item(planning, 1,
-            loop->strides.count)]);
-        dmlops_plan_Loop made_11;
-        made_11.size = loop->size;
-        dmlops_plan_int_16_copy(&made_11.strides, &made_10);
-        dmlops_plan_Loop_16_append(planning, result, &made_11);
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
+        int64_t width = 1;
+        if (tensor->is_present) {
+            dmlops_plan_int_64 others;
+            others.count = 0;
+            for (int64_t each_1 = 0; each_1 < outer->count; ++each_1) {
+                const dmlops_plan_Loop* loop = &outer->items[each_1];
+                dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning,
+                    dmlops_add(place, 1), loop->strides.count)]);
+            }
+            width = dmlops_plan_vector_width(planning, tensor->bits, inner->size,
+                inner->strides.items[dmlops_item(planning, dmlops_add(place, 1), inner->strides.count)], &others);
+        }
+        dmlops_plan_int_64_append(planning, result, width);
+    }
+    return;
+}
+
+/* The least power of 2 that is not below a positive number. */
+DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number) {
+    (void)planning;
+    return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
+}
+
+/* Whether adjacent elements belong to different sets. */
+DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced) {
+    return (dmlops_plan_repeats(planning, kept) > 1) && (kept->items[dmlops_item(planning, -1,
+        kept->count)].strides.items[dmlops_item(planning, 0, kept->items[dmlops_item(planning, -1,
+        kept->count)].strides.count)] < reduced->items[dmlops_item(planning, -1,
+        reduced->count)].strides.items[dmlops_item(planning, 0, reduced->items[dmlops_item(planning, -1,
+        reduced->count)].strides.count)]);
+}
+
+/* The threads that can share a set, if neighboring threads work on neighboring sets where these are adjacent. */
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
+    int64_t neighbors = sets->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, sets->number)) : 1;
+    return dmlops_divide(512, neighbors);
+}
+
+/* Divides sets among threads in parts of `extent` vectors: as many as have something to load, with more in flight for
+   each where a set is long or stays in registers. Few sets are shared by more threads, each with fewer vectors;
+   many, by fewer. `lanes` and `unroll` only grow or only shrink, within bounds. */
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
+    dmlops_plan_Sharing* result) {
+    int64_t most = dmlops_plan_most_lanes(planning, sets);
+    int64_t number = dmlops_plan_times(planning, sets->number, dmlops_plan_ceil_div(planning, sets->extent, extent));
+    int is_whole = !sets->is_across && (extent <= dmlops_multiply(most, 8));
+    int is_deep = sets->is_across && sets->is_reread && (sets->extent > dmlops_multiply(most, 8));
+    int64_t unroll = (is_whole || is_deep) ? 8 : 4;
+    int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
+    while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
+        && (dmlops_plan_times(planning, number, lanes) < 16384))) {
+        unroll = dmlops_divide(unroll, 2);
+        lanes = dmlops_plan_ceil_div(planning, extent, unroll);
+    }
+    lanes = dmlops_min(most, dmlops_plan_power_of_two(planning, lanes));
+    int64_t least = sets->is_across ? 1 : 128;
+    while (planning->reason == DMLOPS_REASON_NONE && (!sets->is_reread && (lanes > least) &&
+        (dmlops_plan_times(planning, number, lanes) >= 524288))) {
+        lanes = dmlops_divide(lanes, 2);
+        unroll = 8;
+    }
+    int64_t threads = dmlops_multiply(dmlops_divide(512, most), lanes);
+    result->extent = extent;
+    result->unroll = unroll;
+    result->lanes = lanes;
+    result->threads = dmlops_max(threads, 128);
+    return;
+}
+
+/* The vectors in a part of a set: all of them if there are enough sets to saturate a GPU, or if they are short: the
+   largest group takes at most so many rounds of loads. Where elements are read again, splitting takes another
+   dispatch, and pays only for longer and fewer sets. */
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
+    dmlops_plan_Sharing sharing;
+    dmlops_plan_shared(planning, sets, sets->extent, &sharing);
+    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing.lanes), sharing.threads);
+    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, dmlops_multiply(dmlops_multiply(sharing.lanes,
+        sharing.unroll), 1024));
+    int64_t most = dmlops_multiply(dmlops_plan_most_lanes(planning, sets), sharing.unroll);
+    int64_t least = sets->is_across ? most : dmlops_multiply(128, sharing.unroll);
+    int64_t enough = sets->is_reread ? 132 : 512;
+    int64_t rounds = sets->is_reread ? 5 : 3;
+    if ((sets->extent > dmlops_multiply(most, rounds)) && (groups < enough)) {
+        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups), dmlops_plan_ceil_div(planning,
+            sets->extent, least)), parts);
+    }
+    if (parts == 1) {
+        return sets->extent;
+    }
+    int64_t size = dmlops_plan_ceil_div(planning, sets->extent, parts);
+    int64_t step = (size > most) ? most : least;
+    return dmlops_multiply(dmlops_plan_ceil_div(planning, size, step), step);
+}
+
+/* The macros of how threads share sets, whose elements they may combine, and the groups. */
+DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result) {
+    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, sharing->extent);
+    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing->lanes),
+        sharing->threads), parts);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing->threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), sharing->lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_SETS"), (int64_t)sets->is_across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing->unroll);
+    if (is_combined) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
+            DMLOPS_CAPABILITY_WAVE_OPERATIONS));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(sharing->extent <=
+            dmlops_multiply(sharing->lanes, sharing->unroll)));
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), sets->kept.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), sets->reduced.count);
+    dmlops_plan_grid(planning, dmlops_multiply(groups, sharing->threads), sharing->threads, 1, result);
+    return;
+}
+
+/* The strides by which dimensions that are reduced are sorted: those of the input or, if a set is reduced to the number
+   of an element, those with which its elements are numbered. */
+DMLOPS_CALLED void dmlops_plan_reduced_order(dmlops_planning* planning, const dmlops_plan_Reduce* op,
+    dmlops_plan_int_8* result) {
+    result->count = 0;
+    int64_t stride = 1;
+    for (int64_t place = 0; place < op->reduced.count; ++place) {
+        int64_t axis = dmlops_subtract(dmlops_subtract(op->reduced.count, 1), place);
+        dmlops_plan_int_8_insert(planning, result, 0, op->chooses ? stride :
+            op->input.strides.items[dmlops_item(planning, axis, op->input.strides.count)]);
+        if (op->reduced.items[dmlops_item(planning, axis, op->reduced.count)] == 1) {
+            stride = dmlops_plan_times(planning, stride, op->input.sizes.items[dmlops_item(planning, axis,
+                op->input.sizes.count)]);
+        }
     }
     return;
 }
@@ -10356,31 +10319,38 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dml
         const dmlops_plan_Loop* loop = &reduced->items[each_2];
         dmlops_plan_Loop_16_append(planning, &outer, loop);
     }
-    int64_t vector = 0;
-    for (int64_t tensor = 0; tensor < (op->is_each ? 2 : 1); ++tensor) {
-        dmlops_plan_int_64 others;
-        others.count = 0;
-        for (int64_t each_3 = 0; each_3 < outer.count; ++each_3) {
-            const dmlops_plan_Loop* loop = &outer.items[each_3];
-            if (loop->size > 1) {
-                dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning, tensor,
-                    loop->strides.count)]);
-            }
-        }
-        vector = dmlops_gcd(vector, dmlops_plan_vector_width(planning, op->input.bits, inner.size,
-            inner.strides.items[dmlops_item(planning, tensor, inner.strides.count)], &others));
-    }
-    return vector;
+    dmlops_plan_Tensor_16 made_3;
+    made_3.count = 0;
+    dmlops_plan_Tensor_16_append(planning, &made_3, &op->input);
+    dmlops_plan_Tensor_16_append(planning, &made_3, &op->output);
+    dmlops_plan_int_64 widths;
+    dmlops_plan_widths_along(planning, &made_3, &inner, &outer, &widths);
+    return op->is_each ? dmlops_gcd(widths.items[dmlops_item(planning, 0, widths.count)],
+        widths.items[dmlops_item(planning, 1, widths.count)]) : widths.items[dmlops_item(planning, 0, widths.count)];
 }
 
 /* One dispatch; two if sets are reduced in parts. */
 DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* op) {
     dmlops_plan_check_span(planning, &op->input);
     dmlops_plan_check_span(planning, &op->output);
+    dmlops_plan_Tensor_16 made_1;
+    made_1.count = 0;
+    dmlops_plan_Tensor_16_append(planning, &made_1, &op->input);
+    dmlops_plan_Tensor_16_append(planning, &made_1, &op->output);
+    dmlops_plan_int_8 made_2;
+    dmlops_plan_axes_of(planning, &op->reduced, 0, &made_2);
     dmlops_plan_Loop_16 kept;
-    dmlops_plan_loops_over(planning, op, 0, &kept);
+    dmlops_plan_loops_along(planning, &op->input, &made_1, 3, &made_2, &op->input.strides, &kept);
+    dmlops_plan_Tensor_16 made_3;
+    made_3.count = 0;
+    dmlops_plan_Tensor_16_append(planning, &made_3, &op->input);
+    dmlops_plan_Tensor_16_append(planning, &made_3, &op->output);
+    dmlops_plan_int_8 made_4;
+    dmlops_plan_axes_of(planning, &op->reduced, 1, &made_4);
+    dmlops_plan_int_8 made_5;
+    dmlops_plan_reduced_order(planning, op, &made_5);
     dmlops_plan_Loop_16 reduced;
-    dmlops_plan_loops_over(planning, op, 1, &reduced);
+    dmlops_plan_loops_along(planning, &op->input, &made_3, 3, &made_4, &made_5, &reduced);
     int is_across = dmlops_plan_are_across(planning, &kept, &reduced);
     int64_t vector = dmlops_plan_vector_of(planning, op, &kept, &reduced, is_across);
     int64_t count = dmlops_plan_repeats(planning, &reduced);
@@ -10389,13 +10359,13 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
         return;
     }
     if (is_across) {
-        dmlops_plan_Loop made_1;
-        dmlops_plan_in_steps(planning, &kept.items[dmlops_item(planning, -1, kept.count)], vector, &made_1);
-        kept.items[dmlops_item(planning, -1, kept.count)] = made_1;
+        dmlops_plan_Loop made_6;
+        dmlops_plan_in_steps(planning, &kept.items[dmlops_item(planning, -1, kept.count)], vector, &made_6);
+        kept.items[dmlops_item(planning, -1, kept.count)] = made_6;
     } else {
-        dmlops_plan_Loop made_2;
-        dmlops_plan_in_steps(planning, &reduced.items[dmlops_item(planning, -1, reduced.count)], vector, &made_2);
-        reduced.items[dmlops_item(planning, -1, reduced.count)] = made_2;
+        dmlops_plan_Loop made_7;
+        dmlops_plan_in_steps(planning, &reduced.items[dmlops_item(planning, -1, reduced.count)], vector, &made_7);
+        reduced.items[dmlops_item(planning, -1, reduced.count)] = made_7;
     }
     int is_reread = op->is_each || op->shifts;
     dmlops_plan_Sets sets;
@@ -10407,8 +10377,8 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     sets.is_reread = is_reread;
     dmlops_plan_define_tensor(planning, &op->input);
     dmlops_plan_define_tensor(planning, &op->output);
-    for (int64_t each_3 = 0; each_3 < op->switches.count; ++each_3) {
-        const dmlops_plan_Switch* switch_ = &op->switches.items[each_3];
+    for (int64_t each_8 = 0; each_8 < op->switches.count; ++each_8) {
+        const dmlops_plan_Switch* switch_ = &op->switches.items[each_8];
         dmlops_out_define(planning, switch_->name, DMLOPS_TEXT(""), switch_->value);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
@@ -10418,16 +10388,16 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     const dmlops_plan_Buffer * source = &op->input.buffer;
     const dmlops_plan_Buffer * target = &op->output.buffer;
     if (parts == 1) {
-        dmlops_plan_ReduceResources made_4;
-        made_4.input = *source;
-        made_4.partials = *source;
-        made_4.output = *target;
-        dmlops_out_read(planning, &made_4.input);
-        dmlops_out_read(planning, &made_4.partials);
-        dmlops_out_write(planning, &made_4.output);
-        dmlops_plan_Sharing made_5;
-        dmlops_plan_shared(planning, &sets, extent, &made_5);
-        dmlops_plan_dispatch_sets(planning, &sets, &made_5, count, 0);
+        dmlops_plan_ReduceResources made_9;
+        made_9.input = *source;
+        made_9.partials = *source;
+        made_9.output = *target;
+        dmlops_out_read(planning, &made_9.input);
+        dmlops_out_read(planning, &made_9.partials);
+        dmlops_out_write(planning, &made_9.output);
+        dmlops_plan_Sharing made_10;
+        dmlops_plan_shared(planning, &sets, extent, &made_10);
+        dmlops_plan_dispatch_sets(planning, &sets, &made_10, count, 0);
         return;
     }
     int64_t word = (op->input.bits == 64) ? 8 : 4;
@@ -10435,34 +10405,34 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_Buffer partials;
     partials = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(dmlops_multiply(sets.number, parts),
         state), is_across ? vector : 1), 0);
-    dmlops_plan_ReduceResources made_6;
-    made_6.input = *source;
-    made_6.partials = *source;
-    made_6.output = partials;
-    dmlops_out_read(planning, &made_6.input);
-    dmlops_out_read(planning, &made_6.partials);
-    dmlops_out_write(planning, &made_6.output);
-    dmlops_plan_Sharing made_7;
-    dmlops_plan_shared(planning, &sets, extent, &made_7);
-    dmlops_plan_dispatch_sets(planning, &sets, &made_7, count, 1);
-    dmlops_plan_ReduceResources made_8;
-    made_8.input = *source;
-    made_8.partials = partials;
-    made_8.output = *target;
-    dmlops_out_read(planning, &made_8.input);
-    dmlops_out_read(planning, &made_8.partials);
-    dmlops_out_write(planning, &made_8.output);
+    dmlops_plan_ReduceResources made_11;
+    made_11.input = *source;
+    made_11.partials = *source;
+    made_11.output = partials;
+    dmlops_out_read(planning, &made_11.input);
+    dmlops_out_read(planning, &made_11.partials);
+    dmlops_out_write(planning, &made_11.output);
+    dmlops_plan_Sharing made_12;
+    dmlops_plan_shared(planning, &sets, extent, &made_12);
+    dmlops_plan_dispatch_sets(planning, &sets, &made_12, count, 1);
+    dmlops_plan_ReduceResources made_13;
+    made_13.input = *source;
+    made_13.partials = partials;
+    made_13.output = *target;
+    dmlops_out_read(planning, &made_13.input);
+    dmlops_out_read(planning, &made_13.partials);
+    dmlops_out_write(planning, &made_13.output);
     if (op->is_each) {
-        dmlops_plan_Sharing made_9;
-        dmlops_plan_shared(planning, &sets, extent, &made_9);
-        dmlops_plan_dispatch_sets(planning, &sets, &made_9, count, 2);
+        dmlops_plan_Sharing made_14;
+        dmlops_plan_shared(planning, &sets, extent, &made_14);
+        dmlops_plan_dispatch_sets(planning, &sets, &made_14, count, 2);
     } else {
         dmlops_plan_Sets of_parts;
         of_parts = sets;
         of_parts.extent = parts;
-        dmlops_plan_Sharing made_10;
-        dmlops_plan_shared(planning, &of_parts, parts, &made_10);
-        dmlops_plan_dispatch_sets(planning, &of_parts, &made_10, count, 2);
+        dmlops_plan_Sharing made_15;
+        dmlops_plan_shared(planning, &of_parts, parts, &made_15);
+        dmlops_plan_dispatch_sets(planning, &of_parts, &made_15, count, 2);
     }
 }
 
@@ -10473,13 +10443,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dm
     dmlops_plan_Groups groups;
     dmlops_plan_define_sharing(planning, sets, sharing, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(sharing->extent <= block));
     dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)((dmlops_modulo(sets->extent, sharing->extent) == 0)
         && (dmlops_modulo(sharing->extent, block) == 0)));
     dmlops_plan_Dimension_16 made_1;
-    dmlops_plan_dimensions(planning, &sets->kept, &made_1);
+    dmlops_plan_of_tensors(planning, &sets->kept, &made_1);
     dmlops_plan_Dimension_16 made_2;
-    dmlops_plan_dimensions(planning, &sets->reduced, &made_2);
+    dmlops_plan_of_tensors(planning, &sets->reduced, &made_2);
     dmlops_plan_ReduceParams params;
     params.sets = sets->number;
     params.extent = sets->extent;
@@ -10530,76 +10499,6 @@ DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_
     return 1;
 }
 
-/* The dimensions of the rows' tensor, merged; a loop's first and last stride are that tensor's. A tensor has stride 0
-   where all neighbors are the same element. */
-DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* axes, dmlops_plan_Loop_16* result) {
-    const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, shader->rows.source,
-        op->tensors.count)];
-    int64_t taking = dmlops_plan_taking_part(planning, &shader->rows);
-    dmlops_plan_Loop_16 loops;
-    loops.count = 0;
-    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
-        const int64_t axis = axes->items[each_1];
-        dmlops_plan_int_16 strides;
-        strides.count = 0;
-        dmlops_plan_int_16_append(planning, &strides, source->strides.items[dmlops_item(planning, axis,
-            source->strides.count)]);
-        for (int64_t place = 0; place < op->tensors.count; ++place) {
-            const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-            int is_along = (((taking >> place) & 1) == 1) && tensor->is_present &&
-                (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1);
-            dmlops_plan_int_16_append(planning, &strides, is_along ? tensor->strides.items[dmlops_item(planning, axis,
-                tensor->strides.count)] : 0);
-        }
-        dmlops_plan_int_16_append(planning, &strides, source->strides.items[dmlops_item(planning, axis,
-            source->strides.count)]);
-        dmlops_plan_Loop made_2;
-        made_2.size = source->sizes.items[dmlops_item(planning, axis, source->sizes.count)];
-        dmlops_plan_int_16_copy(&made_2.strides, &strides);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_2);
-    }
-    dmlops_plan_Loop_16 made_3;
-    dmlops_plan_merged(planning, &loops, &made_3);
-    dmlops_plan_Loop_16_copy(&loops, &made_3);
-    if (loops.count == 0) {
-        dmlops_plan_Loop made_4;
-        dmlops_plan_lone(planning, dmlops_add(op->tensors.count, 2), 0, &made_4);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_4);
-    }
-    dmlops_plan_Loop_16_copy(result, &loops);
-    return;
-}
-
-/* For each tensor the adjacent elements along a row that make up a vector; 1 for absent ones. */
-DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, dmlops_plan_int_64* result) {
-    const dmlops_plan_Loop * inner = &reduced->items[dmlops_item(planning, -1, reduced->count)];
-    result->count = 0;
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        int64_t width = 1;
-        if (tensor->is_present) {
-            dmlops_plan_int_64 others;
-            others.count = 0;
-            for (int64_t each_1 = 0; each_1 < kept->count; ++each_1) {
-                const dmlops_plan_Loop* loop = &kept->items[each_1];
-                dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning,
-                    dmlops_add(place, 1), loop->strides.count)]);
-            }
-            for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
-                const dmlops_plan_Loop* loop = &reduced->items[each_2];
-                dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning,
-                    dmlops_add(place, 1), loop->strides.count)]);
-            }
-            width = dmlops_plan_vector_width(planning, tensor->bits, inner->size,
-                inner->strides.items[dmlops_item(planning, dmlops_add(place, 1), inner->strides.count)], &others);
-        }
-        dmlops_plan_int_64_append(planning, result, width);
-    }
-    return;
-}
-
 /* The elements of a vector: adjacent in the rows' tensor and in all outputs of its size. */
 DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths) {
@@ -10617,45 +10516,52 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const 
 /* The layout of rows in tensors. Without statistics any loop can be a row, and the innermost is best. */
 DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Layout* result) {
-    dmlops_plan_int_8 between;
-    between.count = 0;
-    dmlops_plan_int_8 within;
-    within.count = 0;
-    for (int64_t axis = 0; axis < op->tensors.items[dmlops_item(planning, shader->rows.source,
-        op->tensors.count)].sizes.count; ++axis) {
-        if ((op->reduced.count > 0) && (op->reduced.items[dmlops_item(planning, axis, op->reduced.count)] == 0)) {
-            dmlops_plan_int_8_append(planning, &between, axis);
-        } else {
-            dmlops_plan_int_8_append(planning, &within, axis);
-        }
+    const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, shader->rows.source,
+        op->tensors.count)];
+    dmlops_plan_int_8 flags;
+    flags.count = 0;
+    dmlops_plan_int_8_extend(planning, &flags, op->reduced.count, op->reduced.items);
+    if (flags.count == 0) {
+        dmlops_plan_int_8_fill(planning, &flags, source->sizes.count, 1);
     }
+    int64_t taking = dmlops_plan_taking_part(planning, &shader->rows);
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_axes_of(planning, &flags, 0, &made_1);
     dmlops_plan_Loop_16 kept;
-    dmlops_plan_loops_along(planning, op, shader, &between, &kept);
+    dmlops_plan_loops_along(planning, source, &op->tensors, taking, &made_1, &source->strides, &kept);
+    dmlops_plan_int_8 made_2;
+    dmlops_plan_axes_of(planning, &flags, 1, &made_2);
     dmlops_plan_Loop_16 reduced;
-    dmlops_plan_loops_along(planning, op, shader, &within, &reduced);
-    if (op->reduced.count == 0) {
-        dmlops_plan_Loop_16 made_1;
-        made_1.count = 0;
-        for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced.count); ++each_2) {
-            const dmlops_plan_Loop* item = &reduced.items[each_2];
-            dmlops_plan_Loop_16_append(planning, &made_1, item);
-        }
-        dmlops_plan_Loop_16_copy(&kept, &made_1);
+    dmlops_plan_loops_along(planning, source, &op->tensors, taking, &made_2, &source->strides, &reduced);
+    if ((op->reduced.count == 0) && (reduced.count > 1)) {
         dmlops_plan_Loop_16 made_3;
         made_3.count = 0;
-        for (int64_t each_4 = dmlops_clip(-1, reduced.count); each_4 < reduced.count; ++each_4) {
+        for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, reduced.count); ++each_4) {
             const dmlops_plan_Loop* item = &reduced.items[each_4];
             dmlops_plan_Loop_16_append(planning, &made_3, item);
         }
-        dmlops_plan_Loop_16_copy(&reduced, &made_3);
+        dmlops_plan_Loop_16_copy(&kept, &made_3);
+        dmlops_plan_Loop_16 made_5;
+        made_5.count = 0;
+        for (int64_t each_6 = dmlops_clip(-1, reduced.count); each_6 < reduced.count; ++each_6) {
+            const dmlops_plan_Loop* item = &reduced.items[each_6];
+            dmlops_plan_Loop_16_append(planning, &made_5, item);
+        }
+        dmlops_plan_Loop_16_copy(&reduced, &made_5);
     }
-    if (kept.count == 0) {
-        dmlops_plan_Loop made_5;
-        dmlops_plan_lone(planning, dmlops_add(op->tensors.count, 2), 0, &made_5);
-        dmlops_plan_Loop_16_append(planning, &kept, &made_5);
+    dmlops_plan_Loop_16 outer;
+    outer.count = 0;
+    for (int64_t each_7 = 0; each_7 < dmlops_clip(-1, reduced.count); ++each_7) {
+        const dmlops_plan_Loop* item = &reduced.items[each_7];
+        dmlops_plan_Loop_16_append(planning, &outer, item);
+    }
+    for (int64_t each_8 = 0; each_8 < kept.count; ++each_8) {
+        const dmlops_plan_Loop* loop = &kept.items[each_8];
+        dmlops_plan_Loop_16_append(planning, &outer, loop);
     }
     dmlops_plan_int_64 widths;
-    dmlops_plan_widths_along(planning, op, &kept, &reduced, &widths);
+    dmlops_plan_widths_along(planning, &op->tensors, &reduced.items[dmlops_item(planning, -1, reduced.count)], &outer,
+        &widths);
     dmlops_plan_Loop_16_copy(&result->kept, &kept);
     dmlops_plan_Loop_16_copy(&result->reduced, &reduced);
     dmlops_plan_int_64_copy(&result->widths, &widths);
@@ -10666,10 +10572,10 @@ DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops
 /* The macros of how tensors are accessed along a row. */
 DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found) {
-    int64_t taking = dmlops_plan_taking_part(planning, &shader->rows);
+    int64_t in_vectors = shader->rows.read | shader->rows.each;
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if (((taking >> place) & 1) == 1) {
+        if (((in_vectors >> place) & 1) == 1) {
             int is_packed = tensor->is_present && (found->widths.items[dmlops_item(planning, place,
                 found->widths.count)] >= found->vector);
             dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), is_packed ? found->vector : 1);
@@ -10686,30 +10592,7 @@ DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const d
     }
 }
 
-/* Loops as shaders take them, with one stride per tensor. */
-DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
-    dmlops_plan_Dimension_16* result) {
-    dmlops_plan_Loop_16 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < loops->count; ++each_2) {
-        const dmlops_plan_Loop* loop = &loops->items[each_2];
-        dmlops_plan_int_16 made_3;
-        made_3.count = 0;
-        for (int64_t each_4 = dmlops_clip(1, loop->strides.count); each_4 < dmlops_clip(-1, loop->strides.count);
-            ++each_4) {
-            const int64_t item = loop->strides.items[each_4];
-            dmlops_plan_int_16_append(planning, &made_3, item);
-        }
-        dmlops_plan_Loop made_5;
-        made_5.size = loop->size;
-        dmlops_plan_int_16_copy(&made_5.strides, &made_3);
-        dmlops_plan_Loop_16_append(planning, &made_1, &made_5);
-    }
-    dmlops_plan_dimensions(planning, &made_1, result);
-    return;
-}
-
-/* One dispatch. If rows are split, one for each turn of partial sums and one for the outputs. False if tensors do not
+/* One dispatch. If rows are split, one for each turn of partial totals and one for the outputs. False if tensors do not
    fit together. */
 DMLOPS_CALLED int dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
@@ -10741,7 +10624,7 @@ DMLOPS_CALLED int dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_
     sets.extent = dmlops_plan_repeats(planning, &vectors);
     sets.is_across = is_across;
     sets.is_reread = 1;
-    int has_statistics = op->reduced.count > 0;
+    int has_statistics = shader->rows.turns > 0;
     int64_t extent = has_statistics ? dmlops_plan_part_extent(planning, &sets) : sets.extent;
     dmlops_plan_Sharing sharing;
     dmlops_plan_shared(planning, &sets, extent, &sharing);
@@ -10753,24 +10636,17 @@ DMLOPS_CALLED int dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_
         sharing = made_3;
     }
     int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
-    int64_t turns = (has_statistics && (parts > 1)) ? shader->rows.turns : 0;
+    int is_split = has_statistics && (parts > 1);
     if (shader->kept.count > 0) {
         dmlops_plan_Buffer made_4;
-        made_4 = dmlops_out_scratch(planning, (turns > 0) ? dmlops_multiply(dmlops_multiply(dmlops_multiply(4,
-            shader->rows.sums), sets.number), parts) : 8, 0);
+        made_4 = dmlops_out_scratch(planning, is_split ? dmlops_multiply(dmlops_multiply(dmlops_multiply(4,
+            shader->rows.totals), sets.number), parts) : 8, 0);
         dmlops_out_write(planning, &made_4);
     }
     dmlops_plan_Groups groups;
-    dmlops_plan_define_sharing(planning, &sets, &sharing, shader->rows.turns > 0, &groups);
+    dmlops_plan_define_sharing(planning, &sets, &sharing, has_statistics, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->rows.number);
-    if (has_statistics) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(extent <= dmlops_multiply(sharing.lanes,
-            sharing.unroll)));
-    }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), found.vector);
-    if (shader->rows.turns > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT"), (int64_t)(turns > 0));
-    }
     dmlops_out_share(planning);
     dmlops_plan_int_16 made_5;
     made_5.count = 0;
@@ -10798,12 +10674,12 @@ DMLOPS_CALLED int dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_
     dmlops_plan_int_16_copy(&params.steps, &made_5);
     dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_7);
     dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_8);
-    for (int64_t turn = 0; turn < dmlops_add(turns, 1); ++turn) {
-        if (shader->rows.turns > 0) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("TURN"), turn);
+    for (int64_t place = 0; place < (is_split ? dmlops_add(shader->rows.turns, 1) : 1); ++place) {
+        if (has_statistics) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("TURN"), dmlops_add(place, (int64_t)is_split));
         }
         dmlops_put_RowsParams(planning, &params);
-        dmlops_out_dispatch(planning, &groups, turn > 0);
+        dmlops_out_dispatch(planning, &groups, place > 0);
     }
     return 1;
 }
@@ -12990,8 +12866,10 @@ static inline void dmlops_activation_hardmax_plan(dmlops_planning* planning, con
     }
     dmlops_list list1;
     list1.count = 0;
-    dmlops_push(&list1, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
-    dmlops_set_list(planning, &op.axes, &list1);
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list1, (at_v0 == dmlops_subtract((int64_t)InputTensor->DimensionCount, 1) ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_set_list(planning, &op.reduced, &list1);
     dmlops_plan_reduce(planning, &op);
 }
 
@@ -13082,8 +12960,10 @@ static inline void dmlops_activation_log_softmax_plan(dmlops_planning* planning,
     }
     dmlops_list list1;
     list1.count = 0;
-    dmlops_push(&list1, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
-    dmlops_set_list(planning, &op.axes, &list1);
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list1, (at_v0 == dmlops_subtract((int64_t)InputTensor->DimensionCount, 1) ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_set_list(planning, &op.reduced, &list1);
     dmlops_plan_reduce(planning, &op);
 }
 
@@ -13208,8 +13088,10 @@ static inline void dmlops_activation_softmax_plan(dmlops_planning* planning, con
     }
     dmlops_list list1;
     list1.count = 0;
-    dmlops_push(&list1, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
-    dmlops_set_list(planning, &op.axes, &list1);
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list1, (at_v0 == dmlops_subtract((int64_t)InputTensor->DimensionCount, 1) ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_set_list(planning, &op.reduced, &list1);
     dmlops_plan_reduce(planning, &op);
 }
 
@@ -13304,7 +13186,6 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -13527,7 +13408,6 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
@@ -13606,6 +13486,7 @@ static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* des
     const DML_REDUCE_OPERATOR_DESC* desc = (const DML_REDUCE_OPERATOR_DESC*)description;
     dmlops_plan_Reduce op;
     dmlops_plan_Reduce_empty(&op);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_set_tensor(&op.input, "INPUT", 1, 0, desc->InputTensor, 0);
     dmlops_set_tensor(&op.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_each = 0;
@@ -13618,8 +13499,14 @@ static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* des
     dmlops_append_switch(planning, &op.switches, "FUNCTION", dmlops_enum(&desc->Function));
     dmlops_list list1;
     list1.count = 0;
-    dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_set_list(planning, &op.axes, &list1);
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any1 = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->AxisCount; ++at_v1) {
+            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v1) == at_v0);
+        }
+        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_set_list(planning, &op.reduced, &list1);
     dmlops_plan_reduce(planning, &op);
 }
 
@@ -13644,7 +13531,6 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -13800,7 +13686,6 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -13894,7 +13779,6 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -13985,7 +13869,6 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -14213,7 +14096,6 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {0, NULL},
     {2, dmlops_upsample_2d_separable},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void* description) {
@@ -14407,7 +14289,6 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -14453,7 +14334,6 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {2, 0, 7, 0, 8, 0, 3, 1, 4},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -14541,7 +14421,6 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
@@ -14602,7 +14481,6 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {2, 0, 1, 0, 2, 0, 1, 1, 2},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -14665,7 +14543,6 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_rnn_sums},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -14769,7 +14646,6 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_lstm_sums},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -14890,7 +14766,6 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {4, dmlops_gru_sums},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -15223,7 +15098,6 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -15317,7 +15191,6 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -15443,7 +15316,6 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_separable},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -15801,7 +15673,6 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
@@ -16006,7 +15877,6 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
@@ -16128,7 +15998,6 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {0, NULL},
     {2, dmlops_resample1_separable},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
@@ -16190,7 +16059,6 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -16268,7 +16136,6 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -16361,7 +16228,6 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -16516,7 +16382,6 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -16853,7 +16718,6 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
@@ -16929,7 +16793,6 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -17021,7 +16884,6 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad_separable},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -17130,7 +16992,6 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
@@ -17169,18 +17030,25 @@ static inline void dmlops_argmin_plan(dmlops_planning* planning, const void* des
     const DML_ARGMIN_OPERATOR_DESC* desc = (const DML_ARGMIN_OPERATOR_DESC*)description;
     dmlops_plan_Reduce op;
     dmlops_plan_Reduce_empty(&op);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_each = 0;
     op.chooses = 1;
     op.shifts = 0;
     if (op.chooses) {
-        dmlops_append_switch(planning, &op.switches, "DECREASING", dmlops_enum(&desc->AxisDirection));
+        dmlops_append_switch(planning, &op.switches, "DECREASING", dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */);
     }
     dmlops_list list1;
     list1.count = 0;
-    dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_set_list(planning, &op.axes, &list1);
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any1 = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->AxisCount; ++at_v1) {
+            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v1) == at_v0);
+        }
+        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_set_list(planning, &op.reduced, &list1);
     dmlops_plan_reduce(planning, &op);
 }
 
@@ -17188,18 +17056,25 @@ static inline void dmlops_argmax_plan(dmlops_planning* planning, const void* des
     const DML_ARGMAX_OPERATOR_DESC* desc = (const DML_ARGMAX_OPERATOR_DESC*)description;
     dmlops_plan_Reduce op;
     dmlops_plan_Reduce_empty(&op);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_each = 0;
     op.chooses = 1;
     op.shifts = 0;
     if (op.chooses) {
-        dmlops_append_switch(planning, &op.switches, "DECREASING", dmlops_enum(&desc->AxisDirection));
+        dmlops_append_switch(planning, &op.switches, "DECREASING", dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */);
     }
     dmlops_list list1;
     list1.count = 0;
-    dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_set_list(planning, &op.axes, &list1);
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any1 = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->AxisCount; ++at_v1) {
+            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v1) == at_v0);
+        }
+        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_set_list(planning, &op.reduced, &list1);
     dmlops_plan_reduce(planning, &op);
 }
 
@@ -17223,7 +17098,6 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -17396,7 +17270,6 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
@@ -17487,7 +17360,6 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {4, 0, 31, 0, 32, 192, 5, 1, 2},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -17582,10 +17454,9 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {6, 0, 1, 0, 2, 12, 1, 1, 2},
     {0, NULL},
     {0, NULL},
-    {6, 0, 3, 2},
     {-1, -1, -1, -1},
 };
 
@@ -17594,6 +17465,7 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     dmlops_plan_Definition op;
     int64_t wanted;
     dmlops_plan_Definition_empty(&op);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_SCALE", 2, 0, desc->OutputScaleTensor, DMLOPS_IS_OUTPUT);
@@ -17625,7 +17497,14 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
     list6.count = 0;
     dmlops_push(&list6, 0);
     dmlops_append_sizes(planning, &op.lists, &list6, 1);
-    dmlops_plan_definition(planning, &op, &dmlops_dynamic_quantize_linear_shader);
+    dmlops_list list7;
+    list7.count = 0;
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        dmlops_push(&list7, 1);
+    }
+    dmlops_set_list(planning, &op.reduced, &list7);
+    if (!dmlops_plan_rows(planning, &op, &dmlops_dynamic_quantize_linear_shader))
+        dmlops_plan_definition(planning, &op, &dmlops_dynamic_quantize_linear_shader);
 }
 
 static const dmlops_plan_Intermediate dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
@@ -17648,7 +17527,6 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -17725,7 +17603,6 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {6, 4, 13, 1},
 };
 
@@ -17844,7 +17721,6 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_batch_normalization_training_plan(dmlops_planning* planning, const void* description) {
@@ -17933,7 +17809,6 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {4, 0, 31, 0, 32, 192, 5, 1, 2},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -18125,6 +18000,7 @@ static inline void dmlops_activation_softmax1_plan(dmlops_planning* planning, co
     const DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC*)description;
     dmlops_plan_Reduce op;
     dmlops_plan_Reduce_empty(&op);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_each = 1;
@@ -18135,8 +18011,14 @@ static inline void dmlops_activation_softmax1_plan(dmlops_planning* planning, co
     }
     dmlops_list list1;
     list1.count = 0;
-    dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_set_list(planning, &op.axes, &list1);
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any1 = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->AxisCount; ++at_v1) {
+            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v1) == at_v0);
+        }
+        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_set_list(planning, &op.reduced, &list1);
     dmlops_plan_reduce(planning, &op);
 }
 
@@ -18144,6 +18026,7 @@ static inline void dmlops_activation_log_softmax1_plan(dmlops_planning* planning
     const DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC*)description;
     dmlops_plan_Reduce op;
     dmlops_plan_Reduce_empty(&op);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_each = 1;
@@ -18154,8 +18037,14 @@ static inline void dmlops_activation_log_softmax1_plan(dmlops_planning* planning
     }
     dmlops_list list1;
     list1.count = 0;
-    dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_set_list(planning, &op.axes, &list1);
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any1 = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->AxisCount; ++at_v1) {
+            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v1) == at_v0);
+        }
+        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_set_list(planning, &op.reduced, &list1);
     dmlops_plan_reduce(planning, &op);
 }
 
@@ -18163,6 +18052,7 @@ static inline void dmlops_activation_hardmax1_plan(dmlops_planning* planning, co
     const DML_ACTIVATION_HARDMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARDMAX1_OPERATOR_DESC*)description;
     dmlops_plan_Reduce op;
     dmlops_plan_Reduce_empty(&op);
+    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
     dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
     dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
     op.is_each = 1;
@@ -18173,8 +18063,14 @@ static inline void dmlops_activation_hardmax1_plan(dmlops_planning* planning, co
     }
     dmlops_list list1;
     list1.count = 0;
-    dmlops_append(&list1, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_set_list(planning, &op.axes, &list1);
+    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
+        int64_t any1 = 0;
+        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->AxisCount; ++at_v1) {
+            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v1) == at_v0);
+        }
+        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)0));
+    }
+    dmlops_set_list(planning, &op.reduced, &list1);
     dmlops_plan_reduce(planning, &op);
 }
 
@@ -18201,7 +18097,6 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample2_separable},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -18269,7 +18164,6 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad1_separable},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -18359,7 +18253,6 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -19672,7 +19565,6 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
@@ -19769,7 +19661,6 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -19965,7 +19856,6 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
@@ -20134,7 +20024,6 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
@@ -20221,7 +20110,6 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {2, 0, 7, 0, 8, 0, 3, 1, 4},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -20343,7 +20231,6 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -21925,7 +21812,6 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {0, NULL},
     {3, dmlops_resample3_separable},
     {-1, -1, -1, -1},
-    {-1, -1, -1, -1},
 };
 
 static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
@@ -21993,7 +21879,6 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 
@@ -22072,7 +21957,6 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
-    {-1, -1, -1, -1},
     {-1, -1, -1, -1},
 };
 

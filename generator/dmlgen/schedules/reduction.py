@@ -59,6 +59,8 @@ def _schedule(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Sch
     """All cases together: one enumeration may select the steps, and a test of one member the direction."""
     if not forms or any(form.sets != forms[0].sets for form in forms):
         raise Unfit
+    if len({"shift" in form.steps for form in forms}) > 1:
+        raise Unfit  # shaders shift in all cases or in none
     sets = forms[0].sets
     roles: dict[str, ir.Expr] = {"input": ir.Tensor(sets.tensor), "reduced": sets.flags}
     steps = {"ALWAYS": forms[0].steps}

@@ -91,7 +91,6 @@ class _Reader:
 
     def __init__(self, defines: OutputDefinitions, facts: TensorFacts) -> None:
         self._defines, self._facts = defines, facts
-        self._source = next(iter(defines.outputs))
         self._sets: Sets | None = None  # rows, if there are statistics
         self._statistics: list[Statistic] = []
         self._entries: dict[str, ir.Expr] = {}  # of intermediate tensors, for the current row
@@ -104,9 +103,8 @@ class _Reader:
     def rows(self) -> Rows:
         for one in self._defines.tensors:
             value = written(one.value, {})
-            folds = [part for part in ir.walk(value) if isinstance(part, ir.Fold) and not part.unrolled]
-            if self._sets is None and folds:
-                self._sets = self._sets_of(folds[0])
+            folds = (part for part in ir.walk(value) if isinstance(part, ir.Fold) and not part.unrolled)
+            self._sets = self._sets or next(map(sets_of, folds), None)
             if self._sets is None or normal(one.sizes) != self._sets.kept:
                 raise Unfit
             self._totals = []
@@ -126,13 +124,14 @@ class _Reader:
                 of_rows[name] = self._of_row(whole)
             else:
                 each[name] = self._without_statistics(self._of_element(whole, ir.AT))
-        if not each or not self._elements:
+        source = self._sets.tensor if self._sets else next(iter(self._defines.outputs))
+        if not each or not self._elements or not self._facts.is_certain(source):
             raise Unfit
         hoisted = tuple(Statistic(local.name, (), value, False) for value, local in self._hoisted.items())
         each = {name: self._in_parts(value) for name, value in each.items()}
         return Rows(
-            source=self._source if self._sets is None else self._sets.tensor,
-            reduced=ir.ListOf(()) if self._sets is None else self._sets.flags,
+            source=source,
+            reduced=self._sets.flags if self._sets else ir.ListOf(()),
             statistics=(*self._statistics, *hoisted),
             elements=frozenset(self._elements),
             single=frozenset(self._single),
@@ -140,12 +139,6 @@ class _Reader:
             each=each,
             of_rows=of_rows,
         )
-
-    def _sets_of(self, fold: ir.Fold) -> Sets:
-        sets = sets_of(fold)
-        if sets is None or not self._facts.is_certain(sets.tensor):
-            raise Unfit
-        return sets
 
     def _is_of_row(self, value: ir.Expr) -> bool:
         """Whether an output has one entry per row."""

@@ -22,7 +22,11 @@ def computation(desc: Any) -> Reduce:
         desc,
         output="OutputTensor",
         input="InputTensor",
-        axes=(desc.InputTensor.DimensionCount - 1,),
+        reduced=tuple(
+            1 if v0 == desc.InputTensor.DimensionCount - 1 else 0
+            for v0 in range(desc.InputTensor.DimensionCount)
+        ),
+        decreasing=False,
         is_each=True,
         chooses=False,
         shifts=True,

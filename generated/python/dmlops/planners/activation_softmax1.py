@@ -22,7 +22,11 @@ def computation(desc: Any) -> Reduce:
         desc,
         output="OutputTensor",
         input="InputTensor",
-        axes=desc.Axes,
+        reduced=tuple(
+            1 if any(desc.Axes[v1] == v0 for v1 in range(len(desc.Axes))) else 0
+            for v0 in range(desc.InputTensor.DimensionCount)
+        ),
+        decreasing=False,
         is_each=True,
         chooses=False,
         shifts=True,

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import enums
 from ..gpu.schedule_records import Reduce
+
+AXIS_DIRECTION_DECREASING = enums.AxisDirection.DECREASING
 
 MACROS = {
     "OutputTensor": "OUTPUT",
@@ -21,8 +24,11 @@ def computation(desc: Any) -> Reduce:
         desc,
         output="OutputTensor",
         input="InputTensor",
-        axes=desc.Axes,
-        direction=desc.AxisDirection,
+        reduced=tuple(
+            1 if any(desc.Axes[v1] == v0 for v1 in range(len(desc.Axes))) else 0
+            for v0 in range(desc.InputTensor.DimensionCount)
+        ),
+        decreasing=desc.AxisDirection == AXIS_DIRECTION_DECREASING,
         is_each=False,
         chooses=True,
         shifts=False,

@@ -21,7 +21,6 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
-    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -51,7 +50,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(1, 5, 31, 0, 32, 0, 5, 0, 0),
     sums=[],
     separable=[],
-    totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

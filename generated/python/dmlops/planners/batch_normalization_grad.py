@@ -22,7 +22,6 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
-    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -57,7 +56,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(4, 0, 31, 0, 32, 192, 5, 1, 2),
     sums=[],
     separable=[],
-    totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

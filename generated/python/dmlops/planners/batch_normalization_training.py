@@ -32,7 +32,6 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
-    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -68,7 +67,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(4, 0, 15, 0, 16, 96, 4, 1, 4),
     sums=[],
     separable=[],
-    totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

@@ -23,7 +23,6 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
-    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -58,7 +57,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(4, 0, 31, 0, 32, 192, 5, 1, 2),
     sums=[],
     separable=[],
-    totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

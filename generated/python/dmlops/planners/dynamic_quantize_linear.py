@@ -22,7 +22,6 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
-    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -59,10 +58,9 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
+    rows=RowsPass(6, 0, 1, 0, 2, 12, 1, 1, 2),
     sums=[],
     separable=[],
-    totals=TotalsPass(6, 0, 3, 2),
     selected=SelectedPass(-1, -1, -1, -1),
 )
 
@@ -101,11 +99,11 @@ def inputs(desc: Any, index: int) -> Definition:
         NO_FACTORS,
         NO_SLIDING,
         NO_ATTENTION_VIEWS,
-        (),
+        tuple(1 for d in range(len(desc.InputTensor.Sizes))),
         (),
         NO_SEPARABLE,
         (),
     )
 
 
-PLANNER = DefinitionPlanner("definition", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("rows", SHADER, inputs, "", "")

@@ -32,7 +32,6 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
-    TotalsPass,
     Window,
 )
 
@@ -66,7 +65,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

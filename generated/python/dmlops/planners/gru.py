@@ -32,7 +32,6 @@ from ..gpu.plans.definition_types import (
     Sliding,
     SlidingPass,
     SumsPass,
-    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -75,7 +74,6 @@ SHADER = DefinitionShader(
         SumsPass(8, 4, 7, 0, 2, 4, 6, 2, 2, False, 8, 4),
     ],
     separable=[],
-    totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

@@ -33,7 +33,6 @@ from ..gpu.plans.definition_types import (
     Sliding,
     SlidingPass,
     SumsPass,
-    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -74,7 +73,6 @@ SHADER = DefinitionShader(
         SumsPass(6, 6, 7, 0, 2, 4, 4, 4, 1, True, 8, 4),
     ],
     separable=[],
-    totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

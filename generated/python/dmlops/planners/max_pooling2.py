@@ -22,7 +22,6 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
-    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -53,7 +52,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

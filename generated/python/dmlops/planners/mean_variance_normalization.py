@@ -32,7 +32,6 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
-    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -66,7 +65,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(2, 0, 7, 0, 8, 0, 3, 1, 4),
     sums=[],
     separable=[],
-    totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

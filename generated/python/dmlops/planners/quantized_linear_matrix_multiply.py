@@ -22,7 +22,6 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
-    TotalsPass,
     Window,
 )
 
@@ -55,7 +54,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

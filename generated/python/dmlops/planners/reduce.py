@@ -26,8 +26,12 @@ def computation(desc: Any) -> Reduce:
         desc,
         output="OutputTensor",
         input="InputTensor",
-        axes=desc.Axes,
+        reduced=tuple(
+            1 if any(desc.Axes[v1] == v0 for v1 in range(len(desc.Axes))) else 0
+            for v0 in range(desc.InputTensor.DimensionCount)
+        ),
         function=desc.Function,
+        decreasing=False,
         is_each=False,
         chooses=desc.Function in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN),
         shifts=False,

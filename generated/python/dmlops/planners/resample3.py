@@ -24,7 +24,6 @@ from ..gpu.plans.definition_types import (
     SeparablePass,
     Sliding,
     SlidingPass,
-    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -61,7 +60,6 @@ SHADER = DefinitionShader(
         SeparablePass(3, 0, 1, True, False),
         SeparablePass(4, 0, 1, False, False),
     ],
-    totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

@@ -24,7 +24,6 @@ from ..gpu.plans.definition_types import (
     SeparablePass,
     Sliding,
     SlidingPass,
-    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -60,7 +59,6 @@ SHADER = DefinitionShader(
         SeparablePass(2, 0, 1, True, True),
         SeparablePass(3, 0, 1, True, True),
     ],
-    totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

@@ -32,7 +32,6 @@ from ..gpu.plans.definition_types import (
     Sliding,
     SlidingPass,
     SumsPass,
-    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -71,7 +70,6 @@ SHADER = DefinitionShader(
         SumsPass(5, 2, 3, 0, 2, 4, 2, 1, 1, True, 8, 4),
     ],
     separable=[],
-    totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

@@ -24,7 +24,6 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
-    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -69,7 +68,6 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
-    totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(6, 4, 13, 1),
 )
 

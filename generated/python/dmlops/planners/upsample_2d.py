@@ -23,7 +23,6 @@ from ..gpu.plans.definition_types import (
     SeparablePass,
     Sliding,
     SlidingPass,
-    TotalsPass,
 )
 
 DOUBLE = enums.TensorDataType.FLOAT64
@@ -58,7 +57,6 @@ SHADER = DefinitionShader(
         SeparablePass(2, 0, 1, True, False),
         SeparablePass(3, 0, 1, False, False),
     ],
-    totals=TotalsPass(-1, -1, -1, -1),
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

@@ -146,8 +146,13 @@ class RowsPass(FormPass):
         return tuple(dict.fromkeys((*self.elements, *self.spread, *self.of_row)))
 
     @property
+    def in_vectors(self) -> tuple[Tensor, ...]:
+        """The tensors of which several elements may be loaded or stored at once."""
+        return (*self.read, *(tensor for tensor, _ in self.each))
+
+    @property
     def tensors(self) -> tuple[Tensor, ...]:
-        return (*self.read, *(tensor for tensor, _ in (*self.each, *self.of_rows)))
+        return (*self.in_vectors, *(tensor for tensor, _ in self.of_rows))
 
 
 def rows_pass(printer: ShaderPrinter, operator: Operator, number: int) -> RowsPass | None:
@@ -223,7 +228,7 @@ class _RowsPrinter:
     def _in_turns(self, stages: Iterable[Stage], terms: Mapping[str, ir.Expr]) -> Iterator[Stage]:
         """The stages with their turns: a later one than that of the stage before, unless it is around one of
         its statistics."""
-        before = Stage((), (), 0)
+        before = Stage((), (), 1)
         for stage in stages:
             around = None if before.around else self._around(before, stage, terms)
             turn = before.turn if around or not before.totals else before.turn + 1

@@ -8,26 +8,31 @@ from typing import Annotated, NamedTuple
 from .loops import (
     COUNT_LIMIT,
     Dimensions,
-    Loop,
     Loops,
-    Words,
     ceil_div,
     check_span,
     define_tensor,
-    dimensions,
     in_steps,
-    lone,
-    merged,
     repeats,
     times,
-    vector_width,
 )
 from .operands import NO_MEMBER, Eight, Read, Sizes, Switches, Tensor, Written
 from .planning import Planning
 from .reasons import Reason
-from .sets import Sets, Sharing, are_across, define_sharing, part_extent, shared
+from .sets import (
+    Sets,
+    Sharing,
+    are_across,
+    axes_of,
+    define_sharing,
+    loops_along,
+    of_tensors,
+    part_extent,
+    shared,
+    widths_along,
+)
 
-INPUT = 0  # the strides of a loop
+INPUT = 0
 OUTPUT = 1
 WHOLE = 0
 PARTS = 1
@@ -75,35 +80,17 @@ class ReduceParams(NamedTuple):
     reduced: Annotated[Dimensions, "REDUCED_RANK", "input", "output"]
 
 
-def packed(sizes: Sizes) -> Sizes:
-    """The strides of a packed array."""
+def reduced_order(op: Reduce) -> Eight:
+    """The strides by which dimensions that are reduced are sorted: those of the input or, if a set is reduced
+    to the number of an element, those with which its elements are numbered."""
     strides: Eight = []
     stride = 1
-    for place in range(len(sizes)):
-        strides.insert(0, stride)
-        stride = times(stride, sizes[len(sizes) - 1 - place])
+    for place in range(len(op.reduced)):
+        axis = len(op.reduced) - 1 - place
+        strides.insert(0, stride if op.chooses else op.input.strides[axis])
+        if op.reduced[axis] == 1:
+            stride = times(stride, op.input.sizes[axis])
     return strides
-
-
-def loops_over(op: Reduce, along: bool) -> Loops:
-    """The dimensions that are reduced, or those that are kept. A loop's last stride is the one to sort them
-    by."""
-    found: Eight = []
-    for place, is_reduced in enumerate(op.reduced):
-        if (is_reduced == 1) == along:
-            found.append(place)
-    order = packed([op.input.sizes[place] for place in found])
-    loops: Loops = []
-    for number, place in enumerate(found):
-        read = op.input.strides[place]
-        # An output with one element per set does not constrain the order of the others.
-        written = op.output.strides[place] if not along or op.is_each else read
-        in_order = along and op.chooses
-        loops.append(Loop(op.input.sizes[place], [read, written, order[number] if in_order else read]))
-    loops = merged(loops)
-    if len(loops) == 0:
-        loops.append(lone(3, 1))
-    return [Loop(loop.size, [loop.strides[INPUT], loop.strides[OUTPUT]]) for loop in loops]
 
 
 def vector_of(op: Reduce, kept: Loops, reduced: Loops, is_across: bool) -> int:
@@ -115,19 +102,16 @@ def vector_of(op: Reduce, kept: Loops, reduced: Loops, is_across: bool) -> int:
         outer.append(loop)
     for loop in reduced[:-1]:
         outer.append(loop)
-    vector = 0
-    for tensor in range(2 if op.is_each else 1):
-        others: Words = [loop.strides[tensor] for loop in outer if loop.size > 1]
-        vector = gcd(vector, vector_width(op.input.bits, inner.size, inner.strides[tensor], others))
-    return vector
+    widths = widths_along([op.input, op.output], inner, outer)
+    return gcd(widths[INPUT], widths[OUTPUT]) if op.is_each else widths[INPUT]
 
 
 def plan_reduce(out: Planning, op: Reduce) -> None:
     """One dispatch; two if sets are reduced in parts."""
     check_span(out, op.input)
     check_span(out, op.output)
-    kept = loops_over(op, False)
-    reduced = loops_over(op, True)
+    kept = loops_along(op.input, [op.input, op.output], 3, axes_of(op.reduced, 0), op.input.strides)
+    reduced = loops_along(op.input, [op.input, op.output], 3, axes_of(op.reduced, 1), reduced_order(op))
     is_across = are_across(kept, reduced)
     vector = vector_of(op, kept, reduced, is_across)
     count = repeats(reduced)
@@ -171,7 +155,6 @@ def dispatch_sets(out: Planning, sets: Sets, sharing: Sharing, count: int, numbe
     block = sharing.lanes * sharing.unroll
     groups = define_sharing(out, sets, sharing, True)
     out.define("PASS", number)
-    out.define("WHOLE", int(sharing.extent <= block))
     out.define("EVEN", int(sets.extent % sharing.extent == 0 and sharing.extent % block == 0))
     params = ReduceParams(
         sets.number,
@@ -180,7 +163,7 @@ def dispatch_sets(out: Planning, sets: Sets, sharing: Sharing, count: int, numbe
         ceil_div(sets.extent, sharing.extent),
         groups.columns,
         count,
-        dimensions(sets.kept),
-        dimensions(sets.reduced),
+        of_tensors(sets.kept),
+        of_tensors(sets.reduced),
     )
     out.dispatch(params, groups, number == REST)

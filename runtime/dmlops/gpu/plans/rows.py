@@ -11,21 +11,26 @@ from .definition_types import Definition, DefinitionShader, RowsPass
 from .loops import (
     COUNT_LIMIT,
     Dimensions,
-    Loop,
     Loops,
     Row,
     Words,
     ceil_div,
-    dimensions,
     in_steps,
-    lone,
-    merged,
     repeats,
-    vector_width,
 )
-from .operands import Eight, Sizes
+from .operands import Eight
 from .planning import Planning
-from .sets import Sets, are_across, define_sharing, part_extent, shared
+from .sets import (
+    Sets,
+    are_across,
+    axes_of,
+    define_sharing,
+    loops_along,
+    of_tensors,
+    part_extent,
+    shared,
+    widths_along,
+)
 
 ROWS_PART = 4  # NVIDIA H200: 2 at 1.00, 8 at 1.00, 16 at 1.00
 "blocks of a row per group where rows have no statistics"
@@ -52,8 +57,7 @@ class RowsParams(NamedTuple):
 
 class Layout(NamedTuple):
     """Loops from row to row, and over a row, and the elements of a vector along the innermost loop, for each
-    tensor and for all. Loops have the stride of the rows' tensor, those of all tensors, and the first
-    again."""
+    tensor and for all."""
 
     kept: Loops
     reduced: Loops
@@ -86,40 +90,6 @@ def fits(op: Definition, shader: DefinitionShader) -> bool:
     return True
 
 
-def loops_along(op: Definition, shader: DefinitionShader, axes: Sizes) -> Loops:
-    """The dimensions of the rows' tensor, merged; a loop's first and last stride are that tensor's. A tensor
-    has stride 0 where all neighbors are the same element."""
-    source = op.tensors[shader.rows.source]
-    taking = taking_part(shader.rows)
-    loops: Loops = []
-    for axis in axes:
-        strides: Row = [source.strides[axis]]
-        for place, tensor in enumerate(op.tensors):
-            is_along = taking >> place & 1 == 1 and tensor.is_present and tensor.sizes[axis] > 1
-            strides.append(tensor.strides[axis] if is_along else 0)
-        strides.append(source.strides[axis])
-        loops.append(Loop(source.sizes[axis], strides))
-    loops = merged(loops)
-    if len(loops) == 0:
-        loops.append(lone(len(op.tensors) + 2, 0))
-    return loops
-
-
-def widths_along(op: Definition, kept: Loops, reduced: Loops) -> Words:
-    """For each tensor the adjacent elements along a row that make up a vector; 1 for absent ones."""
-    inner = reduced[-1]
-    widths: Words = []
-    for place, tensor in enumerate(op.tensors):
-        width = 1
-        if tensor.is_present:
-            others: Words = [loop.strides[place + 1] for loop in kept]
-            for loop in reduced[:-1]:
-                others.append(loop.strides[place + 1])
-            width = vector_width(tensor.bits, inner.size, inner.strides[place + 1], others)
-        widths.append(width)
-    return widths
-
-
 def vector_along(op: Definition, rows: RowsPass, widths: Words) -> int:
     """The elements of a vector: adjacent in the rows' tensor and in all outputs of its size."""
     vector = 0
@@ -132,39 +102,34 @@ def vector_along(op: Definition, rows: RowsPass, widths: Words) -> int:
 
 def layout_of(op: Definition, shader: DefinitionShader) -> Layout:
     """The layout of rows in tensors. Without statistics any loop can be a row, and the innermost is best."""
-    between: Eight = []
-    within: Eight = []
-    for axis in range(len(op.tensors[shader.rows.source].sizes)):
-        if len(op.reduced) > 0 and op.reduced[axis] == 0:
-            between.append(axis)
-        else:
-            within.append(axis)
-    kept = loops_along(op, shader, between)
-    reduced = loops_along(op, shader, within)
-    if len(op.reduced) == 0:
+    source = op.tensors[shader.rows.source]
+    flags: Eight = []
+    flags.extend(op.reduced)
+    if len(flags) == 0:
+        flags.extend([1] * len(source.sizes))
+    taking = taking_part(shader.rows)
+    kept = loops_along(source, op.tensors, taking, axes_of(flags, 0), source.strides)
+    reduced = loops_along(source, op.tensors, taking, axes_of(flags, 1), source.strides)
+    if len(op.reduced) == 0 and len(reduced) > 1:
         kept = reduced[:-1]
         reduced = reduced[-1:]
-    if len(kept) == 0:
-        kept.append(lone(len(op.tensors) + 2, 0))
-    widths = widths_along(op, kept, reduced)
+    outer: Loops = reduced[:-1]
+    for loop in kept:
+        outer.append(loop)
+    widths = widths_along(op.tensors, reduced[-1], outer)
     return Layout(kept, reduced, widths, vector_along(op, shader.rows, widths))
 
 
 def define_vectors(out: Planning, op: Definition, shader: DefinitionShader, found: Layout) -> None:
     """The macros of how tensors are accessed along a row."""
-    taking = taking_part(shader.rows)
+    in_vectors = shader.rows.read | shader.rows.each
     for place, tensor in enumerate(op.tensors):
-        if taking >> place & 1 == 1:
+        if in_vectors >> place & 1 == 1:
             is_packed = tensor.is_present and found.widths[place] >= found.vector
             out.define(f"{tensor.macro}_VECTOR", found.vector if is_packed else 1)
             if shader.rows.read >> place & 1 == 1:
                 is_one = all(loop.strides[place + 1] == 0 for loop in found.reduced)
                 out.define(f"{tensor.macro}_SINGLE", int(is_one))
-
-
-def of_tensors(loops: Loops) -> Dimensions:
-    """Loops as shaders take them, with one stride per tensor."""
-    return dimensions([Loop(loop.size, loop.strides[1:-1]) for loop in loops])
 
 
 def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
@@ -180,23 +145,19 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
     vectors.append(in_steps(found.reduced[-1], found.vector))
     is_across = are_across(found.kept, vectors)
     sets = Sets(found.kept, vectors, repeats(found.kept), repeats(vectors), is_across, True)
-    has_statistics = len(op.reduced) > 0
+    has_statistics = shader.rows.turns > 0
     extent = part_extent(sets) if has_statistics else sets.extent
     sharing = shared(sets, extent)
     if not has_statistics:
         extent = min(extent, ROWS_PART * sharing.lanes * sharing.unroll)
         sharing = sharing._replace(extent=extent)
     parts = ceil_div(sets.extent, extent)
-    turns = shader.rows.turns if has_statistics and parts > 1 else 0
+    is_split = has_statistics and parts > 1
     if len(shader.kept) > 0:
-        out.write(out.scratch(4 * shader.rows.totals * sets.number * parts if turns > 0 else 8))
-    groups = define_sharing(out, sets, sharing, shader.rows.turns > 0)
+        out.write(out.scratch(4 * shader.rows.totals * sets.number * parts if is_split else 8))
+    groups = define_sharing(out, sets, sharing, has_statistics)
     out.define("PASS", shader.rows.number)
-    if has_statistics:
-        out.define("WHOLE", int(extent <= sharing.lanes * sharing.unroll))
     out.define("VECTOR", found.vector)
-    if shader.rows.turns > 0:
-        out.define("SPLIT", int(turns > 0))
     out.share()
     params = RowsParams(
         known.lists,
@@ -212,8 +173,8 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
         of_tensors(found.kept),
         of_tensors(vectors),
     )
-    for turn in range(turns + 1):
-        if shader.rows.turns > 0:
-            out.define("TURN", turn)
-        out.dispatch(params, groups, turn > 0)
+    for place in range(shader.rows.turns + 1 if is_split else 1):
+        if has_statistics:
+            out.define("TURN", place + int(is_split))
+        out.dispatch(params, groups, place > 0)
     return True

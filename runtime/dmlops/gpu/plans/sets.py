@@ -5,8 +5,24 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .capabilities import Capability
-from .loops import MULTIPROCESSORS, SATURATING_THREADS, Loops, ceil_div, grid, repeats, times
-from .operands import Groups
+from .loops import (
+    MULTIPROCESSORS,
+    SATURATING_THREADS,
+    Dimensions,
+    Loop,
+    Loops,
+    Row,
+    Words,
+    ceil_div,
+    dimensions,
+    grid,
+    lone,
+    merged,
+    repeats,
+    times,
+    vector_width,
+)
+from .operands import Eight, Groups, Sizes, Tensor, Tensors
 from .planning import Planning
 
 REDUCTION_LEAST_THREADS = 128  # NVIDIA H200: 32 at 1.01, 64 at 1.00, 256 at 0.96
@@ -29,7 +45,7 @@ REDUCTION_GROUPS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.91
 "groups that saturate a GPU; with fewer, sets are split into parts"
 
 MAX_BLOCKS = 1024  # of vectors that one thread adds up: bounds rounding errors
-FIRST = 0  # a loop's stride in the tensor that sets are of
+FIRST = 0  # a loop's stride in the tensor that sets are of; those in all tensors follow
 
 
 class Sets(NamedTuple):
@@ -58,6 +74,50 @@ class Sharing(NamedTuple):
     unroll: int
     lanes: int
     threads: int
+
+
+def axes_of(reduced: Sizes, flag: int) -> Eight:
+    """The dimensions that sets run along (`flag` 1), or the others (0)."""
+    axes: Eight = []
+    for axis, found in enumerate(reduced):
+        if found == flag:
+            axes.append(axis)
+    return axes
+
+
+def loops_along(source: Tensor, tensors: Tensors, taking: int, axes: Sizes, order: Sizes) -> Loops:
+    """Some dimensions of the tensor that sets are of, merged; at least one loop. Strides are those of this
+    tensor, of all tensors, and of `order`, by which loops are sorted. A tensor has stride 0 where all
+    neighbors are the same element, or if it is not among those `taking` part, as bits."""
+    loops: Loops = []
+    for axis in axes:
+        strides: Row = [source.strides[axis]]
+        for place, tensor in enumerate(tensors):
+            is_along = taking >> place & 1 == 1 and tensor.is_present and tensor.sizes[axis] > 1
+            strides.append(tensor.strides[axis] if is_along else 0)
+        strides.append(order[axis])
+        loops.append(Loop(source.sizes[axis], strides))
+    loops = merged(loops)
+    if len(loops) == 0:
+        loops.append(lone(len(tensors) + 2, 0))
+    return loops
+
+
+def of_tensors(loops: Loops) -> Dimensions:
+    """Loops as shaders take them, with one stride per tensor."""
+    return dimensions([Loop(loop.size, loop.strides[1:-1]) for loop in loops])
+
+
+def widths_along(tensors: Tensors, inner: Loop, outer: Loops) -> Words:
+    """For each tensor the adjacent elements along a loop that make up a vector; 1 for absent ones."""
+    widths: Words = []
+    for place, tensor in enumerate(tensors):
+        width = 1
+        if tensor.is_present:
+            others: Words = [loop.strides[place + 1] for loop in outer]
+            width = vector_width(tensor.bits, inner.size, inner.strides[place + 1], others)
+        widths.append(width)
+    return widths
 
 
 def power_of_two(number: int) -> int:
@@ -129,6 +189,7 @@ def define_sharing(out: Planning, sets: Sets, sharing: Sharing, is_combined: boo
     out.define("UNROLL", sharing.unroll)
     if is_combined:
         out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
+        out.define("WHOLE", int(sharing.extent <= sharing.lanes * sharing.unroll))
     out.define("KEPT_RANK", len(sets.kept))
     out.define("REDUCED_RANK", len(sets.reduced))
     return grid(out, groups * sharing.threads, sharing.threads, 1)
