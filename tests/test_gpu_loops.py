@@ -9,12 +9,18 @@ import numpy as np
 import pytest
 
 from dmlops import TensorDesc, gpu, make
-from gpu_device import device, is_software
+from dmlops.gpu import compiler
+from gpu_device import WITH_LOOP_TEST, device, is_software
 
 __all__ = ["device"]
 
 MOST = 65535  # iterations of all loops of a thread, in Mesa's drivers for CPUs
 LONG = MOST + 4465
+
+
+@pytest.fixture(autouse=True)
+def loops_are_tested(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "with_loop_test", WITH_LOOP_TEST)
 
 
 def ones(*sizes: int, of: str = "FLOAT32") -> TensorDesc:
