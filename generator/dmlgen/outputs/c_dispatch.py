@@ -18,6 +18,7 @@ from dmlgen.outputs.hlsl import map_params, tensor_of
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
+from dmlgen.outputs.hlsl_types import hlsl_type
 from dmlgen.outputs.python_schedule import bits, moves, reduction_steps
 from dmlgen.outputs.uniforms import Uniforms, macro, plain, tensors_read, uniforms_of, widened
 from dmlgen.plans.functions import c_name, c_type, definition, head, layouts, numbers, taken, types, wrapped
@@ -148,6 +149,7 @@ class DispatchView:
     apart: tuple[Operator, ...]  # activations that may run in their own shader
     single_type: int
     double_type: int
+    native_types: int  # bit mask of those that HLSL has
     defines: int
     tensors: int
     constants: int
@@ -170,6 +172,7 @@ def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPar
         apart=tuple(operator for operator in registry.operators if operator.name in left),
         single_type=registry.data_type["FLOAT32"].value,
         double_type=registry.data_type["FLOAT64"].value,
+        native_types=sum(1 << one.value for one in registry.data_types if hlsl_type(one).is_native),
         defines=max(map(_defines, shaders.values())),
         tensors=max(len(shader.tensors) for shader in shaders.values()) + 2,
         constants=max(part.words for part in parts.values()),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from dmlgen.analysis.definition_bounds import Valid
 from dmlgen.expr import ir
@@ -18,6 +17,7 @@ from dmlgen.outputs.hlsl_functions import Choice, Functions
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_printer import HlslPrinter
 from dmlgen.outputs.hlsl_reachable import reached
+from dmlgen.outputs.hlsl_types import HlslType, hlsl_type, hlsl_types
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_schedule import bits, moves
 from dmlgen.outputs.render import Templates
@@ -67,53 +67,12 @@ class Tensor:
         return any(bits >= 16 for bits in self.bits)
 
 
-class DataType(NamedTuple):
-    """A data type in shaders: the HLSL type of an element in a buffer, where words pack what is narrower than
-    16 bits; its bits; the HLSL type in which it is computed; and its least and greatest value there."""
-
-    name: str
-    stored: str
-    bits: int
-    value: str
-    lowest: str
-    highest: str
-
-    @property
-    def is_float(self) -> bool:
-        return self.value in ("float", "double")
-
-
-_BITS = {"FLOAT": (16, 32, 64), "INT": (4, 8, 16, 32, 64), "UINT": (4, 8, 16, 32, 64, 128)}
-
-
-def _data_type(kind: str, bits: int) -> DataType:
-    name, value = f"{kind}{bits}", kind.lower()
-    if bits == 128:  # two words of 64 bits, which are only moved
-        return DataType(name, "uint4", bits, "uint4", "0", "0")
-    if bits == 64:
-        value = "double" if kind == "FLOAT" else f"{value}64_t"
-    stored = "float16_t" if kind == "FLOAT" else f"{kind.lower()}16_t"
-    if bits == 64 and kind != "FLOAT":
-        low, high = ("((int64_t)1<<63)", "(~((int64_t)1<<63))") if kind == "INT" else ("0", "(~(uint64_t)0)")
-    elif kind == "INT":
-        high = str(2 ** (bits - 1) - 1)
-        low = f"(-{high}-1)"
-    elif kind == "UINT":
-        low, high = "0", f"{2**bits - 1}{'u' if bits == 32 else ''}"
-    else:
-        low, high = "asfloat(0xff800000u)", "asfloat(0x7f800000u)"
-    return DataType(name, "uint" if bits < 16 else stored if bits == 16 else value, bits, value, low, high)
-
-
-DATA_TYPES = {one.name: one for kind, sizes in _BITS.items() for one in [_data_type(kind, n) for n in sizes]}
-"""By name, those of tensors and those as which their bits are moved."""
-
-
 class WithTensors:
     """A shader with tensors, of which it `moves` some as raw bits."""
 
     moves: tuple[str, ...]
     limited: tuple[str, ...]  # tensors whose type's least and greatest values are used
+    known: Mapping[str, HlslType]  # all data types
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -123,12 +82,12 @@ class WithTensors:
     def bits(self) -> tuple[int, ...]:
         return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
 
-    def data_types(self, moves: Collection[str] = (), others: Collection[str] = ()) -> list[DataType]:
+    def data_types(self, moves: Collection[str] = (), others: Collection[str] = ()) -> list[HlslType]:
         """Those of the tensors, of which it also `moves` some, and others."""
         moved = {*self.moves, *moves}
         names = {*others, *(name for tensor in self.tensors for name in tensor.types)}
         names |= {f"UINT{bits}" for one in self.tensors if one.member in moved for bits in one.bits}
-        return [one for name, one in DATA_TYPES.items() if name in names]
+        return [one for name, one in self.known.items() if name in names]
 
 
 @dataclass(frozen=True)
@@ -143,6 +102,7 @@ class Shader(WithTensors):
     summary: Text
     moves: tuple[str, ...]
     limited: tuple[str, ...]
+    known: Mapping[str, HlslType]
     inputs: tuple[Tensor, ...]
     output: Tensor
     over: Tensor
@@ -212,7 +172,7 @@ def _map(
         values.add("int")  # either floating-point overload would do
     all_16 = [_of_16_bits(registry, tensor) for tensor in (*inputs, output)]
     if all(any(one.kind == "float" for one in types) for types in all_16):
-        stored = {DATA_TYPES[one.name].value for types in all_16 for one in types}
+        stored = {hlsl_type(one).value for types in all_16 for one in types}
         chosen = functions.choice(float16, called, values, stored)
     else:
         chosen = Choice(functions.closure(called, values))
@@ -221,6 +181,7 @@ def _map(
         summary=operator.summary,
         moves=tuple(dict.fromkeys((*moves(schedule), *bits(operator, schedule)))),
         limited=tuple(printer.quantized),
+        known=hlsl_types(registry),
         inputs=inputs,
         output=output,
         over=over,
@@ -290,6 +251,7 @@ def tensor_of(registry: Registry, operator: Operator, member: str) -> Tensor:
     """A tensor member as a shader names it."""
     name = member.partition("[")[0]
     types, described = _types(operator, name), operator.member[name]
+    entries = [registry.data_type[name] for name in types]
     short = plain(member)
     return Tensor(
         member=member,
@@ -298,8 +260,8 @@ def tensor_of(registry: Registry, operator: Operator, member: str) -> Tensor:
         macro=macro(short),
         function=short,
         types=types,
-        bits=tuple(sorted({registry.data_type[name].bits for name in types})),
-        values=frozenset(DATA_TYPES[name].value for name in types),
+        bits=tuple(sorted({entry.bits for entry in entries})),
+        values=frozenset(hlsl_type(entry).value for entry in entries),
         is_optional=described.optional or described.count is not None,
     )
 
@@ -315,6 +277,7 @@ class FormShader(WithTensors):
     summary: Text
     moves: tuple[str, ...]
     limited: tuple[str, ...]
+    known: Mapping[str, HlslType]
     role: Mapping[str, Tensor]
     cases: Mapping[str, int]
     steps: Mapping[str, Mapping[str, str]]
@@ -373,6 +336,7 @@ def _form(
         summary=operator.summary,
         moves=(),
         limited=(),
+        known=hlsl_types(registry),
         role=role,
         cases={step.case: values[step.case] for step in schedule.steps if step.case in values},
         steps=steps,

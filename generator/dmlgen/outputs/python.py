@@ -9,6 +9,7 @@ from dmlgen import mappings
 from dmlgen.banner import head
 from dmlgen.expr import arithmetic
 from dmlgen.outputs import dxdispatch
+from dmlgen.outputs.hlsl_types import hlsl_types
 from dmlgen.outputs.parts import parts
 from dmlgen.outputs.python_graphs import graphs_view, ranges_view
 from dmlgen.outputs.python_operators import OPERATOR, operator_view, support_sets
@@ -62,6 +63,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         "dmlops/graph_rules.py": {"graphs": graphs_view(registry)},
         "dmlops/binding_rules.py": {"ranges": ranges_view(registry)},
         "dmlops/supported.py": {"sets": support_sets(registry)},
+        "dmlops/hlsl_types.py": {"types": hlsl_types(registry)},
         "dmlops/tensor.py": {"tensor": tensor_view(registry)},
         "dmlops/tensor_rules.py": {"tensor": tensor_view(registry)},
         "dmlops/dxdispatch_versions.py": {"cases": dxdispatch.CASES, "results": dxdispatch.RESULTS},

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar, get_type_hints
 from ..arithmetic import as_float
 from ..description import Description
 from ..enums import OperatorType, TensorDataType
+from ..hlsl_types import HLSL_TYPES
 from ..registry import NUMBERS
 from ..registry import operator as described
 from ..tensor import TensorDesc
@@ -63,7 +64,7 @@ def absent(
     """The tensor of an absent member: of whole words, without dimensions."""
     index = member_indices(operator)[name]
     buffer, is_output = Buffer(index, entry), described(operator).MEMBERS[index].role == "output"
-    return Tensor(macro, buffer, False, 32, 0, False, as_bits, is_output, is_held, (), ())
+    return Tensor(macro, buffer, False, "UINT32", 32, False, False, True, as_bits, is_output, is_held, (), ())
 
 
 def tensor_of(absent: Tensor, desc: TensorDesc | None) -> Tensor:
@@ -76,8 +77,9 @@ def tensor_of(absent: Tensor, desc: TensorDesc | None) -> Tensor:
 @cache
 def _typed(absent: Tensor, data_type: TensorDataType) -> tuple[Any, ...]:
     """A tensor of a type as planners take it, without sizes and strides."""
-    type_ = data_type.bits, data_type.significand, data_type.kind == "signed"
-    return (absent.macro, absent.buffer, True, *type_, *absent[6:-2])
+    name, kind = data_type.name, data_type.kind
+    type_ = name, data_type.bits, kind == "float", kind == "signed", HLSL_TYPES[name].is_native
+    return (absent.macro, absent.buffer, True, *type_, *absent[8:-2])
 
 
 def given(tensors: Sequence[TensorDesc], number: int) -> TensorDesc | None:

@@ -32,6 +32,7 @@ from .plans.definition_types import Definition, DefinitionShader
 from .plans.elementwise import Map, plan_map
 from .plans.gather import Gather, plan_gather
 from .plans.int8_product import plan_int8_products
+from .plans.loops import are_native
 from .plans.nonzero import Nonzero, plan_nonzero
 from .plans.operands import MAX_RANK, NO_MEMBER, NONE, Buffer, Movement, Number, Switch, Tensor
 from .plans.philox import Philox, plan_philox
@@ -251,7 +252,7 @@ def _plan_definitions(out: Planning, computation: Defined) -> None:
         return
     for number in range(len(getattr(desc, each)) if each else 1):
         op, faster = inputs(desc, number), PLANNERS.get(planner)
-        if faster is None or not faster(out, op, shader):
+        if faster is None or not are_native(op.tensors) or not faster(out, op, shader):
             plan_definition(out, op, shader)
 
 

@@ -22,6 +22,7 @@ from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Choice, Functions
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_reachable import reached
+from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import tensors_read
 from dmlgen.plans.model import Plans, package_plans
@@ -81,6 +82,7 @@ class DefinitionShader(WithTensors):
     outputs: tuple[Tensor, ...]
     held: tuple[str, ...]
     limited: tuple[str, ...]
+    known: Mapping[str, HlslType]
     quantized: frozenset[str]  # of those, the ones to whose type numbers are quantized
     kept: tuple[Kept, ...]
     ranks: Mapping[str, str]  # for tensors that always have the rank of another one, its macro
@@ -268,6 +270,7 @@ def shader_of(
         outputs=printer.outputs,
         held=tuple(printer.held),
         limited=tuple(printer.limited),
+        known=hlsl_types(registry),
         quantized=frozenset(printer.quantized),
         kept=tuple(printer.kept.values()),
         ranks=_ranks(operator, tuple(tensors.values())),

@@ -15,7 +15,9 @@ from string import Template
 from struct import pack
 from typing import NamedTuple
 
+from ...hlsl_types import HLSL_TYPES, HlslType
 from .. import shader
+from ..plans.loops import unsigned_name
 from ..plans.operands import Tensor
 from ..preprocessing import function, resolved
 
@@ -24,24 +26,6 @@ _OVER_RESULTS = re.compile(r"\[unroll\](\n *for .*\n.*\bFinished\()")
 _RESOURCE = r"\[\[vk::binding\({}, 0\)\]\] .*> (\w+) : register"
 _CONSTANTS = re.compile(r"(\[\[vk::binding\(\d+, 0\)\]\] cbuffer Params [^}]*)\}")
 _FINISHED = re.compile(r"^(\w+ )Finished(\((List|uint) at, \w+ total\))\n\{\n(?:.*\n)*?\}\n", re.MULTILINE)
-
-
-def stored_type(bits: int, significand: int, is_signed: bool) -> str:
-    """The type of an element in a buffer; a whole word if that packs several."""
-    if bits < 16:
-        return "uint"
-    return "float16_t" if significand > 0 and bits == 16 else _number_type(bits, significand, is_signed)
-
-
-def value_type(bits: int, significand: int, is_signed: bool) -> str:
-    """The type in which an element is computed."""
-    return _number_type(max(bits, 32), significand, is_signed)
-
-
-def _number_type(bits: int, significand: int, is_signed: bool) -> str:
-    if significand > 0:
-        return "double" if bits == 64 else "float"
-    return f"{'' if is_signed else 'u'}int{'' if bits == 32 else f'{bits}_t'}"
 
 
 class Part(NamedTuple):
@@ -66,7 +50,7 @@ def text(parts: Sequence[Part], inputs: Sequence[Tensor], defines: Mapping[str, 
     count, vector, output = len(inputs), int(defines["VECTOR"]), parts[-1].tensors[-1]
     reads = [_read(number, one, int(defines[f"X{number}_VECTOR"])) for number, one in enumerate(inputs)]
     names = _names(parts)
-    entries, stored = _entries(output, vector), stored_type(*_type(output))
+    entries, stored = _entries(output, vector), _type(output).stored
     resources = [
         *(read.resource for read in reads),
         f"[[vk::binding({count}, 0)]] RWStructuredBuffer<{entries}> outputTensor : register(u0);",
@@ -142,7 +126,7 @@ def followed(
     ]
     values = [
         *_elements(inputs, reads),
-        f"const {value_type(*_type(result))} v{count} = FinishedAlone(at, total);",
+        f"const {_type(result).value} v{count} = FinishedAlone(at, total);",
         *_calls(parts, [*inputs, result], names, count),
         f"return {_converted(f'v{count + len(parts)}', parts[-1].tensors[-1], result)};",
     ]
@@ -266,7 +250,7 @@ class _Read(NamedTuple):
 
 
 def _read(number: int, one: Tensor, vector: int) -> _Read:
-    name, place, value = f"x{number}", _place(number), value_type(*_type(one))
+    name, place, value = f"x{number}", _place(number), _type(one).value
     binding = f"[[vk::binding({number}, 0)]] StructuredBuffer<{_entries(one, vector)}> {name}"
     resource = f"{binding} : register(t{number});"
     if one.bits == 8 and vector > 1:
@@ -284,7 +268,7 @@ def _read(number: int, one: Tensor, vector: int) -> _Read:
 
 def _element(one: Tensor, name: str, place: str) -> str:
     """An element of a buffer that has one per entry, or bytes in words."""
-    value = value_type(*_type(one))
+    value = _type(one).value
     if one.bits == 8:
         return f"({value})({name}[({place}) / 4] << (24 - ({place}) % 4 * 8)) >> 24"
     return f"({value}){name}[{place}]"
@@ -293,7 +277,7 @@ def _element(one: Tensor, name: str, place: str) -> str:
 def _elements(inputs: Sequence[Tensor], reads: Sequence[_Read]) -> Iterator[str]:
     """A line for each input."""
     for at, (one, read) in enumerate(zip(inputs, reads, strict=True)):
-        yield f"const {value_type(*_type(one))} v{at} = {read.element};"
+        yield f"const {_type(one).value} v{at} = {read.element};"
 
 
 def _calls(
@@ -311,30 +295,28 @@ def _calls(
             else _converted(f"v{operand}", written[operand], tensor)
             for operand, tensor in zip(part.operands, part.tensors, strict=False)
         ]
-        yield f"const {value_type(*_type(written[at]))} v{at} = {name}::Compute({', '.join(operands)});"
+        yield f"const {_type(written[at]).value} v{at} = {name}::Compute({', '.join(operands)});"
 
 
 def _converted(value: str, written: Tensor, read: Tensor) -> str:
     """A result as an operator sees it that reads it from memory: rounded to the type of the tensor."""
-    (bits, significand, _), wanted = _type(written), _type(read)
-    stored, own = stored_type(*wanted), value_type(*wanted)
+    bits, found, wanted = written.bits, _type(written), _type(read)
     if bits == 8:
-        return f"({own})({own})((uint){value} << 24) >> 24"
-    if (significand > 0) == (wanted[1] > 0):
-        return f"({own})({stored}){value}"
-    if significand > 0:
+        return f"({wanted.value})({wanted.value})((uint){value} << 24) >> 24"
+    if found.is_float == wanted.is_float:
+        return f"({wanted.value})({wanted.stored}){value}"
+    if found.is_float:
         return f"asuint({value})" if bits == 32 else f"(uint)asuint16((float16_t){value})"
     return f"asfloat({value})" if bits == 32 else f"(float)asfloat16((uint16_t){value})"
 
 
-def _type(one: Tensor) -> tuple[int, int, bool]:
-    """Bits, those of the significand, and whether elements are signed, as they are computed."""
-    return (one.bits, 0, False) if one.as_bits else (one.bits, one.significand, one.is_signed)
+def _type(one: Tensor) -> HlslType:
+    return HLSL_TYPES[unsigned_name(one.bits) if one.as_bits else one.type_name]
 
 
 def _entries(one: Tensor, vector: int) -> str:
     """The type of a buffer's entries, with a space that keeps two angle brackets apart."""
-    stored = stored_type(*_type(one))
+    stored = _type(one).stored
     return f"vector<{stored}, {vector}> " if vector > 1 and one.bits >= 16 else stored
 
 

@@ -148,7 +148,7 @@ def _member(net: Net, at: int, work: Map, sizes: Sequence[int], strides: Sequenc
     given = {name: (tensor, source) for _, name, tensor, source in net.inputs(at)}
     coordinates = TensorDesc(written.DataType, tuple(sizes), Strides=tuple(strides))
     op = map_inputs(work)
-    if any(one.bits not in WIDTHS for one in op.tensors):
+    if any(one.bits not in WIDTHS or not one.is_native for one in op.tensors):
         return None
     inputs: list[_Input | None] = []
     for name, one in zip(work.shader.inputs, op.tensors, strict=False):

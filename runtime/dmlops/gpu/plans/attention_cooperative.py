@@ -58,7 +58,7 @@ def takes_units(
     if not out.has(Capability.COOPERATIVE_MATRIX):
         return False
     for tensor in tensors:
-        if tensor.is_present and tensor.significand > 0 and not is_float16(tensor):
+        if tensor.is_present and tensor.is_float and not is_float16(tensor):
             return False
     depth, width = kept_sizes[attention.query][3], sizes[3]
     return depth % 8 == 0 and width % 8 == 0 and max(depth, width) <= WIDEST

@@ -75,7 +75,7 @@ def floats_at_once(tensors: Tensors) -> int:
     """Elements in 16 bytes, if all floats have one type; else 1."""
     bits = 0
     for tensor in tensors:
-        if tensor.is_present and tensor.significand > 0:
+        if tensor.is_present and tensor.is_float:
             if bits != 0 and bits != tensor.bits:
                 return 1
             bits = tensor.bits

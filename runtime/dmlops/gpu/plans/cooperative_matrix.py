@@ -31,7 +31,7 @@ GROUP_MEMORY = 48 * 1024  # bytes of shared memory; detection requires that much
 
 
 def is_float16(tensor: Tensor) -> bool:
-    return tensor.bits == 16 and tensor.significand == 11
+    return tensor.bits == 16 and tensor.is_float and tensor.is_native
 
 
 def suits_cooperative_matrix(

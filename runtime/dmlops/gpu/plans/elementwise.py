@@ -95,8 +95,8 @@ def plan_map(out: Planning, op: Map) -> None:
     for switch in op.switches:
         out.define(switch.name, switch.value)
     for place, tensor in enumerate(op.tensors):
-        if op.widened >> place & 1 == 1 and tensor.significand == 0:
-            check_type(out, 64, 53)
+        if op.widened >> place & 1 == 1 and not tensor.is_float:
+            check_type(out, 64, True)
         define_tensor(out, tensor)
         bind(out, tensor)
     if op.is_aligned:

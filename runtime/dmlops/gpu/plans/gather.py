@@ -214,7 +214,7 @@ def plan_gather(out: Planning, op: Gather) -> None:
     vectors.append(in_steps(inner, vector))
     count = repeats(vectors)
     groups = grid(out, ceil_div(count, unroll), GATHER_THREADS, unroll)
-    check_type(out, 8 * moved.bytes, 0)
+    check_type(out, 8 * moved.bytes, False)
     out.define("ELEMENT_SIZE", moved.bytes)
     out.define("INDEX_SIZE", op.indices.bits // 8)
     out.define("INDEX_SIGNED", int(op.indices.is_signed))

@@ -104,7 +104,7 @@ def is_tiled(op: Definition, shader: DefinitionShader, depth: int, products: int
 
 def is_of_bytes(op: Definition, shader: DefinitionShader) -> bool:
     """Whether the factors are bytes with zero points."""
-    return op.factors.applies and op.tensors[shader.contracted.left].significand == 0
+    return op.factors.applies and not op.tensors[shader.contracted.left].is_float
 
 
 def matrices_of(op: Definition, shader: DefinitionShader) -> Matrices:

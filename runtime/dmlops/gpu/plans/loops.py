@@ -107,14 +107,43 @@ def check_span(out: Planning, tensor: Tensor) -> None:
         out.refuse(Reason.TOO_LARGE, tensor.buffer.member, max(span, longest))
 
 
-def type_name(bits: int, significand: int, is_signed: bool) -> str:
-    """The name of a data type."""
-    if significand > 0:
-        return "FLOAT64" if bits == 64 else "FLOAT32" if bits == 32 else "FLOAT16"
-    if is_signed:
-        if bits < 16:
-            return "INT4" if bits == 4 else "INT8"
-        return "INT64" if bits == 64 else "INT32" if bits == 32 else "INT16"
+def check_type(out: Planning, bits: int, is_float: bool) -> None:
+    """Rejects a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan."""
+    if bits == 16 and out.has(Capability.LACKS_16_BIT):
+        out.refuse(Reason.LACKS_16_BIT, NO_MEMBER, bits)
+    if bits == 64 and is_float and out.has(Capability.LACKS_DOUBLES):
+        out.refuse(Reason.LACKS_DOUBLES, NO_MEMBER, bits)
+
+
+def define_tensor(out: Planning, tensor: Tensor) -> None:
+    """The macro of a tensor's type; elements taken as bits are unsigned integers."""
+    if tensor.as_bits:
+        define_moved(out, tensor)
+    else:
+        check_type(out, tensor.bits, tensor.is_float)
+        out.define_text(f"{tensor.macro}_TYPE", tensor.type_name)
+
+
+def define_moved(out: Planning, tensor: Tensor) -> None:
+    """The macro of the type of a tensor whose elements are only moved, up to 128 bits each."""
+    check_type(out, tensor.bits, False)
+    out.define_text(f"{tensor.macro}_TYPE", unsigned_name(tensor.bits))
+
+
+def define_scratch(out: Planning, macro: str, tensor: Tensor) -> None:
+    """The macro of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits."""
+    is_wide = tensor.bits == 64
+    check_type(out, max(tensor.bits, 32), tensor.is_float)
+    if tensor.is_float:
+        out.define_text(f"{macro}_TYPE", "FLOAT64" if is_wide else "FLOAT32")
+    elif tensor.is_signed:
+        out.define_text(f"{macro}_TYPE", "INT64" if is_wide else "INT32")
+    else:
+        out.define_text(f"{macro}_TYPE", "UINT64" if is_wide else "UINT32")
+
+
+def unsigned_name(bits: int) -> str:
+    """The name of an unsigned type."""
     if bits < 16:
         return "UINT4" if bits == 4 else "UINT8"
     if bits > 32:
@@ -122,36 +151,9 @@ def type_name(bits: int, significand: int, is_signed: bool) -> str:
     return "UINT32" if bits == 32 else "UINT16"
 
 
-def check_type(out: Planning, bits: int, significand: int) -> None:
-    """Rejects a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan."""
-    if bits == 16 and out.has(Capability.LACKS_16_BIT):
-        out.refuse(Reason.LACKS_16_BIT, NO_MEMBER, bits)
-    if bits == 64 and significand > 0 and out.has(Capability.LACKS_DOUBLES):
-        out.refuse(Reason.LACKS_DOUBLES, NO_MEMBER, bits)
-
-
-def define_type(out: Planning, macro: str, bits: int, significand: int, is_signed: bool) -> None:
-    """The macro of a type."""
-    check_type(out, bits, significand)
-    out.define_text(f"{macro}_TYPE", type_name(bits, significand, is_signed))
-
-
-def define_tensor(out: Planning, tensor: Tensor) -> None:
-    """The macro of a tensor's type; elements taken as bits are unsigned integers."""
-    if tensor.as_bits:
-        define_type(out, tensor.macro, tensor.bits, 0, False)
-    else:
-        define_type(out, tensor.macro, tensor.bits, tensor.significand, tensor.is_signed)
-
-
-def define_moved(out: Planning, tensor: Tensor) -> None:
-    """The macro of the type of a tensor whose elements are only moved, up to 128 bits each."""
-    define_type(out, tensor.macro, tensor.bits, 0, False)
-
-
-def define_scratch(out: Planning, macro: str, tensor: Tensor) -> None:
-    """The macro of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits."""
-    define_type(out, macro, max(tensor.bits, 32), tensor.significand, tensor.is_signed)
+def are_native(tensors: Tensors) -> bool:
+    """Whether casts convert the elements of all tensors, as fast passes do."""
+    return all(tensor.is_native for tensor in tensors)
 
 
 def continues(outer: Loop, inner: Loop) -> bool:

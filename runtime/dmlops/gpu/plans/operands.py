@@ -61,17 +61,20 @@ Eight = Annotated[list[int], MAX_RANK]
 class Tensor(NamedTuple):
     """A tensor of a shader; its macros start with `macro`.
 
-    `is_present`: it is there; if not, its buffer is a placeholder. `bits` of an element, and of its
-    `significand`, which integers lack; these may be `is_signed`. `as_bits`: elements are treated as raw bits.
-    `is_output`: it is written. `is_held`: an output whose old content is read.
+    `is_present`: it is there; if not, its buffer is a placeholder. `type_name` is its data type, `bits` are
+    those of an element. `is_native`: casts in HLSL convert elements to the type that they are computed in.
+    `as_bits`: elements are treated as raw bits. `is_output`: it is written. `is_held`: an output whose old
+    content is read.
     """
 
     macro: str
     buffer: Buffer
     is_present: bool
+    type_name: str
     bits: int
-    significand: int
+    is_float: bool
     is_signed: bool
+    is_native: bool
     as_bits: bool
     is_output: bool
     is_held: bool

@@ -166,7 +166,7 @@ def separable_tile(
     is_smaller = width >= SEPARABLE_SMALLER * extent.columns
     entries = SEPARABLE_COLUMNS + SEPARABLE_ROWS + len(output.sizes)
     is_smaller = is_smaller and taps_kept(one, 2 * entries, taps) == taps  # sums need as much room again
-    if one.is_sum and output.significand > 0 and is_smaller:
+    if one.is_sum and output.is_float and is_smaller:
         return spanning_tile(extent, width, taps)
     across = threads_across(ceil_div(extent.columns, COLUMNS))
     rows = power_above(extent.rows, SEPARABLE_THREADS // across)

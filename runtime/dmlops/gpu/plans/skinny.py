@@ -103,9 +103,7 @@ def is_skinny(op: Definition, shader: DefinitionShader, found: Matrices) -> bool
         return False
     vector = VECTOR_BITS // right.bits
     axis, columns = matrices.column_axis, matrices.columns
-    return (
-        right.significand > 0 and side_vector(matrices.right, axis, columns, matrices.depth, vector) == vector
-    )
+    return right.is_float and side_vector(matrices.right, axis, columns, matrices.depth, vector) == vector
 
 
 def lanes_for(matrices: Matrices, vector: int) -> Lanes:
