@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from dmlgen import generate, inputs, project
 from dmlgen.cache import Cache
+from dmlgen.cases import validators
 from dmlgen.cli import ROOT, main
 from dmlgen.memory import Memory
 from dmlgen.outputs import matrix, python
@@ -268,3 +270,18 @@ def test_the_code_of_the_search_and_the_validators_are_part_of_the_key(
         after = inputs.case_digests(registry, rendered)
         assert all(after[path] != before[path] for path in before)
         before = after
+
+
+def test_every_module_that_judges_cases_is_part_of_their_key(gather_specs: Path) -> None:
+    registry = load_registry(gather_specs)
+    rendered = dict(python.render(registry, Templates(project.TEMPLATES)))
+    rendered["python/dmlops/make.py"] += b"# a package that nothing has loaded so far\n"
+    before = inputs.case_digests(registry, rendered)["matrix/gather.json"]
+    assert list(matrix.search(registry, rendered, ["GATHER"]))
+    name = validators._imported(rendered)
+    loaded = [one.partition(".")[2].replace(".", "/") for one in sys.modules if one.startswith(f"{name}.")]
+    paths = [path for one in loaded if (path := f"python/dmlops/{one}.py") in rendered]
+    assert {"python/dmlops/validation.py", "python/dmlops/operators/gather.py"} < set(paths)
+    for path in paths:
+        changed = {**rendered, path: rendered[path] + b"# a comment\n"}
+        assert inputs.case_digests(registry, changed)["matrix/gather.json"] != before, path

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dmlgen.registry import Operator, Registry
 
 _IMPORT = re.compile(r"^\s*from (dmlgen[\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
-_RELATIVE_IMPORT = re.compile(r"^\s*from \.(\w*) import (\([^)]*\)|.*)$", re.MULTILINE)
+_RELATIVE_IMPORT = re.compile(r"^\s*from (\.+)([\w.]*) import (\([^)]*\)|.*)$", re.MULTILINE)
 _PACKAGE = "python/dmlops/"
 
 
@@ -51,18 +51,19 @@ def _files(*paths: Path) -> list[Path]:
 def case_digests(registry: Registry, package: Mapping[str, bytes]) -> dict[str, str]:
     """For each operator, by the path of its matrix, one digest of everything its test cases depend on.
 
-    `package` has the files of the Python package, whose validators judge them.
+    `package` has the files of the Python package. Its validators judge the cases: the modules of the operator
+    and of activations that it can fuse, and all that these import.
     """
     code = _digest(sorted(_files_of("dmlgen.outputs.matrix")))
     modules = {path.removeprefix(_PACKAGE).removesuffix(".py"): data for path, data in package.items()}
-    imported = ["tensor", "structs", "registry", "json_form", "same_field"]
-    shared = _reached(imported, lambda name: _needed(modules.get(name)))
-    validators = hashlib.sha256(b"".join(modules.get(name, b"") for name in sorted(shared))).hexdigest()
+    needed = {name: tuple(_needed(name, data)) for name, data in modules.items()}
+    hashed = {name: hashlib.sha256(data).hexdigest() for name, data in modules.items()}
 
     def of(operator: Operator) -> str:
-        near = (operator.slug, *(name.lower() for name in registry.fusable(operator)))
-        own = hashlib.sha256(b"".join(modules[f"operators/{slug}"] for slug in near)).hexdigest()
-        return f"{code} {validators} {own} {registry.digest(operator)}"
+        near = (operator.name, *registry.fusable(operator))
+        judging = _reached([f"operators/{name.lower()}" for name in near], lambda name: needed.get(name, ()))
+        validators = " ".join(hashed[name] for name in sorted(judging & hashed.keys()))
+        return f"{code} {hashlib.sha256(validators.encode()).hexdigest()} {registry.digest(operator)}"
 
     return {f"matrix/{operator.slug}.json": of(operator) for operator in registry.operators}
 
@@ -79,10 +80,13 @@ def _reached(names: list[str], needed: Callable[[str], Iterable[str]]) -> set[st
     return found
 
 
-def _needed(module: bytes | None) -> Iterator[str]:
+def _needed(name: str, module: bytes) -> Iterator[str]:
     """The modules of the Python package that one of them may import."""
-    for base, names in _RELATIVE_IMPORT.findall(module.decode() if module is not None else ""):
-        yield from [base] if base else re.findall(r"\w+", names)
+    for dots, base, names in _RELATIVE_IMPORT.findall(module.decode()):
+        folder = name.split("/")[: -len(dots)]
+        for one in [base] if base else re.findall(r"\w+", names):
+            path = "/".join([*folder, *one.split(".")])
+            yield from (path, f"{path}/__init__")
 
 
 def _files_of(name: str) -> set[Path]:
