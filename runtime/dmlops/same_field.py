@@ -6,7 +6,7 @@ from typing import Any
 
 from .description import Description
 from .enums import TensorDataType, name_of
-from .registry import BROADCAST_HINT
+from .registry import BROADCAST_HINT, SAME_FIELD
 from .violation import Violation, report
 
 
@@ -25,7 +25,8 @@ def same_field(
             if field == "DataType":
                 found, wanted = name_of(TensorDataType, found), name_of(TensorDataType, wanted)
             hint = BROADCAST_HINT if field == "Sizes" and _broadcasts(desc, name, found, wanted) else ""
-            template = f"{name}.{field} is {{found}}; it must equal {other}.{field}, {{expected}}{hint}"
+            values = {"found": "{found}", "expected": "{expected}"}  # which the violation shows
+            template = SAME_FIELD.format(tensor=name, other=other, field=field, **values) + hint
             report(violations, rule, f"{name}.{field}", template, found=found, expected=wanted)
 
 

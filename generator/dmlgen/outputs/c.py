@@ -34,6 +34,7 @@ from dmlgen.outputs.c_rules import (
 from dmlgen.outputs.c_types import STANDARD, enums_in_order, interfaces, names, number_type, struct_view
 from dmlgen.outputs.parts import parts
 from dmlgen.outputs.render import Templates
+from dmlgen.outputs.same_field import same_field_message
 from dmlgen.plans.model import package_plans
 from dmlgen.registry import Operator, Registry, Rule
 from dmlgen.sentence import sentence
@@ -116,6 +117,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         binding_rules={one.rule.slug: one.rule for one in registry.bindings.checks},
         binding_ranges=c_graphs.ranges_view(registry),
         hints=registry.hints,
+        same_field=same_field_message(),
         newest=registry.levels[-1].value,
         dispatch=dispatch,
         planners=templates.memory.of_code("planners", lambda: c_dispatch.planners(plans)),

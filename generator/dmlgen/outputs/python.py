@@ -15,6 +15,7 @@ from dmlgen.outputs.python_graphs import graphs_view, ranges_view
 from dmlgen.outputs.python_operators import OPERATOR, operator_view, support_sets
 from dmlgen.outputs.python_tensor import TENSOR, tensor_view
 from dmlgen.outputs.render import Templates, plain_files
+from dmlgen.outputs.same_field import same_field_message
 from dmlgen.project import LICENSE, PACKAGE, RUNTIME
 from dmlgen.registry import Operator, Registry, Struct
 
@@ -57,7 +58,11 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         "dmlops/py.typed": {},
         "dmlops/__init__.py": {"structs": _values(registry)},
         "dmlops/enums.py": {},
-        "dmlops/registry.py": {"structs": _structs(registry), "broadcast": hint},
+        "dmlops/registry.py": {
+            "structs": _structs(registry),
+            "broadcast": hint,
+            "same_field": same_field_message(),
+        },
         "dmlops/make.py": {"functions": [one.make for one in found.values()]},
         "dmlops/structs.py": {"structs": _values(registry)},
         "dmlops/graph_rules.py": {"graphs": graphs_view(registry)},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
+from dmlgen.message import explain
 from dmlgen.registry import Check, Operator, Rule
 from dmlgen.sugar import broadcasts
 
@@ -18,6 +19,15 @@ class SameField:
     field: str
     tensor: str
     other: str
+
+
+def same_field_message() -> str:
+    """The usual message, without a hint, in which {tensor}, {other} and {field} stand for names, {found} and
+    {expected} for values."""
+    one, other = (ir.Field(ir.Tensor(name), "{field}", ir.INT) for name in ("{tensor}", "{other}"))
+    values: dict[ir.Expr, str] = {one: "{found}", other: "{expected}"}
+    parts = explain(ir.Compare("==", one, other))
+    return "".join(part if isinstance(part, str) else values[part] for part in parts)
 
 
 def same_field(operator: Operator, rule: Rule, check: Check) -> SameField | None:
