@@ -21,7 +21,7 @@ Part = str | ir.Expr
 SHOWN = ("int", "bool", "float", "ints", "enum")
 """Values that a message can show, by the kind of their type; programs in C number them in this order."""
 
-_MUST = {
+_RELATIONS = {
     "==": "equal ",
     "!=": "not equal ",
     "<": "be less than ",
@@ -37,13 +37,13 @@ _BINDING = {"+": 1, "-": 1, "*": 2}
 _MOST_VALUES = 5  # a longer sum is harder to read than its value
 
 
-def explain(condition: ir.Expr, case: Sequence[Part] = ()) -> tuple[Part, ...]:
+def explain(condition: ir.Expr, case: Sequence[Part] = (), verb: str = "must") -> tuple[Part, ...]:
     """The message for a condition that does not hold: texts, with expressions between them as values.
 
     `case` says under which circumstances the condition applies ("with Direction FORWARD "). () if there are
-    no words for the condition.
+    no words for the condition. The verb of advice is "should".
     """
-    return joined(list(_sentence(condition, case)))
+    return joined(list(_sentence(condition, case, verb)))
 
 
 def circumstance(test: ir.Expr) -> list[Part]:
@@ -80,11 +80,6 @@ def settled(parts: Sequence[Part], read: Sequence[ir.Expr]) -> tuple[Part, ...]:
         return node
 
     return tuple(part if isinstance(part, str) else without(part) for part in parts)
-
-
-def softened(message: tuple[Part, ...]) -> tuple[Part, ...]:
-    """The message of advice: "should" instead of "must"."""
-    return tuple(re.sub(r"\bmust\b", "should", part) if isinstance(part, str) else part for part in message)
 
 
 class Place(NamedTuple):
@@ -154,27 +149,27 @@ def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(result)
 
 
-def _sentence(condition: ir.Expr, case: Sequence[Part]) -> Iterator[Part]:
-    must = ["; ", *case, "it must "]
+def _sentence(condition: ir.Expr, case: Sequence[Part], verb: str) -> Iterator[Part]:
+    must = ["; ", *case, f"it {verb} "]
     match condition:
         case ir.Compare(op="==", left=ir.Present() | ir.Logic() as left, right=right):
             names = [*_tensors_asked_for(left), *_tensors_asked_for(right)]
             if len(names) == 2:
-                yield f"only one of {names[0]} and {names[1]} is given; both must be given, or neither"
+                yield f"only one of {names[0]} and {names[1]} is given; both {verb} be given, or neither"
         case ir.Compare(op="==", left=ir.Binary(op="%", left=left, right=right), right=ir.Number(value=0)):
             if (found := _found(left)) and has_words(right):
                 yield from [*found, *must, "be a multiple of ", *_operand(right)]
         case ir.Compare(op="!=", left=left, right=ir.EnumValue() | ir.Number() as right):
             if words := _words(left):  # the value found is the one that is not allowed
-                yield from [*words, " must not be ", *_operand(right)]
+                yield from [*words, f" {verb} not be ", *_operand(right)]
                 yield from [" ", *case[:-1], str(case[-1]).rstrip()] if case else []
         case ir.Compare(op=op, left=ir.Call(function="len") as left, right=right):
             if path := _path(left.arguments[0]):
-                yield from [*path, " has length ", left, "; ", *case, "its length must ", _MUST[op]]
+                yield from [*path, " has length ", left, "; ", *case, f"its length {verb} ", _RELATIONS[op]]
                 yield from _operand(right)
         case ir.Compare(op=op, left=left, right=right):
             if found := _found(left):
-                be = "be " if op == "==" and (not has_words(right) or named_sizes(right)) else _MUST[op]
+                be = "be " if op == "==" and (not has_words(right) or named_sizes(right)) else _RELATIONS[op]
                 yield from [*found, *must, be, *_operand(right)]
         case ir.OneOf(item=item, choices=choices):
             if found := _found(item):
@@ -192,7 +187,7 @@ def _sentence(condition: ir.Expr, case: Sequence[Part]) -> Iterator[Part]:
         case ir.Logic(op="or"):
             if names := _tensors_asked_for(condition):
                 yield f"{', '.join(names[:-1])} and {names[-1]} are absent; at least one of them "
-                yield "must be given"
+                yield f"{verb} be given"
 
 
 def _tensors_asked_for(node: ir.Expr) -> list[str]:

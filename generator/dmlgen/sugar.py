@@ -22,9 +22,10 @@ _WRAP = 1 << 32
 class Wording:
     """The parts of a rule's messages in its spec; each text can name the variables of a check's loops.
 
-    `message` is the whole text, `because` the reason at the end of a generated one, `hint` an addition with
-    its own condition, `case` the words for the feature levels at which the rule applies. `general` are the
-    texts of hints that need no spec, by name; `inputs` the tensors that the operator reads.
+    `message` is the whole text, `because` the reason at the end of a generated one, whose `verb` is "should"
+    in advice. `hint` is an addition with its own condition, `case` the words for the feature levels at which
+    the rule applies. `general` are the texts of hints that need no spec, by name; `inputs` the tensors that
+    the operator reads.
     """
 
     position: Position
@@ -34,6 +35,7 @@ class Wording:
     hint: Callable[[Loops], Hint | None] = lambda _: None
     inputs: frozenset[str] = frozenset()
     case: tuple[Part, ...] = ()
+    verb: str = "must"
 
 
 def require(condition: ir.Expr, guard: ir.Expr | None, wording: Wording) -> tuple[Check, ...]:
@@ -134,7 +136,7 @@ def _check(
     condition: ir.Expr, guard: ir.Expr | None, loops: Loops, case: tuple[Part, ...], wording: Wording
 ) -> Check:
     written, because = wording.message(loops), wording.because(loops)
-    sentence = written or explain(condition, case)
+    sentence = written or explain(condition, case, wording.verb)
     message = joined([*sentence, *([" (", *because, ")"] if because else [])])
     if not sentence:
         reason = "no words tell a user how this condition is broken; write them, as `message`"
@@ -151,7 +153,7 @@ def _check(
         (when,) = settled([hint.when], read)
         assert not isinstance(when, str)
         hint = Hint(when, settled(hint.message, read))
-    worded = bool(written or because or case)
+    worded = bool(written or because or case) or wording.verb != "must"
     return Check(
         at.member, settled(at.parts, read), loops, guard, condition, settled(message, read), hint, worded
     )

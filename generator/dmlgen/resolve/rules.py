@@ -12,7 +12,7 @@ from dmlgen import sugar, written
 from dmlgen.diagnostics import Position, fault, nearest
 from dmlgen.expr import ir
 from dmlgen.expr.parse import Scope, parse
-from dmlgen.message import SHOWN, Part, below, joined, softened
+from dmlgen.message import SHOWN, Part, below, joined
 from dmlgen.registry import (
     Check,
     Definition,
@@ -84,6 +84,7 @@ def wording(
         general=general.hints,
         inputs=frozenset(name for name, member in tensors.items() if member.role == "input"),
         case=() if until is None else below(until.name),
+        verb="should" if node.advice else "must",
     )
 
 
@@ -217,8 +218,6 @@ def _rule(
     if stage is Stage.COUNTS and automatic is Stage.VALUES:
         message_ = "a rule that reads an array is judged where counts are right: with arrays or values"
         raise fault(node.place("stage"), "stage", message_)
-    if node.advice:
-        checks = tuple(replace(check, message=softened(check.message), worded=True) for check in checks)
     of_outputs = isinstance(node, written.TensorRule) and node.require is None
     return Rule(
         id=f"DML-{owner}-{slug}",
