@@ -217,6 +217,14 @@ def test_conditions_are_those_of_c() -> None:
     assert {one.rstrip("0123456789") for one in found.split()} == {"yes", "no"}
 
 
+def test_arguments_of_macros_may_have_brackets_and_commas() -> None:
+    nested = "(((((1, 2)))))"
+    text = f"#define SECOND(x, y, z) [y]\n#define USED SECOND(f(1, 2), {nested}, 3) + SECOND(4, 5, 6)\nUSED"
+    found = preprocessing._Resolver({}).run(text).splitlines()[-1]
+    assert found == f"[{nested}] + [5]"
+    assert re.findall(r"\w+|[^\w\s]", found) == preprocessed(text)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -24,7 +24,7 @@ _TOKEN = re.compile(
 _DIRECTIVE = re.compile(r"\s*#\s*(\w+)\s*(.*)", re.DOTALL)
 _DEFINE = re.compile(r"(\w+)(\([^)]*\))?\s*(.*)", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_CALL = re.compile(r"\b(\w+)\(((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*)\)")
+_CALL = re.compile(r"\b(\w+)\(")
 _ENTRY = "CSMain"
 
 
@@ -201,18 +201,22 @@ class _Resolver:
             before, body = "", self.macros[name].body
             while body != before:  # arguments are what the text has before they are expanded
                 before = body
-                body = self._expanded(_CALL.sub(self._called, body), {*hidden, name})
+                body = self._expanded(self._called(body), {*hidden, name})
             if hidden:
                 return body
             self.replacements[name] = body
         return self.replacements[name]
 
-    def _called(self, call: re.Match[str]) -> str:
-        macro = self.macros.get(call[1])
-        if macro is None or not macro.parameters or not macro.is_certain:
-            return call[0]
-        given = dict(zip(_WORD.findall(macro.parameters), call[2].split(", "), strict=False))
-        return "".join(given.get(token, token) for token in _TOKEN.findall(macro.body))
+    def _called(self, text: str) -> str:
+        """The text with the bodies of macros in place of calls."""
+        for call in _CALL.finditer(text):
+            macro = self.macros.get(call[1])
+            if macro is not None and macro.parameters and macro.is_certain:
+                arguments, rest = _arguments(text[call.end() :])
+                given = dict(zip(_WORD.findall(macro.parameters), map(str.strip, arguments), strict=False))
+                body = "".join(given.get(token, token) for token in _TOKEN.findall(macro.body))
+                return text[: call.start()] + body + self._called(rest)
+        return text
 
     def _value(self, text: str) -> int | None:
         """The value of a condition; None if it depends on the target."""
@@ -426,11 +430,18 @@ def _names(code: str) -> frozenset[str] | None:
 
 def _declarators(code: str) -> list[str]:
     """The parts of a declaration of variables or a type, between commas."""
+    return _arguments(code.rstrip("; \n"))[0]
+
+
+def _arguments(text: str) -> tuple[list[str], str]:
+    """The parts of a text between commas, up to a bracket that closes more than were opened, and the rest."""
     parts, depth = [""], 0
-    for sign in code.rstrip("; \n"):
+    for at, sign in enumerate(text):
         depth += (sign in "{([") - (sign in "})]")
+        if depth < 0:
+            return parts, text[at + 1 :]
         if sign == "," and depth == 0:
             parts.append("")
         else:
             parts[-1] += sign
-    return parts
+    return parts, ""
