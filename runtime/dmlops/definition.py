@@ -506,7 +506,7 @@ class Evaluation:
         value = self._masked(value, mask, 0)
         repeats = int(np.prod([n for n, m in zip(count, value.shape, strict=False) if m == 1], dtype=object))
         if value.dtype.kind == "f":
-            return (value.sum(axis=axes, dtype=np.float64) * repeats).astype(value.dtype)
+            return value.sum(axis=axes, dtype=np.float64) * repeats
         type_ = np.dtype(np.int64) if value.dtype.kind == "b" else value.dtype
         return value.sum(axis=axes, dtype=type_) * type_.type(repeats)
 

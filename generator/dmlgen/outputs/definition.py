@@ -34,6 +34,7 @@ _NUMPY = {"int": "np.int64", "bool": "np.bool_"}
 _ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}
 _RESERVED = ("at", "e", "f", "np", "desc")
 _COORDINATES = {"align", "replace", "normalize_index"}
+_OF_ANY_SIZE = {"exp", "pow"}  # functions whose results may be beyond single precision
 _OF_FEW = ("total", "multiplied", "least_of", "greatest_of")
 _DEFINED = (
     "entry",
@@ -110,7 +111,7 @@ def _definition(operator: Operator) -> dict[str, object]:
     """The content of the module: its functions, and the value of each tensor and output.
 
     A value without loops is computed as shaders do, in single precision, so that nothing but the order of
-    sums differs. Loops, which add errors up, get double precision.
+    sums differs. Loops, which add errors up, get double precision, except for exponentials and powers that they sum.
     """
     defines = operator.defines
     assert defines is not None
@@ -427,8 +428,14 @@ class DefinitionPrinter(DescPrinter):
     def _factors(self, node: ir.Expr) -> str:
         """The terms of a sum; for a sum of products, the pair of factors."""
         if isinstance(node, ir.Binary) and node.op == "*" and node.type in (ir.FLOAT, ir.INT):
-            return f"({self.free(node.left)}, {self.free(node.right)})"
-        return self.free(node)
+            return f"({self._term(node.left)}, {self._term(node.right)})"
+        return self._term(node)
+
+    def _term(self, node: ir.Expr) -> str:
+        """A term or a factor of a sum. Only the sum is double: what underflows in single precision adds
+        nothing."""
+        calls = {part.function for part in ir.walk(node) if isinstance(part, ir.Call)}
+        return self.deciding(node) if calls & _OF_ANY_SIZE else self.free(node)
 
     def _limit(self, end: str, type_: ir.Type) -> str:
         if type_.kind == "element":
