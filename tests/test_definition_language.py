@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from dmlgen.analysis.keyed import keyed
 from dmlgen.lint import lint
 from dmlgen.resolve import load_registry
-from dmlgen.schedules.keyed import keyed
 from spoiled import SPECS, Spoil
 
 GEMM = "operators/matrix/gemm.yaml"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.memory import Memory
-from dmlgen.schedules.pattern import match
 from dmlgen.schedules.table import FORMS, found, misfits
 from schedule_cases import Variant
 from whole_registry import whole_registry

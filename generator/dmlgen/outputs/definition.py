@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dmlgen.analysis.functions import gelu_of
+from dmlgen.analysis.keyed import keyed
 from dmlgen.expr import ir
 from dmlgen.expr.define import NUMBERS, PLACES, varies
 from dmlgen.expr.definition_queries import uses_at
@@ -27,8 +29,6 @@ from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import package_plans
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.schedules import follows_definition
-from dmlgen.schedules.functions import gelu_of
-from dmlgen.schedules.keyed import keyed
 
 _NUMPY = {"int": "np.int64", "bool": "np.bool_"}
 _ELEMENT_NAMES = {"abs": "absolute", "min": "minimum", "max": "maximum"}
@@ -111,7 +111,8 @@ def _definition(operator: Operator) -> dict[str, object]:
     """The content of the module: its functions, and the value of each tensor and output.
 
     A value without loops is computed as shaders do, in single precision, so that nothing but the order of
-    sums differs. Loops, which add errors up, get double precision, except for exponentials and powers that they sum.
+    sums differs. Loops, which add errors up, get double precision, except for exponentials and powers that
+    they sum.
     """
     defines = operator.defines
     assert defines is not None

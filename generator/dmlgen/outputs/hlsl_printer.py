@@ -12,6 +12,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from itertools import count
 
+from dmlgen.analysis.functions import gelu_of, softplus_of
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import Bounds
 from dmlgen.expr.definition_queries import may_be_written_zero
@@ -19,7 +20,6 @@ from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT
 from dmlgen.names import shader_variable
 from dmlgen.outputs.statements import StatementPrinter, indented
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain, reciprocal_of
-from dmlgen.schedules.functions import gelu_of, softplus_of
 
 LARGEST = 2**31 - 1
 CHOICE, LOGIC = 0, 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
-from dmlgen.schedules.pattern import match
 from dmlgen.schedules.schedule import Schedule, is_shifted
 
 _SIZES = "[Whole.Sizes[e] // Parts.Sizes[e] for e in range(rank)]"

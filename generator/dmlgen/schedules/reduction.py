@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
+from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import Case, cases_of, test_for
-from dmlgen.schedules.pattern import match
 from dmlgen.schedules.schedule import Schedule, Steps
 from dmlgen.schedules.sets import ITEM, Sets, normal, sets_of
 from dmlgen.schedules.tensor_facts import TensorFacts

@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from dmlgen.analysis.elements import Unfit
+from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, rebuilt, written
-from dmlgen.schedules.pattern import fit, match
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import ITEM, Sets, Whole, normal, sets_of
 from dmlgen.schedules.tensor_facts import TensorFacts

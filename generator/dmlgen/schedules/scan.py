@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import product
 
 from dmlgen.analysis.elements import Unfit
+from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import Case, cases_of, test_for
-from dmlgen.schedules.pattern import match
 from dmlgen.schedules.schedule import Schedule, Steps
 from dmlgen.schedules.tensor_facts import TensorFacts
 

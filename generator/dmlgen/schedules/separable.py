@@ -14,11 +14,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
+from dmlgen.analysis.pattern import fit
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import factors_of, is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import TooLarge, written
-from dmlgen.schedules.pattern import fit
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.schedules.cases import written
-from dmlgen.schedules.pattern import match
 
 ITEM = ir.Local("item", ir.INTS)
 """The variable of a loop over a set."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from dmlgen.analysis.keyed import keyed
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import walk_through
 from dmlgen.registry import Intermediate
-from dmlgen.schedules.keyed import keyed
 
 
 def in_step(tensors: Iterable[Intermediate], alone: Collection[str] = ()) -> list[list[Intermediate]]:

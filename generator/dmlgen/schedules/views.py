@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from dmlgen.analysis.elements import Unfit
+from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import asks_presence, is_known
 from dmlgen.registry import Intermediate
 from dmlgen.schedules.access import entries, is_sum, raveled, term
 from dmlgen.schedules.cases import TooLarge, written
-from dmlgen.schedules.pattern import fit, match
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from dmlgen.analysis.classes import rank_classes
+from dmlgen.analysis.keyed import keyed
 from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.bounds import MAX_RANK
@@ -30,7 +31,6 @@ from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules import forms_of
-from dmlgen.schedules.keyed import keyed
 from dmlgen.schedules.lanes import Lanes
 from dmlgen.schedules.steps import in_step
 from dmlgen.text import Text

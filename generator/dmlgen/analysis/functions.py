@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
-from dmlgen.schedules.pattern import match
 
 _GELU = "0 if weight == 0 else x * weight"
 _WEIGHT = f"0.5 * (1 + erf(x * {math.sqrt(0.5)!r}))"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known, uses_at
 from dmlgen.registry import Intermediate
-from dmlgen.schedules.pattern import match
 
 _FORM = "max(max(value for p in ndindex(sizes) if key == ravel_index(at, own)), 0)"
 
