@@ -269,6 +269,11 @@ static inline int dmlops_is_float(int64_t type) {
     return dmlops_significand(type) != 0;
 }
 
+/* Whether casts in HLSL convert its elements to the type in which they are computed. */
+static inline int dmlops_is_native(int64_t type) {
+    return type >= 0 && type < 32 && (0x3ffe >> type & 1) != 0;
+}
+
 DMLOPS_CALLED int64_t dmlops_gcd(int64_t a, int64_t b) {
     while (b != 0) {
         const int64_t rest = a % b;
@@ -472,9 +477,11 @@ typedef struct dmlops_plan_Tensor {
     const char* macro;
     dmlops_plan_Buffer buffer;
     int is_present;
+    const char* type_name;
     int64_t bits;
-    int64_t significand;
+    int is_float;
     int is_signed;
+    int is_native;
     int as_bits;
     int is_output;
     int is_held;
@@ -2317,9 +2324,11 @@ DMLOPS_CALLED void dmlops_plan_Gather_empty(dmlops_plan_Gather* record) {
     record->input.buffer.member = 0;
     record->input.buffer.entry = 0;
     record->input.is_present = 0;
+    record->input.type_name = NULL;
     record->input.bits = 0;
-    record->input.significand = 0;
+    record->input.is_float = 0;
     record->input.is_signed = 0;
+    record->input.is_native = 0;
     record->input.as_bits = 0;
     record->input.is_output = 0;
     record->input.is_held = 0;
@@ -2329,9 +2338,11 @@ DMLOPS_CALLED void dmlops_plan_Gather_empty(dmlops_plan_Gather* record) {
     record->indices.buffer.member = 0;
     record->indices.buffer.entry = 0;
     record->indices.is_present = 0;
+    record->indices.type_name = NULL;
     record->indices.bits = 0;
-    record->indices.significand = 0;
+    record->indices.is_float = 0;
     record->indices.is_signed = 0;
+    record->indices.is_native = 0;
     record->indices.as_bits = 0;
     record->indices.is_output = 0;
     record->indices.is_held = 0;
@@ -2341,9 +2352,11 @@ DMLOPS_CALLED void dmlops_plan_Gather_empty(dmlops_plan_Gather* record) {
     record->output.buffer.member = 0;
     record->output.buffer.entry = 0;
     record->output.is_present = 0;
+    record->output.type_name = NULL;
     record->output.bits = 0;
-    record->output.significand = 0;
+    record->output.is_float = 0;
     record->output.is_signed = 0;
+    record->output.is_native = 0;
     record->output.as_bits = 0;
     record->output.is_output = 0;
     record->output.is_held = 0;
@@ -2364,9 +2377,11 @@ DMLOPS_CALLED void dmlops_plan_Nonzero_empty(dmlops_plan_Nonzero* record) {
     record->input.buffer.member = 0;
     record->input.buffer.entry = 0;
     record->input.is_present = 0;
+    record->input.type_name = NULL;
     record->input.bits = 0;
-    record->input.significand = 0;
+    record->input.is_float = 0;
     record->input.is_signed = 0;
+    record->input.is_native = 0;
     record->input.as_bits = 0;
     record->input.is_output = 0;
     record->input.is_held = 0;
@@ -2376,9 +2391,11 @@ DMLOPS_CALLED void dmlops_plan_Nonzero_empty(dmlops_plan_Nonzero* record) {
     record->output.buffer.member = 0;
     record->output.buffer.entry = 0;
     record->output.is_present = 0;
+    record->output.type_name = NULL;
     record->output.bits = 0;
-    record->output.significand = 0;
+    record->output.is_float = 0;
     record->output.is_signed = 0;
+    record->output.is_native = 0;
     record->output.as_bits = 0;
     record->output.is_output = 0;
     record->output.is_held = 0;
@@ -2388,9 +2405,11 @@ DMLOPS_CALLED void dmlops_plan_Nonzero_empty(dmlops_plan_Nonzero* record) {
     record->coordinates.buffer.member = 0;
     record->coordinates.buffer.entry = 0;
     record->coordinates.is_present = 0;
+    record->coordinates.type_name = NULL;
     record->coordinates.bits = 0;
-    record->coordinates.significand = 0;
+    record->coordinates.is_float = 0;
     record->coordinates.is_signed = 0;
+    record->coordinates.is_native = 0;
     record->coordinates.as_bits = 0;
     record->coordinates.is_output = 0;
     record->coordinates.is_held = 0;
@@ -2404,9 +2423,11 @@ DMLOPS_CALLED void dmlops_plan_Philox_empty(dmlops_plan_Philox* record) {
     record->state.buffer.member = 0;
     record->state.buffer.entry = 0;
     record->state.is_present = 0;
+    record->state.type_name = NULL;
     record->state.bits = 0;
-    record->state.significand = 0;
+    record->state.is_float = 0;
     record->state.is_signed = 0;
+    record->state.is_native = 0;
     record->state.as_bits = 0;
     record->state.is_output = 0;
     record->state.is_held = 0;
@@ -2416,9 +2437,11 @@ DMLOPS_CALLED void dmlops_plan_Philox_empty(dmlops_plan_Philox* record) {
     record->output.buffer.member = 0;
     record->output.buffer.entry = 0;
     record->output.is_present = 0;
+    record->output.type_name = NULL;
     record->output.bits = 0;
-    record->output.significand = 0;
+    record->output.is_float = 0;
     record->output.is_signed = 0;
+    record->output.is_native = 0;
     record->output.as_bits = 0;
     record->output.is_output = 0;
     record->output.is_held = 0;
@@ -2428,9 +2451,11 @@ DMLOPS_CALLED void dmlops_plan_Philox_empty(dmlops_plan_Philox* record) {
     record->next_state.buffer.member = 0;
     record->next_state.buffer.entry = 0;
     record->next_state.is_present = 0;
+    record->next_state.type_name = NULL;
     record->next_state.bits = 0;
-    record->next_state.significand = 0;
+    record->next_state.is_float = 0;
     record->next_state.is_signed = 0;
+    record->next_state.is_native = 0;
     record->next_state.as_bits = 0;
     record->next_state.is_output = 0;
     record->next_state.is_held = 0;
@@ -2444,9 +2469,11 @@ DMLOPS_CALLED void dmlops_plan_Reduce_empty(dmlops_plan_Reduce* record) {
     record->input.buffer.member = 0;
     record->input.buffer.entry = 0;
     record->input.is_present = 0;
+    record->input.type_name = NULL;
     record->input.bits = 0;
-    record->input.significand = 0;
+    record->input.is_float = 0;
     record->input.is_signed = 0;
+    record->input.is_native = 0;
     record->input.as_bits = 0;
     record->input.is_output = 0;
     record->input.is_held = 0;
@@ -2456,9 +2483,11 @@ DMLOPS_CALLED void dmlops_plan_Reduce_empty(dmlops_plan_Reduce* record) {
     record->output.buffer.member = 0;
     record->output.buffer.entry = 0;
     record->output.is_present = 0;
+    record->output.type_name = NULL;
     record->output.bits = 0;
-    record->output.significand = 0;
+    record->output.is_float = 0;
     record->output.is_signed = 0;
+    record->output.is_native = 0;
     record->output.as_bits = 0;
     record->output.is_output = 0;
     record->output.is_held = 0;
@@ -2477,9 +2506,11 @@ DMLOPS_CALLED void dmlops_plan_Scan_empty(dmlops_plan_Scan* record) {
     record->input.buffer.member = 0;
     record->input.buffer.entry = 0;
     record->input.is_present = 0;
+    record->input.type_name = NULL;
     record->input.bits = 0;
-    record->input.significand = 0;
+    record->input.is_float = 0;
     record->input.is_signed = 0;
+    record->input.is_native = 0;
     record->input.as_bits = 0;
     record->input.is_output = 0;
     record->input.is_held = 0;
@@ -2489,9 +2520,11 @@ DMLOPS_CALLED void dmlops_plan_Scan_empty(dmlops_plan_Scan* record) {
     record->output.buffer.member = 0;
     record->output.buffer.entry = 0;
     record->output.is_present = 0;
+    record->output.type_name = NULL;
     record->output.bits = 0;
-    record->output.significand = 0;
+    record->output.is_float = 0;
     record->output.is_signed = 0;
+    record->output.is_native = 0;
     record->output.as_bits = 0;
     record->output.is_output = 0;
     record->output.is_held = 0;
@@ -2526,9 +2559,11 @@ DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
     record->input.buffer.member = 0;
     record->input.buffer.entry = 0;
     record->input.is_present = 0;
+    record->input.type_name = NULL;
     record->input.bits = 0;
-    record->input.significand = 0;
+    record->input.is_float = 0;
     record->input.is_signed = 0;
+    record->input.is_native = 0;
     record->input.as_bits = 0;
     record->input.is_output = 0;
     record->input.is_held = 0;
@@ -2538,9 +2573,11 @@ DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
     record->indices.buffer.member = 0;
     record->indices.buffer.entry = 0;
     record->indices.is_present = 0;
+    record->indices.type_name = NULL;
     record->indices.bits = 0;
-    record->indices.significand = 0;
+    record->indices.is_float = 0;
     record->indices.is_signed = 0;
+    record->indices.is_native = 0;
     record->indices.as_bits = 0;
     record->indices.is_output = 0;
     record->indices.is_held = 0;
@@ -2550,9 +2587,11 @@ DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
     record->updates.buffer.member = 0;
     record->updates.buffer.entry = 0;
     record->updates.is_present = 0;
+    record->updates.type_name = NULL;
     record->updates.bits = 0;
-    record->updates.significand = 0;
+    record->updates.is_float = 0;
     record->updates.is_signed = 0;
+    record->updates.is_native = 0;
     record->updates.as_bits = 0;
     record->updates.is_output = 0;
     record->updates.is_held = 0;
@@ -2562,9 +2601,11 @@ DMLOPS_CALLED void dmlops_plan_Scatter_empty(dmlops_plan_Scatter* record) {
     record->output.buffer.member = 0;
     record->output.buffer.entry = 0;
     record->output.is_present = 0;
+    record->output.type_name = NULL;
     record->output.bits = 0;
-    record->output.significand = 0;
+    record->output.is_float = 0;
     record->output.is_signed = 0;
+    record->output.is_native = 0;
     record->output.as_bits = 0;
     record->output.is_output = 0;
     record->output.is_held = 0;
@@ -2582,9 +2623,11 @@ DMLOPS_CALLED void dmlops_plan_TopK_empty(dmlops_plan_TopK* record) {
     record->input.buffer.member = 0;
     record->input.buffer.entry = 0;
     record->input.is_present = 0;
+    record->input.type_name = NULL;
     record->input.bits = 0;
-    record->input.significand = 0;
+    record->input.is_float = 0;
     record->input.is_signed = 0;
+    record->input.is_native = 0;
     record->input.as_bits = 0;
     record->input.is_output = 0;
     record->input.is_held = 0;
@@ -2594,9 +2637,11 @@ DMLOPS_CALLED void dmlops_plan_TopK_empty(dmlops_plan_TopK* record) {
     record->output.buffer.member = 0;
     record->output.buffer.entry = 0;
     record->output.is_present = 0;
+    record->output.type_name = NULL;
     record->output.bits = 0;
-    record->output.significand = 0;
+    record->output.is_float = 0;
     record->output.is_signed = 0;
+    record->output.is_native = 0;
     record->output.as_bits = 0;
     record->output.is_output = 0;
     record->output.is_held = 0;
@@ -2606,9 +2651,11 @@ DMLOPS_CALLED void dmlops_plan_TopK_empty(dmlops_plan_TopK* record) {
     record->indices.buffer.member = 0;
     record->indices.buffer.entry = 0;
     record->indices.is_present = 0;
+    record->indices.type_name = NULL;
     record->indices.bits = 0;
-    record->indices.significand = 0;
+    record->indices.is_float = 0;
     record->indices.is_signed = 0;
+    record->indices.is_native = 0;
     record->indices.as_bits = 0;
     record->indices.is_output = 0;
     record->indices.is_held = 0;
@@ -3062,15 +3109,13 @@ DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const
 DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED const char* dmlops_plan_type_name(dmlops_planning* planning, int64_t bits, int64_t significand, int
-    is_signed);
-DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int64_t significand);
-DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int64_t
-    significand, int is_signed);
+DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
     tensor);
+DMLOPS_CALLED const char* dmlops_plan_unsigned_name(dmlops_planning* planning, int64_t bits);
+DMLOPS_CALLED int dmlops_plan_are_native(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
     dmlops_plan_Loop* inner);
 DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
@@ -3516,7 +3561,7 @@ DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
     index_bits);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* op);
-DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int64_t significand);
+DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* op);
@@ -3680,19 +3725,54 @@ DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlop
     }
 }
 
-/* The name of a data type. */
-DMLOPS_CALLED const char* dmlops_plan_type_name(dmlops_planning* planning, int64_t bits, int64_t significand, int
-    is_signed) {
-    (void)planning;
-    if (significand > 0) {
-        return (bits == 64) ? "FLOAT64" : ((bits == 32) ? "FLOAT32" : "FLOAT16");
+/* Rejects a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan. */
+DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float) {
+    if ((bits == 16) && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_16_BIT)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_16_BIT, -1, bits);
+        return;
     }
-    if (is_signed) {
-        if (bits < 16) {
-            return (bits == 4) ? "INT4" : "INT8";
+    if ((bits == 64) && is_float && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_DOUBLES)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_DOUBLES, -1, bits);
+        return;
+    }
+}
+
+/* The macro of a tensor's type; elements taken as bits are unsigned integers. */
+DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    if (tensor->as_bits) {
+        dmlops_plan_define_moved(planning, tensor);
+    } else {
+        dmlops_plan_check_type(planning, tensor->bits, tensor->is_float);
+        dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_TYPE"), tensor->type_name);
+    }
+}
+
+/* The macro of the type of a tensor whose elements are only moved, up to 128 bits each. */
+DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    dmlops_plan_check_type(planning, tensor->bits, 0);
+    dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_TYPE"), dmlops_plan_unsigned_name(planning,
+        tensor->bits));
+}
+
+/* The macro of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits. */
+DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
+    tensor) {
+    int is_wide = tensor->bits == 64;
+    dmlops_plan_check_type(planning, dmlops_max(tensor->bits, 32), tensor->is_float);
+    if (tensor->is_float) {
+        dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), is_wide ? "FLOAT64" : "FLOAT32");
+    } else {
+        if (tensor->is_signed) {
+            dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), is_wide ? "INT64" : "INT32");
+        } else {
+            dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), is_wide ? "UINT64" : "UINT32");
         }
-        return (bits == 64) ? "INT64" : ((bits == 32) ? "INT32" : "INT16");
     }
+}
+
+/* The name of an unsigned type. */
+DMLOPS_CALLED const char* dmlops_plan_unsigned_name(dmlops_planning* planning, int64_t bits) {
+    (void)planning;
     if (bits < 16) {
         return (bits == 4) ? "UINT4" : "UINT8";
     }
@@ -3702,44 +3782,15 @@ DMLOPS_CALLED const char* dmlops_plan_type_name(dmlops_planning* planning, int64
     return (bits == 32) ? "UINT32" : "UINT16";
 }
 
-/* Rejects a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan. */
-DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int64_t significand) {
-    if ((bits == 16) && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_16_BIT)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_16_BIT, -1, bits);
-        return;
+/* Whether casts convert the elements of all tensors, as fast passes do. */
+DMLOPS_CALLED int dmlops_plan_are_native(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
+    (void)planning;
+    int made_1 = 1;
+    for (int64_t each_2 = 0; each_2 < tensors->count; ++each_2) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[each_2];
+        made_1 = made_1 && tensor->is_native;
     }
-    if ((bits == 64) && (significand > 0) && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_DOUBLES)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_DOUBLES, -1, bits);
-        return;
-    }
-}
-
-/* The macro of a type. */
-DMLOPS_CALLED void dmlops_plan_define_type(dmlops_planning* planning, const char* macro, int64_t bits, int64_t
-    significand, int is_signed) {
-    dmlops_plan_check_type(planning, bits, significand);
-    dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), dmlops_plan_type_name(planning, bits, significand,
-        is_signed));
-}
-
-/* The macro of a tensor's type; elements taken as bits are unsigned integers. */
-DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    if (tensor->as_bits) {
-        dmlops_plan_define_type(planning, tensor->macro, tensor->bits, 0, 0);
-    } else {
-        dmlops_plan_define_type(planning, tensor->macro, tensor->bits, tensor->significand, tensor->is_signed);
-    }
-}
-
-/* The macro of the type of a tensor whose elements are only moved, up to 128 bits each. */
-DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    dmlops_plan_define_type(planning, tensor->macro, tensor->bits, 0, 0);
-}
-
-/* The macro of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits. */
-DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
-    tensor) {
-    dmlops_plan_define_type(planning, macro, dmlops_max(tensor->bits, 32), tensor->significand, tensor->is_signed);
+    return made_1;
 }
 
 /* Whether one loop can replace the two. */
@@ -4447,7 +4498,7 @@ DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, cons
     int64_t bits = 0;
     for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
-        if (tensor->is_present && (tensor->significand > 0)) {
+        if (tensor->is_present && tensor->is_float) {
             if ((bits != 0) && (bits != tensor->bits)) {
                 return 1;
             }
@@ -4920,8 +4971,8 @@ DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_p
 /* Whether the factors are bytes with zero points. */
 DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
-    return op->factors.applies && (op->tensors.items[dmlops_item(planning, shader->contracted.left,
-        op->tensors.count)].significand == 0);
+    return op->factors.applies && !op->tensors.items[dmlops_item(planning, shader->contracted.left,
+        op->tensors.count)].is_float;
 }
 
 /* The output as matrices; there is no window. */
@@ -5426,7 +5477,7 @@ DMLOPS_CALLED void dmlops_plan_split_of(dmlops_planning* planning, const dmlops_
 
 DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
     (void)planning;
-    return (tensor->bits == 16) && (tensor->significand == 11);
+    return (tensor->bits == 16) && tensor->is_float && tensor->is_native;
 }
 
 /* Whether the device has cooperative matrices, both factors are float16, and there is enough work. */
@@ -5586,7 +5637,7 @@ DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlop
     }
     for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
-        if (tensor->is_present && (tensor->significand > 0) && !dmlops_plan_is_float16(planning, tensor)) {
+        if (tensor->is_present && tensor->is_float && !dmlops_plan_is_float16(planning, tensor)) {
             return 0;
         }
     }
@@ -5749,8 +5800,8 @@ DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_
     int64_t vector = dmlops_divide(128, right->bits);
     int64_t axis = matrices->column_axis;
     int64_t columns = matrices->columns;
-    return (right->significand > 0) && (dmlops_plan_side_vector(planning, &matrices->right, axis, columns,
-        matrices->depth, vector) == vector);
+    return right->is_float && (dmlops_plan_side_vector(planning, &matrices->right, axis, columns, matrices->depth,
+        vector) == vector);
 }
 
 /* As many lanes as saturate a GPU. k is split if there are few groups even then. */
@@ -9280,8 +9331,8 @@ DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_
     }
     for (int64_t place = 0; place < op->tensors.count; ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if ((((op->widened >> place) & 1) == 1) && (tensor->significand == 0)) {
-            dmlops_plan_check_type(planning, 64, 53);
+        if ((((op->widened >> place) & 1) == 1) && !tensor->is_float) {
+            dmlops_plan_check_type(planning, 64, 1);
         }
         dmlops_plan_define_tensor(planning, tensor);
         dmlops_plan_bind(planning, tensor);
@@ -9937,9 +9988,9 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
 }
 
 /* A mask of the bits that make an element nonzero: all but the sign of a float, else all. */
-DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int64_t significand) {
+DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float) {
     (void)planning;
-    if (significand > 0) {
+    if (is_float) {
         return (bits == 16) ? "0x7fff" : ((bits == 32) ? "0x7fffffff" : "0x7fffffffffffffff");
     }
     if (bits < 16) {
@@ -9969,7 +10020,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         dmlops_plan_Loop_16_append(planning, &loops, &made_3);
     }
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("MAGNITUDE"), dmlops_plan_magnitude(planning, op->input.bits,
-        op->input.significand));
+        op->input.is_float));
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"), op->coordinates.sizes.items[dmlops_item(planning, -1,
         op->coordinates.sizes.count)]);
@@ -11331,7 +11382,7 @@ DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const d
     int is_smaller = width >= dmlops_multiply(3, extent->columns);
     int64_t entries = dmlops_add(dmlops_add(64, 8), output->sizes.count);
     is_smaller = is_smaller && (dmlops_plan_taps_kept(planning, one, dmlops_multiply(2, entries), taps) == taps);
-    if (one->is_sum && (output->significand > 0) && is_smaller) {
+    if (one->is_sum && output->is_float && is_smaller) {
         dmlops_plan_spanning_tile(planning, extent, width, taps, result);
         return;
     }
@@ -11476,8 +11527,7 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     int64_t length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
     dmlops_out_define(planning, "", DMLOPS_TEXT("LARGEST"), (int64_t)op->largest);
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("KEY"), (bits == 64) ? "uint64_t" : "uint");
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SIGN"), (op->input.significand > 0) ? 2 : (op->input.is_signed ? 1 :
-        0));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SIGN"), op->input.is_float ? 2 : (op->input.is_signed ? 1 : 0));
     dmlops_plan_define_moved(planning, &op->input);
     dmlops_plan_define_moved(planning, &op->output);
     dmlops_plan_define_tensor(planning, &op->indices);
@@ -11830,9 +11880,11 @@ DMLOPS_CALLED void dmlops_set_tensor(
     operand->buffer.member = tensor == NULL ? DMLOPS_PLACEHOLDER : member;
     operand->buffer.entry = tensor == NULL ? 0 : entry;
     operand->is_present = tensor != NULL;
+    operand->type_name = tensor == NULL ? "UINT32" : dmlops_tensor_data_type_name(type);
     operand->bits = tensor == NULL ? 32 : dmlops_bits(type);
-    operand->significand = dmlops_significand(type);
+    operand->is_float = dmlops_is_float(type);
     operand->is_signed = dmlops_signed(type);
+    operand->is_native = tensor == NULL || dmlops_is_native(type);
     operand->as_bits = (flags & DMLOPS_AS_BITS) != 0;
     operand->is_output = (flags & DMLOPS_IS_OUTPUT) != 0;
     operand->is_held = (flags & DMLOPS_IS_HELD) != 0;
@@ -13382,7 +13434,7 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
     }
     dmlops_set_list(planning, &op.factors.window.right_divisors, &list22);
     dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    if (!dmlops_plan_convolutions(planning, &op, &dmlops_convolution_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_convolutions(planning, &op, &dmlops_convolution_shader))
         dmlops_plan_definition(planning, &op, &dmlops_convolution_shader);
 }
 
@@ -13478,7 +13530,7 @@ static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* descr
     op.factors.lessens_right = 0;
     op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
     dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    if (!dmlops_plan_products(planning, &op, &dmlops_gemm_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_products(planning, &op, &dmlops_gemm_shader))
         dmlops_plan_definition(planning, &op, &dmlops_gemm_shader);
 }
 
@@ -13660,7 +13712,7 @@ static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const 
         dmlops_append(&list22, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
         dmlops_set_list(planning, &op.sliding.counted.limits, &list22);
     }
-    if (!dmlops_plan_sliding(planning, &op, &dmlops_average_pooling_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_average_pooling_shader))
         dmlops_plan_definition(planning, &op, &dmlops_average_pooling_shader);
 }
 
@@ -13753,7 +13805,7 @@ static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void*
     list11.count = 0;
     dmlops_append(&list11, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_set_list(planning, &op.sliding.window.limits, &list11);
-    if (!dmlops_plan_sliding(planning, &op, &dmlops_lp_pooling_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_lp_pooling_shader))
         dmlops_plan_definition(planning, &op, &dmlops_lp_pooling_shader);
 }
 
@@ -13845,7 +13897,7 @@ static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void
     list11.count = 0;
     dmlops_append(&list11, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_set_list(planning, &op.sliding.window.limits, &list11);
-    if (!dmlops_plan_sliding(planning, &op, &dmlops_max_pooling_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_max_pooling_shader))
         dmlops_plan_definition(planning, &op, &dmlops_max_pooling_shader);
 }
 
@@ -14136,7 +14188,7 @@ static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_set_list(planning, &op.separable.applies, &list2);
-    if (!dmlops_plan_separable(planning, &op, &dmlops_upsample_2d_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_separable(planning, &op, &dmlops_upsample_2d_shader))
         dmlops_plan_definition(planning, &op, &dmlops_upsample_2d_shader);
 }
 
@@ -14308,7 +14360,7 @@ static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, co
     list1.count = 0;
     dmlops_set_list(planning, &op.reduced, &list1);
     dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    if (!dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_shader))
         dmlops_plan_definition(planning, &op, &dmlops_batch_normalization_shader);
 }
 
@@ -14396,7 +14448,7 @@ static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* plan
     }
     dmlops_set_list(planning, &op.reduced, &list7);
     dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    if (!dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization_shader))
         dmlops_plan_definition(planning, &op, &dmlops_mean_variance_normalization_shader);
 }
 
@@ -14516,7 +14568,7 @@ static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const
         dmlops_push(&list3, (at_v0 == (int64_t)desc->Axis ? (int64_t)1 : (int64_t)0));
     }
     dmlops_set_list(planning, &op.reduced, &list3);
-    if (!dmlops_plan_rows(planning, &op, &dmlops_lp_normalization_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_lp_normalization_shader))
         dmlops_plan_definition(planning, &op, &dmlops_lp_normalization_shader);
 }
 
@@ -15166,7 +15218,7 @@ static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const voi
     list11.count = 0;
     dmlops_append(&list11, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_set_list(planning, &op.sliding.window.limits, &list11);
-    if (!dmlops_plan_sliding(planning, &op, &dmlops_max_pooling1_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_max_pooling1_shader))
         dmlops_plan_definition(planning, &op, &dmlops_max_pooling1_shader);
 }
 
@@ -15353,7 +15405,7 @@ static inline void dmlops_resample_plan(dmlops_planning* planning, const void* d
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_set_list(planning, &op.separable.applies, &list2);
-    if (!dmlops_plan_separable(planning, &op, &dmlops_resample_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_separable(planning, &op, &dmlops_resample_shader))
         dmlops_plan_definition(planning, &op, &dmlops_resample_shader);
 }
 
@@ -15745,7 +15797,7 @@ static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const voi
     list12.count = 0;
     dmlops_append(&list12, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_set_list(planning, &op.sliding.window.limits, &list12);
-    if (!dmlops_plan_sliding(planning, &op, &dmlops_max_pooling2_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_max_pooling2_shader))
         dmlops_plan_definition(planning, &op, &dmlops_max_pooling2_shader);
 }
 
@@ -15970,7 +16022,7 @@ static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* pla
     }
     dmlops_set_list(planning, &op.reduced, &list8);
     dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    if (!dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization1_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization1_shader))
         dmlops_plan_definition(planning, &op, &dmlops_mean_variance_normalization1_shader);
 }
 
@@ -16036,7 +16088,7 @@ static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* 
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_set_list(planning, &op.separable.applies, &list2);
-    if (!dmlops_plan_separable(planning, &op, &dmlops_resample1_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_separable(planning, &op, &dmlops_resample1_shader))
         dmlops_plan_definition(planning, &op, &dmlops_resample1_shader);
 }
 
@@ -16113,7 +16165,7 @@ static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning
     op.factors.lessens_left = desc->AZeroPointTensor != NULL;
     op.factors.lessens_right = desc->BZeroPointTensor != NULL;
     op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    if (!dmlops_plan_int8_products(planning, &op, &dmlops_matrix_multiply_integer_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_int8_products(planning, &op, &dmlops_matrix_multiply_integer_shader))
         dmlops_plan_definition(planning, &op, &dmlops_matrix_multiply_integer_shader);
 }
 
@@ -16202,7 +16254,7 @@ static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning*
     op.factors.lessens_left = desc->AZeroPointTensor != NULL;
     op.factors.lessens_right = desc->BZeroPointTensor != NULL;
     op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    if (!dmlops_plan_int8_products(planning, &op, &dmlops_quantized_linear_matrix_multiply_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_int8_products(planning, &op, &dmlops_quantized_linear_matrix_multiply_shader))
         dmlops_plan_definition(planning, &op, &dmlops_quantized_linear_matrix_multiply_shader);
 }
 
@@ -16356,7 +16408,7 @@ static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, co
         dmlops_push(&list20, 1);
     }
     dmlops_set_list(planning, &op.factors.window.right_divisors, &list20);
-    if (!dmlops_plan_convolutions(planning, &op, &dmlops_convolution_integer_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_convolutions(planning, &op, &dmlops_convolution_integer_shader))
         dmlops_plan_definition(planning, &op, &dmlops_convolution_integer_shader);
 }
 
@@ -16538,7 +16590,7 @@ static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* pla
         dmlops_push(&list23, 1);
     }
     dmlops_set_list(planning, &op.factors.window.right_divisors, &list23);
-    if (!dmlops_plan_convolutions(planning, &op, &dmlops_quantized_linear_convolution_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_convolutions(planning, &op, &dmlops_quantized_linear_convolution_shader))
         dmlops_plan_definition(planning, &op, &dmlops_quantized_linear_convolution_shader);
 }
 
@@ -16923,7 +16975,7 @@ static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const vo
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_set_list(planning, &op.separable.applies, &list2);
-    if (!dmlops_plan_separable(planning, &op, &dmlops_resample_grad_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_separable(planning, &op, &dmlops_resample_grad_shader))
         dmlops_plan_definition(planning, &op, &dmlops_resample_grad_shader);
 }
 
@@ -17022,7 +17074,7 @@ static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const v
     dmlops_list list2;
     list2.count = 0;
     dmlops_set_list(planning, &op.reduced, &list2);
-    if (!dmlops_plan_rows(planning, &op, &dmlops_adam_optimizer_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_adam_optimizer_shader))
         dmlops_plan_definition(planning, &op, &dmlops_adam_optimizer_shader);
 }
 
@@ -17406,7 +17458,7 @@ static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* plannin
         dmlops_push(&list4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
     }
     dmlops_set_list(planning, &op.reduced, &list4);
-    if (!dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_grad_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_grad_shader))
         dmlops_plan_definition(planning, &op, &dmlops_batch_normalization_grad_shader);
 }
 
@@ -17503,7 +17555,7 @@ static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning
         dmlops_push(&list7, 1);
     }
     dmlops_set_list(planning, &op.reduced, &list7);
-    if (!dmlops_plan_rows(planning, &op, &dmlops_dynamic_quantize_linear_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_dynamic_quantize_linear_shader))
         dmlops_plan_definition(planning, &op, &dmlops_dynamic_quantize_linear_shader);
 }
 
@@ -17784,7 +17836,7 @@ static inline void dmlops_batch_normalization_training_plan(dmlops_planning* pla
     }
     dmlops_set_list(planning, &op.reduced, &list7);
     dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    if (!dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_training_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_training_shader))
         dmlops_plan_definition(planning, &op, &dmlops_batch_normalization_training_shader);
 }
 
@@ -17867,7 +17919,7 @@ static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning
         dmlops_push(&list6, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
     }
     dmlops_set_list(planning, &op.reduced, &list6);
-    if (!dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_training_grad_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_training_grad_shader))
         dmlops_plan_definition(planning, &op, &dmlops_batch_normalization_training_grad_shader);
 }
 
@@ -18137,7 +18189,7 @@ static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* 
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_set_list(planning, &op.separable.applies, &list2);
-    if (!dmlops_plan_separable(planning, &op, &dmlops_resample2_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_separable(planning, &op, &dmlops_resample2_shader))
         dmlops_plan_definition(planning, &op, &dmlops_resample2_shader);
 }
 
@@ -18204,7 +18256,7 @@ static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const v
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_set_list(planning, &op.separable.applies, &list2);
-    if (!dmlops_plan_separable(planning, &op, &dmlops_resample_grad1_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_separable(planning, &op, &dmlops_resample_grad1_shader))
         dmlops_plan_definition(planning, &op, &dmlops_resample_grad1_shader);
 }
 
@@ -19636,7 +19688,7 @@ static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void
     list12.count = 0;
     dmlops_append(&list12, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
     dmlops_set_list(planning, &op.sliding.window.limits, &list12);
-    if (!dmlops_plan_sliding(planning, &op, &dmlops_lp_pooling1_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_lp_pooling1_shader))
         dmlops_plan_definition(planning, &op, &dmlops_lp_pooling1_shader);
 }
 
@@ -19794,7 +19846,7 @@ static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const
         dmlops_append(&list23, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
         dmlops_set_list(planning, &op.sliding.counted.limits, &list23);
     }
-    if (!dmlops_plan_sliding(planning, &op, &dmlops_average_pooling1_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_average_pooling1_shader))
         dmlops_plan_definition(planning, &op, &dmlops_average_pooling1_shader);
 }
 
@@ -20000,7 +20052,7 @@ static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning*
         dmlops_append(&list23, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
         dmlops_set_list(planning, &op.sliding.counted.limits, &list23);
     }
-    if (!dmlops_plan_sliding(planning, &op, &dmlops_quantized_linear_average_pooling_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_quantized_linear_average_pooling_shader))
         dmlops_plan_definition(planning, &op, &dmlops_quantized_linear_average_pooling_shader);
 }
 
@@ -20084,7 +20136,7 @@ static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning*
     op.factors.lessens_left = desc->AZeroPointTensor != NULL;
     op.factors.lessens_right = desc->BZeroPointTensor != NULL;
     op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    if (!dmlops_plan_int8_products(planning, &op, &dmlops_matrix_multiply_integer_to_float_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_int8_products(planning, &op, &dmlops_matrix_multiply_integer_to_float_shader))
         dmlops_plan_definition(planning, &op, &dmlops_matrix_multiply_integer_to_float_shader);
 }
 
@@ -20205,7 +20257,7 @@ static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* pla
     }
     dmlops_set_list(planning, &op.reduced, &list8);
     dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    if (!dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization2_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization2_shader))
         dmlops_plan_definition(planning, &op, &dmlops_mean_variance_normalization2_shader);
 }
 
@@ -21853,7 +21905,7 @@ static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* 
     dmlops_push(&list2, ((dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ && (!(desc->Antialiased != 0))) ? (int64_t)1 : (int64_t)0));
     dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
     dmlops_set_list(planning, &op.separable.applies, &list2);
-    if (!dmlops_plan_separable(planning, &op, &dmlops_resample3_shader))
+    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_separable(planning, &op, &dmlops_resample3_shader))
         dmlops_plan_definition(planning, &op, &dmlops_resample3_shader);
 }
 

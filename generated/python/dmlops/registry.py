@@ -1004,6 +1004,8 @@ RANK_HINT = "; DirectML adds no dimensions, so those of size 1 must be given too
 BROADCAST_HINT = (
     "; DirectML broadcasts by strides: Sizes {expected}, with a stride of 0 in each dimension that repeats"
 )
+SAME_FIELD = "{tensor}.{field} is {found}; it must equal {other}.{field}, {expected}"
+"""The message if a field of a tensor differs from that of another one."""
 
 # Structs of DirectML.h that descriptions are made of.
 STRUCTS: dict[str, tuple[Member, ...]] = {

@@ -56,7 +56,7 @@ def define(e: Evaluation, desc: Any) -> None:
             np.float64,
             sizes=lambda: kept(),
             value=lambda at: e.sum(
-                lambda r: f.exp(e.double("InputTensor", over(at, r)) - e.double("Peak", at)),
+                lambda r: f.exp(e.single("InputTensor", over(at, r)) - e.single("Peak", at)),
                 ndindex(extent()),
             ),
         ),

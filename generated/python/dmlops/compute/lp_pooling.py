@@ -36,7 +36,7 @@ def define(e: Evaluation, desc: Any) -> None:
         "OutputTensor": lambda at: f.pow(
             e.sum(
                 lambda w: f.pow(
-                    f.absolute(e.double("InputTensor", at[:2] + position(at[2:], w))), e.as_double(desc.P),
+                    f.absolute(e.single("InputTensor", at[:2] + position(at[2:], w))), e.as_single(desc.P),
                 ),
                 ndindex(desc.WindowSize), where=lambda w: valid(at, w),
             ),

@@ -291,7 +291,7 @@ def define(e: Evaluation, desc: Any) -> None:
             np.float64,
             sizes=lambda: (batch_size(), heads(), sequence_length()),
             value=lambda at: e.sum(
-                lambda t: f.exp(e.double("MaskedLogits", (*at, t)) - e.double("RowMax", at)),
+                lambda t: f.exp(e.single("MaskedLogits", (*at, t)) - e.single("RowMax", at)),
                 Range(0, total_sequence_length()), where=lambda t: attends_to(at[0], at[2], t),
             ),
         ),
@@ -300,7 +300,7 @@ def define(e: Evaluation, desc: Any) -> None:
             sizes=lambda: (batch_size(), heads(), sequence_length(), value_head_size()),
             value=lambda at: e.sum(
                 lambda t: (
-                    f.exp(e.double("MaskedLogits", (*at[:3], t)) - e.double("RowMax", at[:3])),
+                    f.exp(e.single("MaskedLogits", (*at[:3], t)) - e.single("RowMax", at[:3])),
                     e.double("PresentValue", (at[0], key_value_head(at[1]), t, at[3])),
                 ),
                 Range(0, total_sequence_length()), where=lambda t: attends_to(at[0], at[2], t),

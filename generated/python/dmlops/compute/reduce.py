@@ -45,6 +45,9 @@ def define(e: Evaluation, desc: Any) -> None:
     def count() -> Any:
         return e.as_single(multiplied(extent()))
 
+    def real2(at: Any, r: Any) -> Any:
+        return e.as_single(x(at, r))
+
     def mean_or_norm(at: Any) -> Any:
         return (
             e.as_single(e.sum(lambda r: real(at, r), ndindex(extent()))) / count()
@@ -53,7 +56,7 @@ def define(e: Evaluation, desc: Any) -> None:
             if desc.Function == enums.ReduceFunction.L2
             else f.log(e.as_single(e.sum(lambda r: real(at, r), ndindex(extent()))))
             if desc.Function == enums.ReduceFunction.LOG_SUM
-            else f.log(e.as_single(e.sum(lambda r: f.exp(real(at, r)), ndindex(extent()))))
+            else f.log(e.as_single(e.sum(lambda r: f.exp(real2(at, r)), ndindex(extent()))))
         )
 
     def x2(at: Any, r: Any) -> Any:
