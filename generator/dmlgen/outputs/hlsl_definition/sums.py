@@ -81,6 +81,11 @@ class SumsPass:
         return None
 
     @property
+    def has_float_factors(self) -> bool:
+        """Whether cooperative matrices read an intermediate tensor that has no float16 copy."""
+        return self.has_units and self.every[0].kept is not None and self.copied is None
+
+    @property
     def in_fours(self) -> bool:
         """Whether cooperative matrices write four adjacent rows at once: those of a single tensor."""
         return self.has_units and not self.along and len(self.values) == 1 and self._goes_by_rows
@@ -145,7 +150,7 @@ class SumsPasses(FormPasses):
 
     @property
     def zeros(self) -> tuple[str, ...]:
-        return ("COOPERATIVE_MATRIX",)
+        return ("COOPERATIVE_MATRIX", "SINGLE_GROUP")
 
     @property
     def tensors(self) -> Mapping[Tensor, Sequence[SumsPass]]:

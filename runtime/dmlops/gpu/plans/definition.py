@@ -185,7 +185,7 @@ def dispatch_defined(
         count = count // 8
         threads = count
     elif tile.threads > 0:
-        define_sums(out, tile, one.is_along, is_alone)
+        define_sums(out, tile, is_alone)
         threads, in_group = tile.threads if is_alone else tile.all_threads, tile.threads
     elif writes_words(op, one):
         out.define("BYTES", 1)

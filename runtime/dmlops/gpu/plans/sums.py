@@ -203,11 +203,10 @@ def ordinary_tile(one: SumsPass, weights: Tensor, rows: int, columns: int, other
     )
 
 
-def define_sums(out: Planning, tile: SumsTile, is_along: bool, is_alone: bool) -> None:
-    """The macros of a pass of sums; `is_alone`: one group runs all steps of those that run along a
-    recurrence."""
-    if is_along:
-        out.define("SINGLE_GROUP", int(is_alone))
+def define_sums(out: Planning, tile: SumsTile, is_alone: bool) -> None:
+    """The macros of a pass of sums; `is_alone`: one group runs all steps of a recurrence."""
+    if is_alone:
+        out.define("SINGLE_GROUP", 1)
     out.define("SUM_ROWS", tile.rows)
     out.define("SUM_COLUMNS", tile.columns)
     units = tile.units
