@@ -32,7 +32,7 @@ class SlidingPass(FormPass):
     of; `turn` adds a term to a result. `values` are the texts of outputs, by member. If there are `weights`,
     terms are multiplied by their elements. `less` is the text of what is subtracted from terms, "" for
     nothing; if something is, weights have a zero point, too. `sliding` is the form, unless that is a
-    contraction.
+    contraction, which has the text of its output itself.
     """
 
     tensor: Tensor
@@ -127,7 +127,7 @@ def few_rows(printer: ShaderPrinter, contraction: Contraction, number: int) -> S
         element=type_,
         term="element",
         turn="result = mad(weight, term, result);",
-        values={contraction.output: printer.made(contraction.output, contraction.value)},
+        values={},
         sliding=None,
         less="RightZeroPoint(at)" if contraction.of_bytes else "",
     )
