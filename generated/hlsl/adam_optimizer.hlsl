@@ -256,6 +256,26 @@ List Zeros(int length)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
 // SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
 // sums.
@@ -533,12 +553,8 @@ INPUT_PARAMETERS_VALUE LoadInputParameters(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_PARAMETERS_VALUE ReadInputParameters(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_PARAMETERS_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputParametersSizes[d / 4][d % 4] - 1)
-            * (uint)inputParametersStrides[d / 4][d % 4];
-    return LoadInputParameters(offset);
+    return (INPUT_PARAMETERS_VALUE)inputParametersTensor[ClampedOffset(at, inputParametersSizes, inputParametersStrides,
+        INPUT_PARAMETERS_SIZES_LENGTH)];
 }
 
 INPUT_FIRST_MOMENT_VALUE LoadInputFirstMoment(uint offset)
@@ -549,12 +565,8 @@ INPUT_FIRST_MOMENT_VALUE LoadInputFirstMoment(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_FIRST_MOMENT_VALUE ReadInputFirstMoment(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_FIRST_MOMENT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputFirstMomentSizes[d / 4][d % 4] - 1)
-            * (uint)inputFirstMomentStrides[d / 4][d % 4];
-    return LoadInputFirstMoment(offset);
+    return (INPUT_FIRST_MOMENT_VALUE)inputFirstMomentTensor[ClampedOffset(at, inputFirstMomentSizes,
+        inputFirstMomentStrides, INPUT_FIRST_MOMENT_SIZES_LENGTH)];
 }
 
 INPUT_SECOND_MOMENT_VALUE LoadInputSecondMoment(uint offset)
@@ -565,12 +577,8 @@ INPUT_SECOND_MOMENT_VALUE LoadInputSecondMoment(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_SECOND_MOMENT_VALUE ReadInputSecondMoment(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SECOND_MOMENT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputSecondMomentSizes[d / 4][d % 4] - 1)
-            * (uint)inputSecondMomentStrides[d / 4][d % 4];
-    return LoadInputSecondMoment(offset);
+    return (INPUT_SECOND_MOMENT_VALUE)inputSecondMomentTensor[ClampedOffset(at, inputSecondMomentSizes,
+        inputSecondMomentStrides, INPUT_SECOND_MOMENT_SIZES_LENGTH)];
 }
 
 GRADIENT_VALUE LoadGradient(uint offset)
@@ -581,11 +589,7 @@ GRADIENT_VALUE LoadGradient(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 GRADIENT_VALUE ReadGradient(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, gradientSizes[d / 4][d % 4] - 1) * (uint)gradientStrides[d / 4][d % 4];
-    return LoadGradient(offset);
+    return (GRADIENT_VALUE)gradientTensor[ClampedOffset(at, gradientSizes, gradientStrides, GRADIENT_SIZES_LENGTH)];
 }
 
 TRAINING_STEP_VALUE LoadTrainingStep(uint offset)
@@ -596,12 +600,8 @@ TRAINING_STEP_VALUE LoadTrainingStep(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 TRAINING_STEP_VALUE ReadTrainingStep(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < TRAINING_STEP_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, trainingStepSizes[d / 4][d % 4] - 1)
-            * (uint)trainingStepStrides[d / 4][d % 4];
-    return LoadTrainingStep(offset);
+    return (TRAINING_STEP_VALUE)trainingStepTensor[ClampedOffset(at, trainingStepSizes, trainingStepStrides,
+        TRAINING_STEP_SIZES_LENGTH)];
 }
 
 void StoreOutputParameters(uint offset, OUTPUT_PARAMETERS_VALUE value)
@@ -609,18 +609,10 @@ void StoreOutputParameters(uint offset, OUTPUT_PARAMETERS_VALUE value)
     outputParametersTensor[offset] = (OUTPUT_PARAMETERS_STORED)value;
 }
 
-uint OffsetInOutputParameters(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_PARAMETERS_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputParametersStrides[d / 4][d % 4];
-    return offset;
-}
-
 void WriteOutputParameters(List at, OUTPUT_PARAMETERS_VALUE entry)
 {
-    StoreOutputParameters(OffsetInOutputParameters(at), entry);
+    outputParametersTensor[OffsetOf(at, outputParametersStrides, OUTPUT_PARAMETERS_SIZES_LENGTH)] =
+        (OUTPUT_PARAMETERS_STORED)entry;
 }
 
 void StoreOutputFirstMoment(uint offset, OUTPUT_FIRST_MOMENT_VALUE value)
@@ -628,18 +620,10 @@ void StoreOutputFirstMoment(uint offset, OUTPUT_FIRST_MOMENT_VALUE value)
     outputFirstMomentTensor[offset] = (OUTPUT_FIRST_MOMENT_STORED)value;
 }
 
-uint OffsetInOutputFirstMoment(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_FIRST_MOMENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputFirstMomentStrides[d / 4][d % 4];
-    return offset;
-}
-
 void WriteOutputFirstMoment(List at, OUTPUT_FIRST_MOMENT_VALUE entry)
 {
-    StoreOutputFirstMoment(OffsetInOutputFirstMoment(at), entry);
+    outputFirstMomentTensor[OffsetOf(at, outputFirstMomentStrides, OUTPUT_FIRST_MOMENT_SIZES_LENGTH)] =
+        (OUTPUT_FIRST_MOMENT_STORED)entry;
 }
 
 void StoreOutputSecondMoment(uint offset, OUTPUT_SECOND_MOMENT_VALUE value)
@@ -647,18 +631,10 @@ void StoreOutputSecondMoment(uint offset, OUTPUT_SECOND_MOMENT_VALUE value)
     outputSecondMomentTensor[offset] = (OUTPUT_SECOND_MOMENT_STORED)value;
 }
 
-uint OffsetInOutputSecondMoment(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SECOND_MOMENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputSecondMomentStrides[d / 4][d % 4];
-    return offset;
-}
-
 void WriteOutputSecondMoment(List at, OUTPUT_SECOND_MOMENT_VALUE entry)
 {
-    StoreOutputSecondMoment(OffsetInOutputSecondMoment(at), entry);
+    outputSecondMomentTensor[OffsetOf(at, outputSecondMomentStrides, OUTPUT_SECOND_MOMENT_SIZES_LENGTH)] =
+        (OUTPUT_SECOND_MOMENT_STORED)entry;
 }
 
 REAL_VALUE T()

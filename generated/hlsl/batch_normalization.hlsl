@@ -263,6 +263,26 @@ int Entry(List list, int index)
     return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
 // SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
 // sums.
@@ -718,11 +738,7 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    return LoadInput(offset);
+    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
 }
 
 MEAN_VALUE LoadMean(uint offset)
@@ -733,11 +749,7 @@ MEAN_VALUE LoadMean(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 MEAN_VALUE ReadMean(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < MEAN_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, meanSizes[d / 4][d % 4] - 1) * (uint)meanStrides[d / 4][d % 4];
-    return LoadMean(offset);
+    return (MEAN_VALUE)meanTensor[ClampedOffset(at, meanSizes, meanStrides, MEAN_SIZES_LENGTH)];
 }
 
 VARIANCE_VALUE LoadVariance(uint offset)
@@ -748,11 +760,7 @@ VARIANCE_VALUE LoadVariance(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 VARIANCE_VALUE ReadVariance(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < VARIANCE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, varianceSizes[d / 4][d % 4] - 1) * (uint)varianceStrides[d / 4][d % 4];
-    return LoadVariance(offset);
+    return (VARIANCE_VALUE)varianceTensor[ClampedOffset(at, varianceSizes, varianceStrides, VARIANCE_SIZES_LENGTH)];
 }
 
 SCALE_VALUE LoadScale(uint offset)
@@ -763,11 +771,7 @@ SCALE_VALUE LoadScale(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 SCALE_VALUE ReadScale(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < SCALE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, scaleSizes[d / 4][d % 4] - 1) * (uint)scaleStrides[d / 4][d % 4];
-    return LoadScale(offset);
+    return (SCALE_VALUE)scaleTensor[ClampedOffset(at, scaleSizes, scaleStrides, SCALE_SIZES_LENGTH)];
 }
 
 BIAS_VALUE LoadBias(uint offset)
@@ -778,11 +782,7 @@ BIAS_VALUE LoadBias(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < BIAS_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, biasSizes[d / 4][d % 4] - 1) * (uint)biasStrides[d / 4][d % 4];
-    return LoadBias(offset);
+    return (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)];
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
@@ -790,18 +790,9 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     outputTensor[offset] = (OUTPUT_STORED)value;
 }
 
-uint OffsetInOutput(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
-}
-
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
 // Applies fused activation `number` to a result

@@ -284,6 +284,39 @@ bool IsBox(List first, List last)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index of a coordinate that is clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+    {
+        const int size = sizes[d / 4][d % 4];
+        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    return index;
+}
+
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
 // These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
@@ -396,11 +429,7 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    return LoadInput(offset);
+    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
 }
 
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
@@ -411,12 +440,8 @@ INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputGradientSizes[d / 4][d % 4] - 1)
-            * (uint)inputGradientStrides[d / 4][d % 4];
-    return LoadInputGradient(offset);
+    return (INPUT_GRADIENT_VALUE)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
+        INPUT_GRADIENT_SIZES_LENGTH)];
 }
 
 MEAN_VALUE LoadMean(uint offset)
@@ -427,11 +452,7 @@ MEAN_VALUE LoadMean(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 MEAN_VALUE ReadMean(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < MEAN_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, meanSizes[d / 4][d % 4] - 1) * (uint)meanStrides[d / 4][d % 4];
-    return LoadMean(offset);
+    return (MEAN_VALUE)meanTensor[ClampedOffset(at, meanSizes, meanStrides, MEAN_SIZES_LENGTH)];
 }
 
 VARIANCE_VALUE LoadVariance(uint offset)
@@ -442,11 +463,7 @@ VARIANCE_VALUE LoadVariance(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 VARIANCE_VALUE ReadVariance(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < VARIANCE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, varianceSizes[d / 4][d % 4] - 1) * (uint)varianceStrides[d / 4][d % 4];
-    return LoadVariance(offset);
+    return (VARIANCE_VALUE)varianceTensor[ClampedOffset(at, varianceSizes, varianceStrides, VARIANCE_SIZES_LENGTH)];
 }
 
 SCALE_VALUE LoadScale(uint offset)
@@ -457,11 +474,7 @@ SCALE_VALUE LoadScale(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 SCALE_VALUE ReadScale(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < SCALE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, scaleSizes[d / 4][d % 4] - 1) * (uint)scaleStrides[d / 4][d % 4];
-    return LoadScale(offset);
+    return (SCALE_VALUE)scaleTensor[ClampedOffset(at, scaleSizes, scaleStrides, SCALE_SIZES_LENGTH)];
 }
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
@@ -469,18 +482,10 @@ void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
     outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
 }
 
-uint OffsetInOutputGradient(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
-    return offset;
-}
-
 void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 {
-    StoreOutputGradient(OffsetInOutputGradient(at), entry);
+    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH)] =
+        (OUTPUT_GRADIENT_STORED)entry;
 }
 
 void StoreOutputScaleGradient(uint offset, OUTPUT_SCALE_GRADIENT_VALUE value)
@@ -488,18 +493,10 @@ void StoreOutputScaleGradient(uint offset, OUTPUT_SCALE_GRADIENT_VALUE value)
     outputScaleGradientTensor[offset] = (OUTPUT_SCALE_GRADIENT_STORED)value;
 }
 
-uint OffsetInOutputScaleGradient(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SCALE_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputScaleGradientStrides[d / 4][d % 4];
-    return offset;
-}
-
 void WriteOutputScaleGradient(List at, OUTPUT_SCALE_GRADIENT_VALUE entry)
 {
-    StoreOutputScaleGradient(OffsetInOutputScaleGradient(at), entry);
+    outputScaleGradientTensor[OffsetOf(at, outputScaleGradientStrides, OUTPUT_SCALE_GRADIENT_SIZES_LENGTH)] =
+        (OUTPUT_SCALE_GRADIENT_STORED)entry;
 }
 
 void StoreOutputBiasGradient(uint offset, OUTPUT_BIAS_GRADIENT_VALUE value)
@@ -507,78 +504,36 @@ void StoreOutputBiasGradient(uint offset, OUTPUT_BIAS_GRADIENT_VALUE value)
     outputBiasGradientTensor[offset] = (OUTPUT_BIAS_GRADIENT_STORED)value;
 }
 
-uint OffsetInOutputBiasGradient(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_BIAS_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputBiasGradientStrides[d / 4][d % 4];
-    return offset;
-}
-
 void WriteOutputBiasGradient(List at, OUTPUT_BIAS_GRADIENT_VALUE entry)
 {
-    StoreOutputBiasGradient(OffsetInOutputBiasGradient(at), entry);
+    outputBiasGradientTensor[OffsetOf(at, outputBiasGradientStrides, OUTPUT_BIAS_GRADIENT_SIZES_LENGTH)] =
+        (OUTPUT_BIAS_GRADIENT_STORED)entry;
 }
 
 REAL_VALUE ReadKeptSlope(List at)
 {
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_SLOPE_SIZES_LENGTH; d++)
-    {
-        const int size = keptSlopeSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptSlopeFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
+    const uint index = ClampedIndex(at, keptSlopeSizes, KEPT_SLOPE_SIZES_LENGTH);
+    const uint position = (uint)keptSlopeFirst + index * (REAL_BITS / 32);
     return asfloat(scratch[position]);
-#endif
+}
+
+REAL_VALUE ReadKeptTilt(List at)
+{
+    const uint index = ClampedIndex(at, keptTiltSizes, KEPT_TILT_SIZES_LENGTH);
+    const uint position = (uint)keptTiltFirst + index * (REAL_BITS / 32);
+    return asfloat(scratch[position]);
 }
 
 void WriteKeptSlope(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptSlopeFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
-}
-
-REAL_VALUE ReadKeptTilt(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_TILT_SIZES_LENGTH; d++)
-    {
-        const int size = keptTiltSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptTiltFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
-    return asfloat(scratch[position]);
-#endif
 }
 
 void WriteKeptTilt(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptTiltFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
 }
 
 bool Reduced(int d)

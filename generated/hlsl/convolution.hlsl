@@ -597,6 +597,26 @@ bool IsBox(List first, List last)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
 // These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
@@ -1031,42 +1051,20 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    return LoadInput(offset);
-}
-
-FILTER_VALUE LoadFilter(uint offset)
-{
-    return (FILTER_VALUE)filterTensor[offset];
+    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 FILTER_VALUE ReadFilter(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < FILTER_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, filterSizes[d / 4][d % 4] - 1) * (uint)filterStrides[d / 4][d % 4];
-    return LoadFilter(offset);
-}
-
-BIAS_VALUE LoadBias(uint offset)
-{
-    return (BIAS_VALUE)biasTensor[offset];
+    return (FILTER_VALUE)filterTensor[ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH)];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
 #if BIAS_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < BIAS_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, biasSizes[d / 4][d % 4] - 1) * (uint)biasStrides[d / 4][d % 4];
-    return LoadBias(offset);
+    return (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)];
 #else
     return (BIAS_VALUE)0;
 #endif
@@ -1079,16 +1077,12 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 
 uint OffsetInOutput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
+    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
 }
 
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
 // Applies fused activation `number` to a result
@@ -1427,6 +1421,21 @@ REAL_VALUE Chosen6(List at)
     return (REAL_VALUE)0.0f;
 }
 
+#if PASS >= 1
+// Epilogue: the element, given its sum
+OUTPUT_VALUE Finished(List at, float total)
+{
+    return (OUTPUT_VALUE)RoundingOnce(Activate((ANY_IS_OUTPUT_SIZES_ENTRY_BOUND
+        && ((isInputDimensionCount != 0 && Entry(at, 2) >= outputSizesEntry)
+        || (isInputDimensionCount2 != 0 && Entry(at, 3) >= outputSizesEntry2)
+        || (isInputDimensionCount3 != 0 && Entry(at, 4) >= outputSizesEntry3)
+        || (isInputDimensionCount4 != 0 && Entry(at, 5) >= outputSizesEntry4)
+        || (isInputDimensionCount5 != 0 && Entry(at, 6) >= outputSizesEntry5)
+        || (isInputDimensionCount6 != 0 && Entry(at, 7) >= outputSizesEntry6)) ? (REAL_VALUE)0.0f : total)
+        + Chosen6(at), 0), OUTPUT_BITS);
+}
+#endif
+
 #if PASS == 1
 #if ACTIVATION_KINDS
 #define OVER_ELEMENTS [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
@@ -1454,19 +1463,6 @@ float With(float result, float term, float weight)
 {
     result = mad(weight, term, result);
     return result;
-}
-
-// Epilogue: the outputs, given the result of the fold
-OUTPUT_VALUE Finished(List at, float total)
-{
-    return (OUTPUT_VALUE)RoundingOnce(Activate((ANY_IS_OUTPUT_SIZES_ENTRY_BOUND
-        && ((isInputDimensionCount != 0 && Entry(at, 2) >= outputSizesEntry)
-        || (isInputDimensionCount2 != 0 && Entry(at, 3) >= outputSizesEntry2)
-        || (isInputDimensionCount3 != 0 && Entry(at, 4) >= outputSizesEntry3)
-        || (isInputDimensionCount4 != 0 && Entry(at, 5) >= outputSizesEntry4)
-        || (isInputDimensionCount5 != 0 && Entry(at, 6) >= outputSizesEntry5)
-        || (isInputDimensionCount6 != 0 && Entry(at, 7) >= outputSizesEntry6)) ? (REAL_VALUE)0.0f : total)
-        + Chosen6(at), 0), OUTPUT_BITS);
 }
 
 // The first element of a block, and the number of its plane
@@ -1510,10 +1506,7 @@ struct Origin
 Origin OriginOf(List at)
 {
     Origin origin;
-    origin.base = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        origin.base += (uint)at.entries[d] * (uint)planeSteps[d / 4][d % 4];
+    origin.base = OffsetOf(at, planeSteps, OUTPUT_SIZES_LENGTH);
     [unroll]
     for (int e = 0; e < WINDOW_RANK; e++)
         origin.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
@@ -1633,10 +1626,7 @@ float Folded(List at, uint first, uint step)
 // Stores adjacent elements, given the results of their folds
 void StoreVector(List at, float totals[OUTPUT_VECTOR])
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    const uint offset = OffsetInOutput(at);
 #if OUTPUT_VECTOR == 1
     StoreOutput(offset, Finished(at, totals[0]));
 #else
@@ -1922,19 +1912,6 @@ bool IsThere(List at)
         isThere = isThere && at.entries[d] < outputSizes[d / 4][d % 4];
 #endif
     return isThere;
-}
-
-// Epilogue: the element, given its sum
-OUTPUT_VALUE Finished(List at, float total)
-{
-    return (OUTPUT_VALUE)RoundingOnce(Activate((ANY_IS_OUTPUT_SIZES_ENTRY2_BOUND
-        && ((isInputDimensionCount != 0 && Entry(at, 2) >= outputSizesEntry)
-        || (isInputDimensionCount2 != 0 && Entry(at, 3) >= outputSizesEntry2)
-        || (isInputDimensionCount3 != 0 && Entry(at, 4) >= outputSizesEntry3)
-        || (isInputDimensionCount4 != 0 && Entry(at, 5) >= outputSizesEntry4)
-        || (isInputDimensionCount5 != 0 && Entry(at, 6) >= outputSizesEntry5)
-        || (isInputDimensionCount6 != 0 && Entry(at, 7) >= outputSizesEntry6)) ? (REAL_VALUE)0.0f : total)
-        + Chosen6(at), 0), OUTPUT_BITS);
 }
 
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
@@ -2488,6 +2465,47 @@ static uint lane;  // the thread in its wave
 #define RightFragment(column, k) LoadRight(tiles[rightStart + (k) * rightPitch + (column) / 8], 0, rightPitch, NON_PRIVATE)
 #endif
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
+static const uint rightDistance = 1;  // products from a load of a thread to its next
+
+#else
+typedef vector<float, LEFT_VECTOR> LeftVector;
+static const uint leftLines = TILE_ROWS;
+static const uint leftPitch = leftLines / 4 + 1;  // padded by one to avoid bank conflicts
+static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
+static const uint leftLoads = (leftVectors + NUM_THREADS - 1) / NUM_THREADS, leftPieces = 1;
+groupshared float4 leftTile[TILE_DEPTH * leftPitch];
+
+// The line and the k, both within the tile, at which a thread's i-th vector starts
+uint2 LeftPosition(uint thread, uint i)
+{
+    const uint number = thread + i * NUM_THREADS;
+#if LEFT_ALONG
+    return uint2(number / (TILE_DEPTH / LEFT_VECTOR), number % (TILE_DEPTH / LEFT_VECTOR) * LEFT_VECTOR);
+#else
+    return uint2(number % (leftLines / LEFT_VECTOR) * LEFT_VECTOR, number / (leftLines / LEFT_VECTOR));
+#endif
+}
+
+typedef vector<float, RIGHT_VECTOR> RightVector;
+static const uint rightLines = TILE_COLUMNS;
+static const uint rightPitch = rightLines / 4 + 1;  // padded by one to avoid bank conflicts
+static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
+static const uint rightLoads = (rightVectors + NUM_THREADS - 1) / NUM_THREADS, rightPieces = 1;
+groupshared float4 rightTile[TILE_DEPTH * rightPitch];
+
+// The line and the k, both within the tile, at which a thread's i-th vector starts
+uint2 RightPosition(uint thread, uint i)
+{
+    const uint number = thread + i * NUM_THREADS;
+#if RIGHT_ALONG
+    return uint2(number / (TILE_DEPTH / RIGHT_VECTOR), number % (TILE_DEPTH / RIGHT_VECTOR) * RIGHT_VECTOR);
+#else
+    return uint2(number % (rightLines / RIGHT_VECTOR) * RIGHT_VECTOR, number / (rightLines / RIGHT_VECTOR));
+#endif
+}
+// products from a load of a thread to its next
+static const uint rightDistance = NUM_THREADS * RIGHT_VECTOR / TILE_COLUMNS;
+#endif
 
 struct LeftReader
 {
@@ -2502,6 +2520,123 @@ LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
     return reader;
 }
 
+#if COOPERATIVE_MATRIX && RIGHT_VECTOR == 8 && !RIGHT_ALONG
+// Each element meets a single tap, which is always inside, and eight adjacent pixels are contiguous. A thread loads the
+// same eight pixels for all its products.
+struct RightReader
+{
+    uint offset;
+    bool isThere;
+};
+
+RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
+{
+    const uint x = first + RightPosition(thread, 0).x;
+    RightReader reader;
+    reader.offset = GroupOf(number) * channels * rightDepthStep
+        + ColumnOffset(x, OUTPUT_SIZES_LENGTH - WINDOW_AXIS, 1, rightSteps);
+    reader.isThere = x < matrixColumns;
+    return reader;
+}
+
+void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+{
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        const uint k = product + RightPosition(thread, i).y;
+        next[i] = (RightVector)0;
+        if (reader.isThere && k < end)
+            next[i] = inputTensor[(reader.offset + k * rightDepthStep) / 8];
+    }
+}
+#else
+// The next tile's step: the next taps, or the first ones for the next slice of channels
+Step AfterTile(Step step)
+{
+    step.tap[WINDOW_RANK - 1] += TAPS_AT_ONCE - 1;
+    step.channel += GoToNextTap(step, 1) * TILE_DEPTH;
+    return step;
+}
+
+// What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
+// several columns; else elements of one column, or of adjacent ones. All are zero outside.
+static const uint rightPixels = RIGHT_ALONG && RIGHT_VECTOR > 1 ? rightLoads : 1;
+
+struct RightReader
+{
+    Pixel pixels[rightPixels];
+    Step step;  // the next tile's, with WHOLE_TAPS
+};
+
+RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
+{
+    RightReader reader;
+    [unroll]
+    for (uint i = 0; i < rightPixels; i++)
+        reader.pixels[i] = PixelOf(number, first + RightPosition(thread, i).x);
+    const uint2 at = StepOf(begin, begin);
+    reader.step = StepAt(at.x, at.y);
+    return reader;
+}
+
+#if RIGHT_ALONG && RIGHT_VECTOR > 1
+void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+{
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        const uint k = product + RightPosition(thread, i).y;
+        bool isInside;
+#if WHOLE_TAPS
+        const uint offset = Reached(reader.pixels[i], reader.step, isInside) + (k - product) * rightDepthStep;
+#else
+        const uint2 at = StepOf(k, k);
+        const uint offset = Reached(reader.pixels[i], StepAt(at.x, at.y), isInside);
+#endif
+        next[i] = (RightVector)0;
+        if (isInside && k < end)
+            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
+    }
+#if WHOLE_TAPS
+    reader.step = AfterTile(reader.step);
+#endif
+}
+#else
+// Channels of one tap are a constant stride apart.
+void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
+{
+    bool isInside;
+    const uint first = RightPosition(thread, 0).y;
+#if WHOLE_TAPS
+    const uint offset = Reached(reader.pixels[0], reader.step, isInside) + first * rightDepthStep;
+    isInside = isInside && product < end;
+    reader.step = AfterTile(reader.step);
+#else
+    const uint2 at = StepOf(product + first, product + first);
+    reader.step = StepAt(at.x, at.y);
+#endif
+    [unroll]
+    for (uint i = 0; i < rightLoads; i++)
+    {
+        next[i] = (RightVector)0;
+#if WHOLE_TAPS
+        if (isInside)
+            next[i] = (RightVector)inputTensor[(offset + i * rightDistance * rightDepthStep) / RIGHT_VECTOR];
+#else
+        const uint offset = Reached(reader.pixels[0], reader.step, isInside);
+        if (isInside && product + first + i * rightDistance < end)
+            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
+        [unroll]
+        for (uint n = 0; n < rightDistance; n++)
+            reader.step = After(reader.step);
+#endif
+    }
+}
+#endif
+#endif
+
+#if COOPERATIVE_MATRIX
 #if PACKED
 #define LEFT_FACTOR scratch
 #else
@@ -2623,123 +2758,6 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
     }
 }
 
-#if RIGHT_VECTOR == 8 && !RIGHT_ALONG
-// Each element meets a single tap, which is always inside, and eight adjacent pixels are contiguous. A thread loads the
-// same eight pixels for all its products.
-struct RightReader
-{
-    uint offset;
-    bool isThere;
-};
-
-RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
-{
-    const uint x = first + RightPosition(thread, 0).x;
-    RightReader reader;
-    reader.offset = GroupOf(number) * channels * rightDepthStep
-        + ColumnOffset(x, OUTPUT_SIZES_LENGTH - WINDOW_AXIS, 1, rightSteps);
-    reader.isThere = x < matrixColumns;
-    return reader;
-}
-
-void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint k = product + RightPosition(thread, i).y;
-        next[i] = (RightVector)0;
-        if (reader.isThere && k < end)
-            next[i] = inputTensor[(reader.offset + k * rightDepthStep) / 8];
-    }
-}
-#else
-static const uint rightDistance = 1;  // products from a load of a thread to its next
-// The next tile's step: the next taps, or the first ones for the next slice of channels
-Step AfterTile(Step step)
-{
-    step.tap[WINDOW_RANK - 1] += TAPS_AT_ONCE - 1;
-    step.channel += GoToNextTap(step, 1) * TILE_DEPTH;
-    return step;
-}
-
-// What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
-// several columns; else elements of one column, or of adjacent ones. All are zero outside.
-static const uint rightPixels = RIGHT_ALONG && RIGHT_VECTOR > 1 ? rightLoads : 1;
-
-struct RightReader
-{
-    Pixel pixels[rightPixels];
-    Step step;  // the next tile's, with WHOLE_TAPS
-};
-
-RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
-{
-    RightReader reader;
-    [unroll]
-    for (uint i = 0; i < rightPixels; i++)
-        reader.pixels[i] = PixelOf(number, first + RightPosition(thread, i).x);
-    const uint2 at = StepOf(begin, begin);
-    reader.step = StepAt(at.x, at.y);
-    return reader;
-}
-
-#if RIGHT_ALONG && RIGHT_VECTOR > 1
-void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint k = product + RightPosition(thread, i).y;
-        bool isInside;
-#if WHOLE_TAPS
-        const uint offset = Reached(reader.pixels[i], reader.step, isInside) + (k - product) * rightDepthStep;
-#else
-        const uint2 at = StepOf(k, k);
-        const uint offset = Reached(reader.pixels[i], StepAt(at.x, at.y), isInside);
-#endif
-        next[i] = (RightVector)0;
-        if (isInside && k < end)
-            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
-    }
-#if WHOLE_TAPS
-    reader.step = AfterTile(reader.step);
-#endif
-}
-#else
-// Channels of one tap are a constant stride apart.
-void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    bool isInside;
-    const uint first = RightPosition(thread, 0).y;
-#if WHOLE_TAPS
-    const uint offset = Reached(reader.pixels[0], reader.step, isInside) + first * rightDepthStep;
-    isInside = isInside && product < end;
-    reader.step = AfterTile(reader.step);
-#else
-    const uint2 at = StepOf(product + first, product + first);
-    reader.step = StepAt(at.x, at.y);
-#endif
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        next[i] = (RightVector)0;
-#if WHOLE_TAPS
-        if (isInside)
-            next[i] = (RightVector)inputTensor[(offset + i * rightDistance * rightDepthStep) / RIGHT_VECTOR];
-#else
-        const uint offset = Reached(reader.pixels[0], reader.step, isInside);
-        if (isInside && product + first + i * rightDistance < end)
-            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
-        [unroll]
-        for (uint n = 0; n < rightDistance; n++)
-            reader.step = After(reader.step);
-#endif
-    }
-}
-#endif
-#endif
-
 #if RIGHT_VECTOR == 8
 void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
@@ -2830,37 +2848,6 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
         StoreWave(false, part, number, top, left, waveTop, waveLeft, end, totals);
 }
 #else
-typedef vector<float, LEFT_VECTOR> LeftVector;
-static const uint leftLines = TILE_ROWS;
-static const uint leftPitch = leftLines / 4 + 1;  // padded by one to avoid bank conflicts
-static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
-static const uint leftLoads = (leftVectors + NUM_THREADS - 1) / NUM_THREADS, leftPieces = 1;
-groupshared float4 leftTile[TILE_DEPTH * leftPitch];
-
-// The line and the k, both within the tile, at which a thread's i-th vector starts
-uint2 LeftPosition(uint thread, uint i)
-{
-    const uint number = thread + i * NUM_THREADS;
-#if LEFT_ALONG
-    return uint2(number / (TILE_DEPTH / LEFT_VECTOR), number % (TILE_DEPTH / LEFT_VECTOR) * LEFT_VECTOR);
-#else
-    return uint2(number % (leftLines / LEFT_VECTOR) * LEFT_VECTOR, number / (leftLines / LEFT_VECTOR));
-#endif
-}
-
-struct LeftReader
-{
-    uint base;  // the matrix's offset
-    uint first;  // the tile's first row
-    uint nonFinite;
-};
-
-LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
-{
-    const LeftReader reader = { base, first, 0 };
-    return reader;
-}
-
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more.
 void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
@@ -2912,110 +2899,6 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
         }
     }
 }
-
-typedef vector<float, RIGHT_VECTOR> RightVector;
-static const uint rightLines = TILE_COLUMNS;
-static const uint rightPitch = rightLines / 4 + 1;  // padded by one to avoid bank conflicts
-static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
-static const uint rightLoads = (rightVectors + NUM_THREADS - 1) / NUM_THREADS, rightPieces = 1;
-groupshared float4 rightTile[TILE_DEPTH * rightPitch];
-
-// The line and the k, both within the tile, at which a thread's i-th vector starts
-uint2 RightPosition(uint thread, uint i)
-{
-    const uint number = thread + i * NUM_THREADS;
-#if RIGHT_ALONG
-    return uint2(number / (TILE_DEPTH / RIGHT_VECTOR), number % (TILE_DEPTH / RIGHT_VECTOR) * RIGHT_VECTOR);
-#else
-    return uint2(number % (rightLines / RIGHT_VECTOR) * RIGHT_VECTOR, number / (rightLines / RIGHT_VECTOR));
-#endif
-}
-// products from a load of a thread to its next
-static const uint rightDistance = NUM_THREADS * RIGHT_VECTOR / TILE_COLUMNS;
-
-// The next tile's step: the next taps, or the first ones for the next slice of channels
-Step AfterTile(Step step)
-{
-    step.tap[WINDOW_RANK - 1] += TAPS_AT_ONCE - 1;
-    step.channel += GoToNextTap(step, 1) * TILE_DEPTH;
-    return step;
-}
-
-// What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
-// several columns; else elements of one column, or of adjacent ones. All are zero outside.
-static const uint rightPixels = RIGHT_ALONG && RIGHT_VECTOR > 1 ? rightLoads : 1;
-
-struct RightReader
-{
-    Pixel pixels[rightPixels];
-    Step step;  // the next tile's, with WHOLE_TAPS
-};
-
-RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
-{
-    RightReader reader;
-    [unroll]
-    for (uint i = 0; i < rightPixels; i++)
-        reader.pixels[i] = PixelOf(number, first + RightPosition(thread, i).x);
-    const uint2 at = StepOf(begin, begin);
-    reader.step = StepAt(at.x, at.y);
-    return reader;
-}
-
-#if RIGHT_ALONG && RIGHT_VECTOR > 1
-void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint k = product + RightPosition(thread, i).y;
-        bool isInside;
-#if WHOLE_TAPS
-        const uint offset = Reached(reader.pixels[i], reader.step, isInside) + (k - product) * rightDepthStep;
-#else
-        const uint2 at = StepOf(k, k);
-        const uint offset = Reached(reader.pixels[i], StepAt(at.x, at.y), isInside);
-#endif
-        next[i] = (RightVector)0;
-        if (isInside && k < end)
-            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
-    }
-#if WHOLE_TAPS
-    reader.step = AfterTile(reader.step);
-#endif
-}
-#else
-// Channels of one tap are a constant stride apart.
-void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    bool isInside;
-    const uint first = RightPosition(thread, 0).y;
-#if WHOLE_TAPS
-    const uint offset = Reached(reader.pixels[0], reader.step, isInside) + first * rightDepthStep;
-    isInside = isInside && product < end;
-    reader.step = AfterTile(reader.step);
-#else
-    const uint2 at = StepOf(product + first, product + first);
-    reader.step = StepAt(at.x, at.y);
-#endif
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        next[i] = (RightVector)0;
-#if WHOLE_TAPS
-        if (isInside)
-            next[i] = (RightVector)inputTensor[(offset + i * rightDistance * rightDepthStep) / RIGHT_VECTOR];
-#else
-        const uint offset = Reached(reader.pixels[0], reader.step, isInside);
-        if (isInside && product + first + i * rightDistance < end)
-            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
-        [unroll]
-        for (uint n = 0; n < rightDistance; n++)
-            reader.step = After(reader.step);
-#endif
-    }
-}
-#endif
 
 void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {

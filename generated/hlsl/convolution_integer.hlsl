@@ -491,6 +491,26 @@ bool IsBox(List first, List last)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
 // These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
@@ -523,11 +543,7 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    return LoadInput(offset);
+    return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH));
 }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
@@ -542,12 +558,8 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
 #if INPUT_ZERO_POINT_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_ZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputZeroPointSizes[d / 4][d % 4] - 1)
-            * (uint)inputZeroPointStrides[d / 4][d % 4];
-    return LoadInputZeroPoint(offset);
+    return LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
+        INPUT_ZERO_POINT_SIZES_LENGTH));
 #else
     return (INPUT_ZERO_POINT_VALUE)0;
 #endif
@@ -563,11 +575,7 @@ FILTER_VALUE LoadFilter(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 FILTER_VALUE ReadFilter(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < FILTER_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, filterSizes[d / 4][d % 4] - 1) * (uint)filterStrides[d / 4][d % 4];
-    return LoadFilter(offset);
+    return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH));
 }
 
 FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
@@ -582,12 +590,8 @@ FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 {
 #if FILTER_ZERO_POINT_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < FILTER_ZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, filterZeroPointSizes[d / 4][d % 4] - 1)
-            * (uint)filterZeroPointStrides[d / 4][d % 4];
-    return LoadFilterZeroPoint(offset);
+    return LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes, filterZeroPointStrides,
+        FILTER_ZERO_POINT_SIZES_LENGTH));
 #else
     return (FILTER_ZERO_POINT_VALUE)0;
 #endif
@@ -600,16 +604,12 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 
 uint OffsetInOutput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
+    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
 }
 
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
 List Channel(List at)
@@ -774,6 +774,12 @@ int RightZeroPoint(List at)
 {
     return Chosen2();
 }
+
+// Epilogue: the element, given its sum
+OUTPUT_VALUE Finished(List at, int total)
+{
+    return (OUTPUT_VALUE)total;
+}
 #endif
 
 #if PASS == 1
@@ -799,12 +805,6 @@ int With(int result, int term, int weight)
 {
     result = mad(weight, term, result);
     return result;
-}
-
-// Epilogue: the outputs, given the result of the fold
-OUTPUT_VALUE Finished(List at, int total)
-{
-    return (OUTPUT_VALUE)total;
 }
 
 // The first element of a block, and the number of its plane
@@ -848,10 +848,7 @@ struct Origin
 Origin OriginOf(List at)
 {
     Origin origin;
-    origin.base = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        origin.base += (uint)at.entries[d] * (uint)planeSteps[d / 4][d % 4];
+    origin.base = OffsetOf(at, planeSteps, OUTPUT_SIZES_LENGTH);
     [unroll]
     for (int e = 0; e < WINDOW_RANK; e++)
         origin.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
@@ -963,10 +960,7 @@ int Folded(List at, uint first, uint step)
 // Stores adjacent elements, given the results of their folds
 void StoreVector(List at, int totals[OUTPUT_VECTOR])
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    const uint offset = OffsetInOutput(at);
 #if OUTPUT_VECTOR == 1
     StoreOutput(offset, Finished(at, totals[0]));
 #else
@@ -1209,12 +1203,6 @@ void GoOn(inout List at)
             carry = at.entries[d] == (int)sizes[d].size ? 1 : 0;
             at.entries[d] = carry != 0 ? 0 : at.entries[d];
         }
-}
-
-// Epilogue: the element, given its sum
-OUTPUT_VALUE Finished(List at, int total)
-{
-    return (OUTPUT_VALUE)total;
 }
 
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
@@ -1716,6 +1704,11 @@ LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
 }
 
 #if PACKED
+#define LEFT_FACTOR scratch
+#else
+#define LEFT_FACTOR filterTensor
+#endif
+
 // A thread's share of the factor's next tile, zero beyond the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows.
 void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
@@ -1728,25 +1721,25 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
         next[i] = leftSigns;
 #if LEFT_VECTOR == 16
         if (isThere && first < end)
-            next[i] = scratch[(from + first) / 16];
+            next[i] = LEFT_FACTOR[(from + first) / 16];
 #else
         [unroll]
         for (uint word = 0; word < 4; word++)
         {
 #if LEFT_VECTOR == 4 && LEFT_ALONG
             if (isThere && first + word * 4 < end)
-                next[i][word] = scratch[(from + first) / 4 + word];
+                next[i][word] = LEFT_FACTOR[(from + first) / 4 + word];
 #elif LEFT_VECTOR == 4
             const uint k = first + i % 4 * 4 + word;  // bytes of four lines, transposed later
             if (isThere && k < end)
-                next[i][word] = scratch[(from + k * leftDepthStep) / 4];
+                next[i][word] = LEFT_FACTOR[(from + k * leftDepthStep) / 4];
 #else
             [unroll]
             for (uint b = 0; b < 4; b++)
             {
                 const uint k = first + word * 4 + b, at = from + k * leftDepthStep;
                 if (isThere && k < end)
-                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (scratch[at / 4] >> (at % 4 * 8) & 0xff)
+                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (LEFT_FACTOR[at / 4] >> (at % 4 * 8) & 0xff)
                         << (b * 8);
             }
 #endif
@@ -1754,46 +1747,6 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
 #endif
     }
 }
-#else
-// A thread's share of the factor's next tile, zero beyond the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows.
-void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
-{
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-    {
-        const uint first = product + LeftPosition(thread, i).y, from = reader.from[i];
-        const bool isThere = from != NOWHERE;
-        next[i] = leftSigns;
-#if LEFT_VECTOR == 16
-        if (isThere && first < end)
-            next[i] = filterTensor[(from + first) / 16];
-#else
-        [unroll]
-        for (uint word = 0; word < 4; word++)
-        {
-#if LEFT_VECTOR == 4 && LEFT_ALONG
-            if (isThere && first + word * 4 < end)
-                next[i][word] = filterTensor[(from + first) / 4 + word];
-#elif LEFT_VECTOR == 4
-            const uint k = first + i % 4 * 4 + word;  // bytes of four lines, transposed later
-            if (isThere && k < end)
-                next[i][word] = filterTensor[(from + k * leftDepthStep) / 4];
-#else
-            [unroll]
-            for (uint b = 0; b < 4; b++)
-            {
-                const uint k = first + word * 4 + b, at = from + k * leftDepthStep;
-                if (isThere && k < end)
-                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8)))
-                        | (filterTensor[at / 4] >> (at % 4 * 8) & 0xff) << (b * 8);
-            }
-#endif
-        }
-#endif
-    }
-}
-#endif
 
 struct RightReader
 {

@@ -241,6 +241,39 @@ bool IsBox(List first, List last)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index of a coordinate that is clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+    {
+        const int size = sizes[d / 4][d % 4];
+        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    return index;
+}
+
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
 // These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
@@ -512,11 +545,7 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    return LoadInput(offset);
+    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
@@ -533,16 +562,12 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 
 uint OffsetInOutput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
+    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
 }
 
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
+    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
 }
 
 OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
@@ -555,18 +580,9 @@ void StoreOutputScale(uint offset, OUTPUT_SCALE_VALUE value)
     outputScaleTensor[offset] = (OUTPUT_SCALE_STORED)value;
 }
 
-uint OffsetInOutputScale(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SCALE_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputScaleStrides[d / 4][d % 4];
-    return offset;
-}
-
 void WriteOutputScale(List at, OUTPUT_SCALE_VALUE entry)
 {
-    StoreOutputScale(OffsetInOutputScale(at), entry);
+    outputScaleTensor[OffsetOf(at, outputScaleStrides, OUTPUT_SCALE_SIZES_LENGTH)] = (OUTPUT_SCALE_STORED)entry;
 }
 
 void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
@@ -583,149 +599,71 @@ void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
 
 uint OffsetInOutputZeroPoint(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_ZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputZeroPointStrides[d / 4][d % 4];
-    return offset;
+    return OffsetOf(at, outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH);
 }
 
 void WriteOutputZeroPoint(List at, OUTPUT_ZERO_POINT_VALUE entry)
 {
-    StoreOutputZeroPoint(OffsetInOutputZeroPoint(at), entry);
+    StoreOutputZeroPoint(OffsetOf(at, outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH), entry);
 }
 
 REAL_VALUE ReadKeptLow(List at)
 {
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_LOW_SIZES_LENGTH; d++)
-    {
-        const int size = keptLowSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptLowFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
+    const uint index = ClampedIndex(at, keptLowSizes, KEPT_LOW_SIZES_LENGTH);
+    const uint position = (uint)keptLowFirst + index * (REAL_BITS / 32);
     return asfloat(scratch[position]);
-#endif
+}
+
+REAL_VALUE ReadKeptHigh(List at)
+{
+    const uint index = ClampedIndex(at, keptHighSizes, KEPT_HIGH_SIZES_LENGTH);
+    const uint position = (uint)keptHighFirst + index * (REAL_BITS / 32);
+    return asfloat(scratch[position]);
+}
+
+REAL_VALUE ReadKeptScale(List at)
+{
+    const uint index = ClampedIndex(at, keptScaleSizes, KEPT_SCALE_SIZES_LENGTH);
+    const uint position = (uint)keptScaleFirst + index * (REAL_BITS / 32);
+    return asfloat(scratch[position]);
+}
+
+REAL_VALUE ReadKeptFactor(List at)
+{
+    const uint index = ClampedIndex(at, keptFactorSizes, KEPT_FACTOR_SIZES_LENGTH);
+    const uint position = (uint)keptFactorFirst + index * (REAL_BITS / 32);
+    return asfloat(scratch[position]);
+}
+
+int ReadKeptPoint(List at)
+{
+    const uint index = ClampedIndex(at, keptPointSizes, KEPT_POINT_SIZES_LENGTH);
+    const uint position = (uint)keptPointFirst + index * (1);
+    return (int)scratch[position];
 }
 
 void WriteKeptLow(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptLowFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
-}
-
-REAL_VALUE ReadKeptHigh(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_HIGH_SIZES_LENGTH; d++)
-    {
-        const int size = keptHighSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptHighFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
-    return asfloat(scratch[position]);
-#endif
 }
 
 void WriteKeptHigh(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptHighFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
-}
-
-REAL_VALUE ReadKeptScale(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_SCALE_SIZES_LENGTH; d++)
-    {
-        const int size = keptScaleSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptScaleFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
-    return asfloat(scratch[position]);
-#endif
 }
 
 void WriteKeptScale(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptScaleFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
-}
-
-REAL_VALUE ReadKeptFactor(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_FACTOR_SIZES_LENGTH; d++)
-    {
-        const int size = keptFactorSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptFactorFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
-    return asfloat(scratch[position]);
-#endif
 }
 
 void WriteKeptFactor(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptFactorFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
-}
-
-int ReadKeptPoint(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_POINT_SIZES_LENGTH; d++)
-    {
-        const int size = keptPointSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptPointFirst + position * (1);
-    return (int)scratch[position];
 }
 
 void WriteKeptPoint(uint number, int entry)

@@ -346,6 +346,39 @@ List Join(List left, List right)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index of a coordinate that is clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+    {
+        const int size = sizes[d / 4][d % 4];
+        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    return index;
+}
+
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
 // SPIR-V does not need it: bits hide what must stay apart (KeptApart, LessExact), and products may still be fused with
 // sums.
@@ -750,50 +783,23 @@ float Tanh(float x)
     return IsNan(x) ? x : CopySign(result, x);
 }
 
-A_VALUE LoadA(uint offset)
-{
-    return (A_VALUE)aTensor[offset];
-}
-
 // The element at a coordinate, which is clamped to the tensor
 A_VALUE ReadA(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < A_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, aSizes[d / 4][d % 4] - 1) * (uint)aStrides[d / 4][d % 4];
-    return LoadA(offset);
-}
-
-B_VALUE LoadB(uint offset)
-{
-    return (B_VALUE)bTensor[offset];
+    return (A_VALUE)aTensor[ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH)];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 B_VALUE ReadB(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < B_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, bSizes[d / 4][d % 4] - 1) * (uint)bStrides[d / 4][d % 4];
-    return LoadB(offset);
-}
-
-C_VALUE LoadC(uint offset)
-{
-    return (C_VALUE)cTensor[offset];
+    return (B_VALUE)bTensor[ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH)];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 C_VALUE ReadC(List at)
 {
 #if C_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < C_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, cSizes[d / 4][d % 4] - 1) * (uint)cStrides[d / 4][d % 4];
-    return LoadC(offset);
+    return (C_VALUE)cTensor[ClampedOffset(at, cSizes, cStrides, C_SIZES_LENGTH)];
 #else
     return (C_VALUE)0;
 #endif
@@ -806,47 +812,26 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 
 uint OffsetInOutput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
+    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
 }
 
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 #if PASS < 2
 
 REAL_VALUE ReadKeptProduct(List at)
 {
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_PRODUCT_SIZES_LENGTH; d++)
-    {
-        const int size = keptProductSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptProductFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
+    const uint index = ClampedIndex(at, keptProductSizes, KEPT_PRODUCT_SIZES_LENGTH);
+    const uint position = (uint)keptProductFirst + index * (REAL_BITS / 32);
     return asfloat(scratch[position]);
-#endif
 }
 
 void WriteKeptProduct(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptProductFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
 }
 #endif
 
@@ -1041,6 +1026,14 @@ REAL_VALUE Chosen3(List at)
 }
 
 #if PASS >= 2
+// Epilogue: the element, given its sum
+OUTPUT_VALUE Finished(List at, float total)
+{
+    return (OUTPUT_VALUE)RoundingOnce(Activate((REAL_VALUE)alpha * total + Chosen3(at), 0), OUTPUT_BITS);
+}
+#endif
+
+#if PASS >= 2
 // The output coordinate of an element
 List PositionOf(uint number, uint y, uint x)
 {
@@ -1063,12 +1056,6 @@ List PositionOf(uint number, uint y, uint x)
 void GoOn(inout List at)
 {
     at.entries[COLUMN_AXIS]++;
-}
-
-// Epilogue: the element, given its sum
-OUTPUT_VALUE Finished(List at, float total)
-{
-    return (OUTPUT_VALUE)RoundingOnce(Activate((REAL_VALUE)alpha * total + Chosen3(at), 0), OUTPUT_BITS);
 }
 
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
@@ -1313,6 +1300,44 @@ static uint lane;  // the thread in its wave
 #endif
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
 
+#else
+typedef vector<float, LEFT_VECTOR> LeftVector;
+static const uint leftLines = TILE_ROWS;
+static const uint leftPitch = leftLines / 4 + 1;  // padded by one to avoid bank conflicts
+static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
+static const uint leftLoads = (leftVectors + NUM_THREADS - 1) / NUM_THREADS, leftPieces = 1;
+groupshared float4 leftTile[TILE_DEPTH * leftPitch];
+
+// The line and the k, both within the tile, at which a thread's i-th vector starts
+uint2 LeftPosition(uint thread, uint i)
+{
+    const uint number = thread + i * NUM_THREADS;
+#if LEFT_ALONG
+    return uint2(number / (TILE_DEPTH / LEFT_VECTOR), number % (TILE_DEPTH / LEFT_VECTOR) * LEFT_VECTOR);
+#else
+    return uint2(number % (leftLines / LEFT_VECTOR) * LEFT_VECTOR, number / (leftLines / LEFT_VECTOR));
+#endif
+}
+
+typedef vector<float, RIGHT_VECTOR> RightVector;
+static const uint rightLines = TILE_COLUMNS;
+static const uint rightPitch = rightLines / 4 + 1;  // padded by one to avoid bank conflicts
+static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
+static const uint rightLoads = (rightVectors + NUM_THREADS - 1) / NUM_THREADS, rightPieces = 1;
+groupshared float4 rightTile[TILE_DEPTH * rightPitch];
+
+// The line and the k, both within the tile, at which a thread's i-th vector starts
+uint2 RightPosition(uint thread, uint i)
+{
+    const uint number = thread + i * NUM_THREADS;
+#if RIGHT_ALONG
+    return uint2(number / (TILE_DEPTH / RIGHT_VECTOR), number % (TILE_DEPTH / RIGHT_VECTOR) * RIGHT_VECTOR);
+#else
+    return uint2(number % (rightLines / RIGHT_VECTOR) * RIGHT_VECTOR, number / (rightLines / RIGHT_VECTOR));
+#endif
+}
+#endif
+
 struct LeftReader
 {
     uint base;  // the matrix's offset
@@ -1325,6 +1350,19 @@ LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
     return reader;
 }
 
+struct RightReader
+{
+    uint base;  // the matrix's offset
+    uint first;  // the tile's first column
+};
+
+RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
+{
+    const RightReader reader = { base, first };
+    return reader;
+}
+
+#if COOPERATIVE_MATRIX
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
 // position in every tile; each of the others lies further down by as many lines as the group loads at a time.
@@ -1393,18 +1431,6 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
         if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
             StoreShared(tiles[number / (leftAcross / 8) * leftPitch + number % (leftAcross / 8)], eight, NON_PRIVATE);
     }
-}
-
-struct RightReader
-{
-    uint base;  // the matrix's offset
-    uint first;  // the tile's first column
-};
-
-RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
-{
-    const RightReader reader = { base, first };
-    return reader;
 }
 
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
@@ -1512,36 +1538,6 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
         StoreWave(false, part, number, top, left, waveTop, waveLeft, end, totals);
 }
 #else
-typedef vector<float, LEFT_VECTOR> LeftVector;
-static const uint leftLines = TILE_ROWS;
-static const uint leftPitch = leftLines / 4 + 1;  // padded by one to avoid bank conflicts
-static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
-static const uint leftLoads = (leftVectors + NUM_THREADS - 1) / NUM_THREADS, leftPieces = 1;
-groupshared float4 leftTile[TILE_DEPTH * leftPitch];
-
-// The line and the k, both within the tile, at which a thread's i-th vector starts
-uint2 LeftPosition(uint thread, uint i)
-{
-    const uint number = thread + i * NUM_THREADS;
-#if LEFT_ALONG
-    return uint2(number / (TILE_DEPTH / LEFT_VECTOR), number % (TILE_DEPTH / LEFT_VECTOR) * LEFT_VECTOR);
-#else
-    return uint2(number % (leftLines / LEFT_VECTOR) * LEFT_VECTOR, number / (leftLines / LEFT_VECTOR));
-#endif
-}
-
-struct LeftReader
-{
-    uint base;  // the matrix's offset
-    uint first;  // the tile's first row
-};
-
-LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
-{
-    const LeftReader reader = { base, first };
-    return reader;
-}
-
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more.
 void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
@@ -1579,36 +1575,6 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 #endif
         }
     }
-}
-
-typedef vector<float, RIGHT_VECTOR> RightVector;
-static const uint rightLines = TILE_COLUMNS;
-static const uint rightPitch = rightLines / 4 + 1;  // padded by one to avoid bank conflicts
-static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
-static const uint rightLoads = (rightVectors + NUM_THREADS - 1) / NUM_THREADS, rightPieces = 1;
-groupshared float4 rightTile[TILE_DEPTH * rightPitch];
-
-// The line and the k, both within the tile, at which a thread's i-th vector starts
-uint2 RightPosition(uint thread, uint i)
-{
-    const uint number = thread + i * NUM_THREADS;
-#if RIGHT_ALONG
-    return uint2(number / (TILE_DEPTH / RIGHT_VECTOR), number % (TILE_DEPTH / RIGHT_VECTOR) * RIGHT_VECTOR);
-#else
-    return uint2(number % (rightLines / RIGHT_VECTOR) * RIGHT_VECTOR, number / (rightLines / RIGHT_VECTOR));
-#endif
-}
-
-struct RightReader
-{
-    uint base;  // the matrix's offset
-    uint first;  // the tile's first column
-};
-
-RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
-{
-    const RightReader reader = { base, first };
-    return reader;
 }
 
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
@@ -1757,13 +1723,7 @@ void Contract(uint item, uint thread)
     const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
 
     const List at = PositionOf(number, 0, 0);
-    uint leftBase = 0, rightBase = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-    {
-        leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
-        rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
-    }
+    const uint leftBase = OffsetOf(at, leftSteps, RANK), rightBase = OffsetOf(at, rightSteps, RANK);
 
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
     const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;
@@ -1912,13 +1872,7 @@ void ContractRows(uint item, uint thread)
     const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * TILE_COLUMNS;
 
     const List at = PositionOf(number, 0, 0);
-    uint leftBase = 0, rightBase = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-    {
-        leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
-        rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
-    }
+    const uint leftBase = OffsetOf(at, leftSteps, RANK), rightBase = OffsetOf(at, rightSteps, RANK);
 
     const uint lane = thread / laneDistance % REDUCTION_THREADS;
     const uint beside = RIGHT_ALONG ? thread / REDUCTION_THREADS : thread % WIDTH;

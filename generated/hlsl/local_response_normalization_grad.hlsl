@@ -149,6 +149,39 @@ bool IsBox(List first, List last)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index of a coordinate that is clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+    {
+        const int size = sizes[d / 4][d % 4];
+        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    return index;
+}
+
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
 // These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
@@ -405,114 +438,49 @@ float Pow(float x, float y)
     return result;
 }
 
-INPUT_VALUE LoadInput(uint offset)
-{
-    return (INPUT_VALUE)inputTensor[offset];
-}
-
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    return LoadInput(offset);
-}
-
-INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
-{
-    return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset];
+    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputGradientSizes[d / 4][d % 4] - 1)
-            * (uint)inputGradientStrides[d / 4][d % 4];
-    return LoadInputGradient(offset);
-}
-
-void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
-{
-    outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
-}
-
-uint OffsetInOutputGradient(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
-    return offset;
+    return (INPUT_GRADIENT_VALUE)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
+        INPUT_GRADIENT_SIZES_LENGTH)];
 }
 
 void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 {
-    StoreOutputGradient(OffsetInOutputGradient(at), entry);
+    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH)] =
+        (OUTPUT_GRADIENT_STORED)entry;
 }
 
 REAL_VALUE ReadKeptBase(List at)
 {
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_BASE_SIZES_LENGTH; d++)
-    {
-        const int size = keptBaseSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptBaseFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
+    const uint index = ClampedIndex(at, keptBaseSizes, KEPT_BASE_SIZES_LENGTH);
+    const uint position = (uint)keptBaseFirst + index * (REAL_BITS / 32);
     return asfloat(scratch[position]);
-#endif
+}
+
+REAL_VALUE ReadKeptShares(List at)
+{
+    const uint index = ClampedIndex(at, keptSharesSizes, KEPT_SHARES_SIZES_LENGTH);
+    const uint position = (uint)keptSharesFirst + index * (REAL_BITS / 32);
+    return asfloat(scratch[position]);
 }
 
 void WriteKeptBase(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptBaseFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
-}
-
-REAL_VALUE ReadKeptShares(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_SHARES_SIZES_LENGTH; d++)
-    {
-        const int size = keptSharesSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptSharesFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
-    return asfloat(scratch[position]);
-#endif
 }
 
 void WriteKeptShares(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptSharesFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
 }
 
 List Region(List c, List w)

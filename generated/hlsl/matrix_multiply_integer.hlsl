@@ -308,6 +308,26 @@ List Join(List left, List right)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
 A_VALUE LoadA(uint offset)
 {
     const uint perWord = 32 / A_BITS;
@@ -318,11 +338,7 @@ A_VALUE LoadA(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 A_VALUE ReadA(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < A_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, aSizes[d / 4][d % 4] - 1) * (uint)aStrides[d / 4][d % 4];
-    return LoadA(offset);
+    return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH));
 }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
@@ -337,12 +353,7 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
 #if AZERO_POINT_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < AZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, aZeroPointSizes[d / 4][d % 4] - 1)
-            * (uint)aZeroPointStrides[d / 4][d % 4];
-    return LoadAZeroPoint(offset);
+    return LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides, AZERO_POINT_SIZES_LENGTH));
 #else
     return (AZERO_POINT_VALUE)0;
 #endif
@@ -358,11 +369,7 @@ B_VALUE LoadB(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 B_VALUE ReadB(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < B_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, bSizes[d / 4][d % 4] - 1) * (uint)bStrides[d / 4][d % 4];
-    return LoadB(offset);
+    return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH));
 }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
@@ -377,12 +384,7 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
 #if BZERO_POINT_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < BZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, bZeroPointSizes[d / 4][d % 4] - 1)
-            * (uint)bZeroPointStrides[d / 4][d % 4];
-    return LoadBZeroPoint(offset);
+    return LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides, BZERO_POINT_SIZES_LENGTH));
 #else
     return (BZERO_POINT_VALUE)0;
 #endif
@@ -395,16 +397,12 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 
 uint OffsetInOutput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
+    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
 }
 
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
 int I(List at)
@@ -542,6 +540,12 @@ int RightZeroPoint(List at)
 {
     return Chosen2(at);
 }
+
+// Epilogue: the element, given its sum
+OUTPUT_VALUE Finished(List at, int total)
+{
+    return (OUTPUT_VALUE)total;
+}
 #endif
 
 #if PASS >= 1
@@ -567,12 +571,6 @@ List PositionOf(uint number, uint y, uint x)
 void GoOn(inout List at)
 {
     at.entries[COLUMN_AXIS]++;
-}
-
-// Epilogue: the element, given its sum
-OUTPUT_VALUE Finished(List at, int total)
-{
-    return (OUTPUT_VALUE)total;
 }
 
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
@@ -1272,13 +1270,7 @@ void Contract(uint item, uint thread)
     const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
 
     const List at = PositionOf(number, 0, 0);
-    uint leftBase = 0, rightBase = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-    {
-        leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
-        rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
-    }
+    const uint leftBase = OffsetOf(at, leftSteps, RANK), rightBase = OffsetOf(at, rightSteps, RANK);
 
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
     const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;

@@ -349,6 +349,26 @@ List Join(List left, List right)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
 // No integer is NaN.
 bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
@@ -454,26 +474,13 @@ A_VALUE LoadA(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 A_VALUE ReadA(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < A_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, aSizes[d / 4][d % 4] - 1) * (uint)aStrides[d / 4][d % 4];
-    return LoadA(offset);
-}
-
-ASCALE_VALUE LoadAScale(uint offset)
-{
-    return (ASCALE_VALUE)aScaleTensor[offset];
+    return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH));
 }
 
 // The element at a coordinate, which is clamped to the tensor
 ASCALE_VALUE ReadAScale(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < ASCALE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, aScaleSizes[d / 4][d % 4] - 1) * (uint)aScaleStrides[d / 4][d % 4];
-    return LoadAScale(offset);
+    return (ASCALE_VALUE)aScaleTensor[ClampedOffset(at, aScaleSizes, aScaleStrides, ASCALE_SIZES_LENGTH)];
 }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
@@ -492,12 +499,7 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
 #if AZERO_POINT_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < AZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, aZeroPointSizes[d / 4][d % 4] - 1)
-            * (uint)aZeroPointStrides[d / 4][d % 4];
-    return LoadAZeroPoint(offset);
+    return LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides, AZERO_POINT_SIZES_LENGTH));
 #else
     return (AZERO_POINT_VALUE)0;
 #endif
@@ -517,26 +519,13 @@ B_VALUE LoadB(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 B_VALUE ReadB(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < B_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, bSizes[d / 4][d % 4] - 1) * (uint)bStrides[d / 4][d % 4];
-    return LoadB(offset);
-}
-
-BSCALE_VALUE LoadBScale(uint offset)
-{
-    return (BSCALE_VALUE)bScaleTensor[offset];
+    return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH));
 }
 
 // The element at a coordinate, which is clamped to the tensor
 BSCALE_VALUE ReadBScale(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < BSCALE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, bScaleSizes[d / 4][d % 4] - 1) * (uint)bScaleStrides[d / 4][d % 4];
-    return LoadBScale(offset);
+    return (BSCALE_VALUE)bScaleTensor[ClampedOffset(at, bScaleSizes, bScaleStrides, BSCALE_SIZES_LENGTH)];
 }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
@@ -555,31 +544,17 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
 #if BZERO_POINT_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < BZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, bZeroPointSizes[d / 4][d % 4] - 1)
-            * (uint)bZeroPointStrides[d / 4][d % 4];
-    return LoadBZeroPoint(offset);
+    return LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides, BZERO_POINT_SIZES_LENGTH));
 #else
     return (BZERO_POINT_VALUE)0;
 #endif
-}
-
-BIAS_VALUE LoadBias(uint offset)
-{
-    return (BIAS_VALUE)biasTensor[offset];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
 #if BIAS_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < BIAS_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, biasSizes[d / 4][d % 4] - 1) * (uint)biasStrides[d / 4][d % 4];
-    return LoadBias(offset);
+    return (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)];
 #else
     return (BIAS_VALUE)0;
 #endif
@@ -592,16 +567,12 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 
 uint OffsetInOutput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
+    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
 }
 
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
 int I(List at)
@@ -809,6 +780,13 @@ int RightZeroPoint(List at)
 {
     return (int)Chosen3(at);
 }
+
+// Epilogue: the element, given its sum
+OUTPUT_VALUE Finished(List at, int total)
+{
+    return (OUTPUT_VALUE)RoundingOnce(Convert(total, (REAL_VALUE)0)
+        * ((REAL_VALUE)ReadAScale(Entries5(at)) * (REAL_VALUE)ReadBScale(Entries6(at))) + Chosen(at), OUTPUT_BITS);
+}
 #endif
 
 #if PASS >= 1
@@ -834,13 +812,6 @@ List PositionOf(uint number, uint y, uint x)
 void GoOn(inout List at)
 {
     at.entries[COLUMN_AXIS]++;
-}
-
-// Epilogue: the element, given its sum
-OUTPUT_VALUE Finished(List at, int total)
-{
-    return (OUTPUT_VALUE)RoundingOnce(Convert(total, (REAL_VALUE)0)
-        * ((REAL_VALUE)ReadAScale(Entries5(at)) * (REAL_VALUE)ReadBScale(Entries6(at))) + Chosen(at), OUTPUT_BITS);
 }
 
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
@@ -1542,13 +1513,7 @@ void Contract(uint item, uint thread)
     const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
 
     const List at = PositionOf(number, 0, 0);
-    uint leftBase = 0, rightBase = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-    {
-        leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
-        rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
-    }
+    const uint leftBase = OffsetOf(at, leftSteps, RANK), rightBase = OffsetOf(at, rightSteps, RANK);
 
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
     const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;

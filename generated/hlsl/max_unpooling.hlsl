@@ -196,6 +196,39 @@ List UnravelIndex(int number, List sizes, List reciprocals)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index of a coordinate that is clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+    {
+        const int size = sizes[d / 4][d % 4];
+        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    return index;
+}
+
 // Converts an integer to int64_t, saturating at its maximum
 int64_t Integer(int x) { return x; }
 int64_t Integer(uint x) { return x; }
@@ -216,26 +249,13 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    return LoadInput(offset);
-}
-
-INDICES_VALUE LoadIndices(uint offset)
-{
-    return (INDICES_VALUE)indicesTensor[offset];
+    return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH));
 }
 
 // The element at a coordinate, which is clamped to the tensor
 INDICES_VALUE ReadIndices(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INDICES_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, indicesSizes[d / 4][d % 4] - 1) * (uint)indicesStrides[d / 4][d % 4];
-    return LoadIndices(offset);
+    return (INDICES_VALUE)indicesTensor[ClampedOffset(at, indicesSizes, indicesStrides, INDICES_SIZES_LENGTH)];
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
@@ -256,28 +276,18 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 
 uint OffsetInOutput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
+    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
 }
 
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
+    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
 }
 
 int ReadKeptLast(List at)
 {
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_LAST_SIZES_LENGTH; d++)
-    {
-        const int size = keptLastSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptLastFirst + position * (1);
+    const uint index = ClampedIndex(at, keptLastSizes, KEPT_LAST_SIZES_LENGTH);
+    const uint position = (uint)keptLastFirst + index * (1);
     return (int)scratch[position];
 }
 

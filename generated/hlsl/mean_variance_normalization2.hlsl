@@ -296,6 +296,39 @@ bool IsBox(List first, List last)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index of a coordinate that is clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+    {
+        const int size = sizes[d / 4][d % 4];
+        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    return index;
+}
+
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
 // These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
@@ -773,11 +806,7 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    return LoadInput(offset);
+    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
 }
 
 SCALE_VALUE LoadScale(uint offset)
@@ -789,11 +818,7 @@ SCALE_VALUE LoadScale(uint offset)
 SCALE_VALUE ReadScale(List at)
 {
 #if SCALE_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < SCALE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, scaleSizes[d / 4][d % 4] - 1) * (uint)scaleStrides[d / 4][d % 4];
-    return LoadScale(offset);
+    return (SCALE_VALUE)scaleTensor[ClampedOffset(at, scaleSizes, scaleStrides, SCALE_SIZES_LENGTH)];
 #else
     return (SCALE_VALUE)0;
 #endif
@@ -808,11 +833,7 @@ BIAS_VALUE LoadBias(uint offset)
 BIAS_VALUE ReadBias(List at)
 {
 #if BIAS_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < BIAS_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, biasSizes[d / 4][d % 4] - 1) * (uint)biasStrides[d / 4][d % 4];
-    return LoadBias(offset);
+    return (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)];
 #else
     return (BIAS_VALUE)0;
 #endif
@@ -823,108 +844,48 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     outputTensor[offset] = (OUTPUT_STORED)value;
 }
 
-uint OffsetInOutput(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
-}
-
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
 REAL_VALUE ReadKeptMean(List at)
 {
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_MEAN_SIZES_LENGTH; d++)
-    {
-        const int size = keptMeanSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptMeanFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
+    const uint index = ClampedIndex(at, keptMeanSizes, KEPT_MEAN_SIZES_LENGTH);
+    const uint position = (uint)keptMeanFirst + index * (REAL_BITS / 32);
     return asfloat(scratch[position]);
-#endif
+}
+
+REAL_VALUE ReadKeptCenter(List at)
+{
+    const uint index = ClampedIndex(at, keptCenterSizes, KEPT_CENTER_SIZES_LENGTH);
+    const uint position = (uint)keptCenterFirst + index * (REAL_BITS / 32);
+    return asfloat(scratch[position]);
+}
+
+REAL_VALUE ReadKeptVariance(List at)
+{
+    const uint index = ClampedIndex(at, keptVarianceSizes, KEPT_VARIANCE_SIZES_LENGTH);
+    const uint position = (uint)keptVarianceFirst + index * (REAL_BITS / 32);
+    return asfloat(scratch[position]);
 }
 
 void WriteKeptMean(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptMeanFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
-}
-
-REAL_VALUE ReadKeptCenter(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_CENTER_SIZES_LENGTH; d++)
-    {
-        const int size = keptCenterSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptCenterFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
-    return asfloat(scratch[position]);
-#endif
 }
 
 void WriteKeptCenter(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptCenterFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
-}
-
-REAL_VALUE ReadKeptVariance(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_VARIANCE_SIZES_LENGTH; d++)
-    {
-        const int size = keptVarianceSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptVarianceFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
-    return asfloat(scratch[position]);
-#endif
 }
 
 void WriteKeptVariance(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptVarianceFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
 }
 
 // Applies fused activation `number` to a result

@@ -649,6 +649,39 @@ bool InBounds(List at, List sizes)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index of a coordinate that is clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+    {
+        const int size = sizes[d / 4][d % 4];
+        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    return index;
+}
+
 // Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
 // a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
 // because they may instead become a narrow integer, which is made of their low bits.
@@ -656,335 +689,169 @@ float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 
-QUERY_VALUE LoadQuery(uint offset)
-{
-    return (QUERY_VALUE)queryTensor[offset];
-}
-
 // The element at a coordinate, which is clamped to the tensor
 QUERY_VALUE ReadQuery(List at)
 {
 #if QUERY_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < QUERY_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, querySizes[d / 4][d % 4] - 1) * (uint)queryStrides[d / 4][d % 4];
-    return LoadQuery(offset);
+    return (QUERY_VALUE)queryTensor[ClampedOffset(at, querySizes, queryStrides, QUERY_SIZES_LENGTH)];
 #else
     return (QUERY_VALUE)0;
 #endif
-}
-
-KEY_VALUE LoadKey(uint offset)
-{
-    return (KEY_VALUE)keyTensor[offset];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 KEY_VALUE ReadKey(List at)
 {
 #if KEY_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < KEY_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, keySizes[d / 4][d % 4] - 1) * (uint)keyStrides[d / 4][d % 4];
-    return LoadKey(offset);
+    return (KEY_VALUE)keyTensor[ClampedOffset(at, keySizes, keyStrides, KEY_SIZES_LENGTH)];
 #else
     return (KEY_VALUE)0;
 #endif
-}
-
-VALUE_VALUE LoadValue(uint offset)
-{
-    return (VALUE_VALUE)valueTensor[offset];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 VALUE_VALUE ReadValue(List at)
 {
 #if VALUE_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < VALUE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, value_Sizes[d / 4][d % 4] - 1) * (uint)value_Strides[d / 4][d % 4];
-    return LoadValue(offset);
+    return (VALUE_VALUE)valueTensor[ClampedOffset(at, value_Sizes, value_Strides, VALUE_SIZES_LENGTH)];
 #else
     return (VALUE_VALUE)0;
 #endif
-}
-
-STACKED_QUERY_KEY_VALUE LoadStackedQueryKey(uint offset)
-{
-    return (STACKED_QUERY_KEY_VALUE)stackedQueryKeyTensor[offset];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 STACKED_QUERY_KEY_VALUE ReadStackedQueryKey(List at)
 {
 #if STACKED_QUERY_KEY_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < STACKED_QUERY_KEY_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, stackedQueryKeySizes[d / 4][d % 4] - 1)
-            * (uint)stackedQueryKeyStrides[d / 4][d % 4];
-    return LoadStackedQueryKey(offset);
+    return (STACKED_QUERY_KEY_VALUE)stackedQueryKeyTensor[ClampedOffset(at, stackedQueryKeySizes,
+        stackedQueryKeyStrides, STACKED_QUERY_KEY_SIZES_LENGTH)];
 #else
     return (STACKED_QUERY_KEY_VALUE)0;
 #endif
-}
-
-STACKED_KEY_VALUE_VALUE LoadStackedKeyValue(uint offset)
-{
-    return (STACKED_KEY_VALUE_VALUE)stackedKeyValueTensor[offset];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 STACKED_KEY_VALUE_VALUE ReadStackedKeyValue(List at)
 {
 #if STACKED_KEY_VALUE_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < STACKED_KEY_VALUE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, stackedKeyValueSizes[d / 4][d % 4] - 1)
-            * (uint)stackedKeyValueStrides[d / 4][d % 4];
-    return LoadStackedKeyValue(offset);
+    return (STACKED_KEY_VALUE_VALUE)stackedKeyValueTensor[ClampedOffset(at, stackedKeyValueSizes,
+        stackedKeyValueStrides, STACKED_KEY_VALUE_SIZES_LENGTH)];
 #else
     return (STACKED_KEY_VALUE_VALUE)0;
 #endif
-}
-
-STACKED_QUERY_KEY_VALUE_VALUE LoadStackedQueryKeyValue(uint offset)
-{
-    return (STACKED_QUERY_KEY_VALUE_VALUE)stackedQueryKeyValueTensor[offset];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 STACKED_QUERY_KEY_VALUE_VALUE ReadStackedQueryKeyValue(List at)
 {
 #if STACKED_QUERY_KEY_VALUE_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < STACKED_QUERY_KEY_VALUE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, stackedQueryKeyValueSizes[d / 4][d % 4] - 1)
-            * (uint)stackedQueryKeyValueStrides[d / 4][d % 4];
-    return LoadStackedQueryKeyValue(offset);
+    return (STACKED_QUERY_KEY_VALUE_VALUE)stackedQueryKeyValueTensor[ClampedOffset(at, stackedQueryKeyValueSizes,
+        stackedQueryKeyValueStrides, STACKED_QUERY_KEY_VALUE_SIZES_LENGTH)];
 #else
     return (STACKED_QUERY_KEY_VALUE_VALUE)0;
 #endif
-}
-
-BIAS_VALUE LoadBias(uint offset)
-{
-    return (BIAS_VALUE)biasTensor[offset];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
 #if BIAS_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < BIAS_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, biasSizes[d / 4][d % 4] - 1) * (uint)biasStrides[d / 4][d % 4];
-    return LoadBias(offset);
+    return (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)];
 #else
     return (BIAS_VALUE)0;
 #endif
-}
-
-MASK_VALUE LoadMask(uint offset)
-{
-    return (MASK_VALUE)maskTensor[offset];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 MASK_VALUE ReadMask(List at)
 {
 #if MASK_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < MASK_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, maskSizes[d / 4][d % 4] - 1) * (uint)maskStrides[d / 4][d % 4];
-    return LoadMask(offset);
+    return (MASK_VALUE)maskTensor[ClampedOffset(at, maskSizes, maskStrides, MASK_SIZES_LENGTH)];
 #else
     return (MASK_VALUE)0;
 #endif
-}
-
-RELATIVE_POSITION_BIAS_VALUE LoadRelativePositionBias(uint offset)
-{
-    return (RELATIVE_POSITION_BIAS_VALUE)relativePositionBiasTensor[offset];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 RELATIVE_POSITION_BIAS_VALUE ReadRelativePositionBias(List at)
 {
 #if RELATIVE_POSITION_BIAS_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < RELATIVE_POSITION_BIAS_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, relativePositionBiasSizes[d / 4][d % 4] - 1)
-            * (uint)relativePositionBiasStrides[d / 4][d % 4];
-    return LoadRelativePositionBias(offset);
+    return (RELATIVE_POSITION_BIAS_VALUE)relativePositionBiasTensor[ClampedOffset(at, relativePositionBiasSizes,
+        relativePositionBiasStrides, RELATIVE_POSITION_BIAS_SIZES_LENGTH)];
 #else
     return (RELATIVE_POSITION_BIAS_VALUE)0;
 #endif
-}
-
-PAST_KEY_VALUE LoadPastKey(uint offset)
-{
-    return (PAST_KEY_VALUE)pastKeyTensor[offset];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 PAST_KEY_VALUE ReadPastKey(List at)
 {
 #if PAST_KEY_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < PAST_KEY_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, pastKeySizes[d / 4][d % 4] - 1) * (uint)pastKeyStrides[d / 4][d % 4];
-    return LoadPastKey(offset);
+    return (PAST_KEY_VALUE)pastKeyTensor[ClampedOffset(at, pastKeySizes, pastKeyStrides, PAST_KEY_SIZES_LENGTH)];
 #else
     return (PAST_KEY_VALUE)0;
 #endif
-}
-
-PAST_VALUE_VALUE LoadPastValue(uint offset)
-{
-    return (PAST_VALUE_VALUE)pastValueTensor[offset];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 PAST_VALUE_VALUE ReadPastValue(List at)
 {
 #if PAST_VALUE_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < PAST_VALUE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, pastValueSizes[d / 4][d % 4] - 1)
-            * (uint)pastValueStrides[d / 4][d % 4];
-    return LoadPastValue(offset);
+    return (PAST_VALUE_VALUE)pastValueTensor[ClampedOffset(at, pastValueSizes, pastValueStrides,
+        PAST_VALUE_SIZES_LENGTH)];
 #else
     return (PAST_VALUE_VALUE)0;
 #endif
-}
-
-PAST_SEQUENCE_LENGTHS_VALUE LoadPastSequenceLengths(uint offset)
-{
-    return (PAST_SEQUENCE_LENGTHS_VALUE)pastSequenceLengthsTensor[offset];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 PAST_SEQUENCE_LENGTHS_VALUE ReadPastSequenceLengths(List at)
 {
 #if PAST_SEQUENCE_LENGTHS_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < PAST_SEQUENCE_LENGTHS_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, pastSequenceLengthsSizes[d / 4][d % 4] - 1)
-            * (uint)pastSequenceLengthsStrides[d / 4][d % 4];
-    return LoadPastSequenceLengths(offset);
+    return (PAST_SEQUENCE_LENGTHS_VALUE)pastSequenceLengthsTensor[ClampedOffset(at, pastSequenceLengthsSizes,
+        pastSequenceLengthsStrides, PAST_SEQUENCE_LENGTHS_SIZES_LENGTH)];
 #else
     return (PAST_SEQUENCE_LENGTHS_VALUE)0;
 #endif
 }
 
-void StoreOutput(uint offset, OUTPUT_VALUE value)
-{
-    outputTensor[offset] = (OUTPUT_STORED)value;
-}
-
-uint OffsetInOutput(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
-}
-
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
-}
-
-OUTPUT_PRESENT_KEY_VALUE LoadOutputPresentKey(uint offset)
-{
-    return (OUTPUT_PRESENT_KEY_VALUE)outputPresentKeyTensor[offset];
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 OUTPUT_PRESENT_KEY_VALUE ReadOutputPresentKey(List at)
 {
 #if OUTPUT_PRESENT_KEY_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_PRESENT_KEY_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, outputPresentKeySizes[d / 4][d % 4] - 1)
-            * (uint)outputPresentKeyStrides[d / 4][d % 4];
-    return LoadOutputPresentKey(offset);
+    return (OUTPUT_PRESENT_KEY_VALUE)outputPresentKeyTensor[ClampedOffset(at, outputPresentKeySizes,
+        outputPresentKeyStrides, OUTPUT_PRESENT_KEY_SIZES_LENGTH)];
 #else
     return (OUTPUT_PRESENT_KEY_VALUE)0;
 #endif
 }
 
-void StoreOutputPresentKey(uint offset, OUTPUT_PRESENT_KEY_VALUE value)
-{
-    outputPresentKeyTensor[offset] = (OUTPUT_PRESENT_KEY_STORED)value;
-}
-
-uint OffsetInOutputPresentKey(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_PRESENT_KEY_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputPresentKeyStrides[d / 4][d % 4];
-    return offset;
-}
-
 void WriteOutputPresentKey(List at, OUTPUT_PRESENT_KEY_VALUE entry)
 {
-    StoreOutputPresentKey(OffsetInOutputPresentKey(at), entry);
-}
-
-OUTPUT_PRESENT_VALUE_VALUE LoadOutputPresentValue(uint offset)
-{
-    return (OUTPUT_PRESENT_VALUE_VALUE)outputPresentValueTensor[offset];
+    outputPresentKeyTensor[OffsetOf(at, outputPresentKeyStrides, OUTPUT_PRESENT_KEY_SIZES_LENGTH)] =
+        (OUTPUT_PRESENT_KEY_STORED)entry;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 OUTPUT_PRESENT_VALUE_VALUE ReadOutputPresentValue(List at)
 {
 #if OUTPUT_PRESENT_VALUE_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_PRESENT_VALUE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, outputPresentValueSizes[d / 4][d % 4] - 1)
-            * (uint)outputPresentValueStrides[d / 4][d % 4];
-    return LoadOutputPresentValue(offset);
+    return (OUTPUT_PRESENT_VALUE_VALUE)outputPresentValueTensor[ClampedOffset(at, outputPresentValueSizes,
+        outputPresentValueStrides, OUTPUT_PRESENT_VALUE_SIZES_LENGTH)];
 #else
     return (OUTPUT_PRESENT_VALUE_VALUE)0;
 #endif
 }
 
-void StoreOutputPresentValue(uint offset, OUTPUT_PRESENT_VALUE_VALUE value)
-{
-    outputPresentValueTensor[offset] = (OUTPUT_PRESENT_VALUE_STORED)value;
-}
-
-uint OffsetInOutputPresentValue(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_PRESENT_VALUE_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputPresentValueStrides[d / 4][d % 4];
-    return offset;
-}
-
 void WriteOutputPresentValue(List at, OUTPUT_PRESENT_VALUE_VALUE entry)
 {
-    StoreOutputPresentValue(OffsetInOutputPresentValue(at), entry);
+    outputPresentValueTensor[OffsetOf(at, outputPresentValueStrides, OUTPUT_PRESENT_VALUE_SIZES_LENGTH)] =
+        (OUTPUT_PRESENT_VALUE_STORED)entry;
 }
 
 uint Word(uint position)
@@ -1004,107 +871,53 @@ float Half(uint first, uint number)
 }
 #endif
 
+REAL_VALUE ReadKeptPresentKey(List at)
+{
+    const uint index = ClampedIndex(at, keptPresentKeySizes, KEPT_PRESENT_KEY_SIZES_LENGTH);
+#if SCRATCH_FP16
+    return Half((uint)keptPresentKeyFirst, index);
+#endif
+    const uint position = (uint)keptPresentKeyFirst + index * (REAL_BITS / 32);
+    return asfloat(Word(position));
+}
+
+REAL_VALUE ReadKeptPresentValue(List at)
+{
+    const uint index = ClampedIndex(at, keptPresentValueSizes, KEPT_PRESENT_VALUE_SIZES_LENGTH);
+#if SCRATCH_FP16
+    return Half((uint)keptPresentValueFirst, index);
+#endif
+    const uint position = (uint)keptPresentValueFirst + index * (REAL_BITS / 32);
+    return asfloat(Word(position));
+}
+
+REAL_VALUE ReadKeptContext(List at)
+{
+    const uint index = ClampedIndex(at, keptContextSizes, KEPT_CONTEXT_SIZES_LENGTH);
+    const uint position = (uint)keptContextFirst + index * (REAL_BITS / 32);
+    return asfloat(Word(position));
+}
+
 #if PASS != 3 && !STORE_FP16
 void WriteKeptQuery(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptQueryFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
-}
-#endif
-
-REAL_VALUE ReadKeptPresentKey(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_PRESENT_KEY_SIZES_LENGTH; d++)
-    {
-        const int size = keptPresentKeySizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-#if SCRATCH_FP16
-    return Half((uint)keptPresentKeyFirst, position);
-#endif
-    position = (uint)keptPresentKeyFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(Word(position), Word(position + 1));
-#else
-    return asfloat(Word(position));
-#endif
 }
 
-#if PASS != 3 && !STORE_FP16
 void WriteKeptPresentKey(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptPresentKeyFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
-}
-#endif
-
-REAL_VALUE ReadKeptPresentValue(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_PRESENT_VALUE_SIZES_LENGTH; d++)
-    {
-        const int size = keptPresentValueSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-#if SCRATCH_FP16
-    return Half((uint)keptPresentValueFirst, position);
-#endif
-    position = (uint)keptPresentValueFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(Word(position), Word(position + 1));
-#else
-    return asfloat(Word(position));
-#endif
 }
 
-#if PASS != 3 && !STORE_FP16
 void WriteKeptPresentValue(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptPresentValueFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
 }
-#endif
 
-REAL_VALUE ReadKeptContext(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_CONTEXT_SIZES_LENGTH; d++)
-    {
-        const int size = keptContextSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptContextFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(Word(position), Word(position + 1));
-#else
-    return asfloat(Word(position));
 #endif
-}
 
 REAL_VALUE Row(int b, int s, int i)
 {
@@ -1913,8 +1726,10 @@ void LoadQueries(uint start, uint lane, List at, uint firstRow, out LeftMatrix q
         queries[d] = LoadLeft(tiles[start + d * 2], 0, queryPitch, NON_PRIVATE);
 }
 
-// The scores of 16 rows with TILE_KEYS keys, from their products; minus infinity for masked keys
-void MakeScores(List at, uint2 positions, uint firstRow, uint firstKey, uint keys, inout Eight scores[KEY_SIXTEENS])
+// The scores of 16 rows with TILE_KEYS keys, from their products; minus infinity for masked keys. `within`: none of
+// these lies beyond the last key.
+void MakeScores(bool within, List at, uint2 positions, uint firstRow, uint firstKey, uint keys,
+    inout Eight scores[KEY_SIXTEENS])
 {
     [unroll]
     for (uint i = 0; i < 8; i++)
@@ -1924,26 +1739,9 @@ void MakeScores(List at, uint2 positions, uint firstRow, uint firstKey, uint key
         for (uint j = 0; j < KEY_SIXTEENS; j++)
         {
             const uint key = firstKey + j * 16 + PositionOf(positions, i) % 16;
-            of.entries[3] = (int)min(key, keys - 1);
+            of.entries[3] = (int)(within ? key : min(key, keys - 1));
             const float score = Scored(of, scores[j].entries[i]);
-            scores[j].entries[i] = key < keys && Counts(of) ? score : asfloat(0xff800000);
-        }
-    }
-}
-
-// The same for a tile that does not reach beyond the last key
-void MakeWholeScores(List at, uint2 positions, uint firstRow, uint firstKey, inout Eight scores[KEY_SIXTEENS])
-{
-    [unroll]
-    for (uint i = 0; i < 8; i++)
-    {
-        List of = RowAt(at, min(firstRow + PositionOf(positions, i) / 16, Rows() - 1));
-        [unroll]
-        for (uint j = 0; j < KEY_SIXTEENS; j++)
-        {
-            of.entries[3] = (int)(firstKey + j * 16 + PositionOf(positions, i) % 16);
-            const float score = Scored(of, scores[j].entries[i]);
-            scores[j].entries[i] = Counts(of) ? score : asfloat(0xff800000);
+            scores[j].entries[i] = (within || key < keys) && Counts(of) ? score : asfloat(0xff800000);
         }
     }
 }
@@ -2118,17 +1916,15 @@ void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 positions, 
     float multiple = 1.0f;
     if (within && PRODUCTS_KEPT)
         multiple = SCORE_MULTIPLE;
-    else if (within)
-        MakeWholeScores(at, positions, firstRow, firstKey, products);
     else
-        MakeScores(at, positions, firstRow, firstKey, keys, products);
+        MakeScores(within, at, positions, firstRow, firstKey, keys, products);
     Eight weights[KEY_SIXTEENS];
     float2 added;
     MakeWeights(products, multiple, shifts, weights, added);
     if (WaveActiveAnyTrue(!(added.x + added.y <= MOST)))  // or is NaN
     {
         if (within && PRODUCTS_KEPT)
-            MakeWholeScores(at, positions, firstRow, firstKey, products);
+            MakeScores(true, at, positions, firstRow, firstKey, keys, products);
         FollowScores(own, lane, areDirect, positions, products, shifts, sums, mixed);
         MakeWeights(products, 1.0f, shifts, weights, added);
     }

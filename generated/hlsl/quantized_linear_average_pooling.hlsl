@@ -304,6 +304,26 @@ bool IsBox(List first, List last)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
 // These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
@@ -549,27 +569,14 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    return LoadInput(offset);
-}
-
-INPUT_SCALE_VALUE LoadInputScale(uint offset)
-{
-    return (INPUT_SCALE_VALUE)inputScaleTensor[offset];
+    return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH));
 }
 
 // The element at a coordinate, which is clamped to the tensor
 INPUT_SCALE_VALUE ReadInputScale(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SCALE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputScaleSizes[d / 4][d % 4] - 1)
-            * (uint)inputScaleStrides[d / 4][d % 4];
-    return LoadInputScale(offset);
+    return (INPUT_SCALE_VALUE)inputScaleTensor[ClampedOffset(at, inputScaleSizes, inputScaleStrides,
+        INPUT_SCALE_SIZES_LENGTH)];
 }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
@@ -584,31 +591,18 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
 #if INPUT_ZERO_POINT_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_ZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputZeroPointSizes[d / 4][d % 4] - 1)
-            * (uint)inputZeroPointStrides[d / 4][d % 4];
-    return LoadInputZeroPoint(offset);
+    return LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
+        INPUT_ZERO_POINT_SIZES_LENGTH));
 #else
     return (INPUT_ZERO_POINT_VALUE)0;
 #endif
 }
 
-OUTPUT_SCALE_VALUE LoadOutputScale(uint offset)
-{
-    return (OUTPUT_SCALE_VALUE)outputScaleTensor[offset];
-}
-
 // The element at a coordinate, which is clamped to the tensor
 OUTPUT_SCALE_VALUE ReadOutputScale(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SCALE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, outputScaleSizes[d / 4][d % 4] - 1)
-            * (uint)outputScaleStrides[d / 4][d % 4];
-    return LoadOutputScale(offset);
+    return (OUTPUT_SCALE_VALUE)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides,
+        OUTPUT_SCALE_SIZES_LENGTH)];
 }
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
@@ -623,12 +617,8 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
 #if OUTPUT_ZERO_POINT_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_ZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, outputZeroPointSizes[d / 4][d % 4] - 1)
-            * (uint)outputZeroPointStrides[d / 4][d % 4];
-    return LoadOutputZeroPoint(offset);
+    return LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes, outputZeroPointStrides,
+        OUTPUT_ZERO_POINT_SIZES_LENGTH));
 #else
     return (OUTPUT_ZERO_POINT_VALUE)0;
 #endif
@@ -648,16 +638,12 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 
 uint OffsetInOutput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
+    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
 }
 
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
+    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
 }
 
 OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
@@ -1009,10 +995,7 @@ struct Origin
 Origin OriginOf(List at)
 {
     Origin origin;
-    origin.base = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        origin.base += (uint)at.entries[d] * (uint)planeSteps[d / 4][d % 4];
+    origin.base = OffsetOf(at, planeSteps, OUTPUT_SIZES_LENGTH);
     [unroll]
     for (int e = 0; e < WINDOW_RANK; e++)
         origin.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
@@ -1092,10 +1075,7 @@ int64_t Folded(List at, uint first, uint step)
 // Stores adjacent elements, given the results of their folds
 void StoreVector(List at, int64_t totals[OUTPUT_VECTOR])
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    const uint offset = OffsetInOutput(at);
 #if OUTPUT_VECTOR == 1
     StoreOutput(offset, Finished(at, totals[0]));
 #else

@@ -580,6 +580,26 @@ bool IsBox(List first, List last)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
 // These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
@@ -825,27 +845,14 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    return LoadInput(offset);
-}
-
-INPUT_SCALE_VALUE LoadInputScale(uint offset)
-{
-    return (INPUT_SCALE_VALUE)inputScaleTensor[offset];
+    return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH));
 }
 
 // The element at a coordinate, which is clamped to the tensor
 INPUT_SCALE_VALUE ReadInputScale(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SCALE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputScaleSizes[d / 4][d % 4] - 1)
-            * (uint)inputScaleStrides[d / 4][d % 4];
-    return LoadInputScale(offset);
+    return (INPUT_SCALE_VALUE)inputScaleTensor[ClampedOffset(at, inputScaleSizes, inputScaleStrides,
+        INPUT_SCALE_SIZES_LENGTH)];
 }
 
 INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
@@ -860,12 +867,8 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
 #if INPUT_ZERO_POINT_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_ZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputZeroPointSizes[d / 4][d % 4] - 1)
-            * (uint)inputZeroPointStrides[d / 4][d % 4];
-    return LoadInputZeroPoint(offset);
+    return LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
+        INPUT_ZERO_POINT_SIZES_LENGTH));
 #else
     return (INPUT_ZERO_POINT_VALUE)0;
 #endif
@@ -881,27 +884,14 @@ FILTER_VALUE LoadFilter(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 FILTER_VALUE ReadFilter(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < FILTER_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, filterSizes[d / 4][d % 4] - 1) * (uint)filterStrides[d / 4][d % 4];
-    return LoadFilter(offset);
-}
-
-FILTER_SCALE_VALUE LoadFilterScale(uint offset)
-{
-    return (FILTER_SCALE_VALUE)filterScaleTensor[offset];
+    return LoadFilter(ClampedOffset(at, filterSizes, filterStrides, FILTER_SIZES_LENGTH));
 }
 
 // The element at a coordinate, which is clamped to the tensor
 FILTER_SCALE_VALUE ReadFilterScale(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < FILTER_SCALE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, filterScaleSizes[d / 4][d % 4] - 1)
-            * (uint)filterScaleStrides[d / 4][d % 4];
-    return LoadFilterScale(offset);
+    return (FILTER_SCALE_VALUE)filterScaleTensor[ClampedOffset(at, filterScaleSizes, filterScaleStrides,
+        FILTER_SCALE_SIZES_LENGTH)];
 }
 
 FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
@@ -916,50 +906,28 @@ FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 {
 #if FILTER_ZERO_POINT_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < FILTER_ZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, filterZeroPointSizes[d / 4][d % 4] - 1)
-            * (uint)filterZeroPointStrides[d / 4][d % 4];
-    return LoadFilterZeroPoint(offset);
+    return LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes, filterZeroPointStrides,
+        FILTER_ZERO_POINT_SIZES_LENGTH));
 #else
     return (FILTER_ZERO_POINT_VALUE)0;
 #endif
-}
-
-BIAS_VALUE LoadBias(uint offset)
-{
-    return (BIAS_VALUE)biasTensor[offset];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
 #if BIAS_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < BIAS_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, biasSizes[d / 4][d % 4] - 1) * (uint)biasStrides[d / 4][d % 4];
-    return LoadBias(offset);
+    return (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)];
 #else
     return (BIAS_VALUE)0;
 #endif
 }
 
-OUTPUT_SCALE_VALUE LoadOutputScale(uint offset)
-{
-    return (OUTPUT_SCALE_VALUE)outputScaleTensor[offset];
-}
-
 // The element at a coordinate, which is clamped to the tensor
 OUTPUT_SCALE_VALUE ReadOutputScale(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SCALE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, outputScaleSizes[d / 4][d % 4] - 1)
-            * (uint)outputScaleStrides[d / 4][d % 4];
-    return LoadOutputScale(offset);
+    return (OUTPUT_SCALE_VALUE)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides,
+        OUTPUT_SCALE_SIZES_LENGTH)];
 }
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
@@ -974,12 +942,8 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
 #if OUTPUT_ZERO_POINT_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_ZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, outputZeroPointSizes[d / 4][d % 4] - 1)
-            * (uint)outputZeroPointStrides[d / 4][d % 4];
-    return LoadOutputZeroPoint(offset);
+    return LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes, outputZeroPointStrides,
+        OUTPUT_ZERO_POINT_SIZES_LENGTH));
 #else
     return (OUTPUT_ZERO_POINT_VALUE)0;
 #endif
@@ -999,16 +963,12 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 
 uint OffsetInOutput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
+    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
 }
 
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
+    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
 }
 
 OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
@@ -1321,6 +1281,16 @@ int RightZeroPoint(List at)
 {
     return Chosen4();
 }
+
+// Epilogue: the element, given its sum
+OUTPUT_VALUE Finished(List at, int total)
+{
+    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Convert((int64_t)total + (int64_t)Chosen(at),
+        (REAL_VALUE)0) * (REAL_VALUE)ReadInputScale(ListOf(number[0], number[1], NUMBER_LENGTH))
+        * (REAL_VALUE)ReadFilterScale(Entries9(at)),
+        (REAL_VALUE)ReadOutputScale(ListOf(number2[0], number2[1], NUMBER2_LENGTH)))
+        + Convert(Chosen2(), (REAL_VALUE)0));
+}
 #endif
 
 #if PASS == 1
@@ -1346,16 +1316,6 @@ int With(int result, int term, int weight)
 {
     result = mad(weight, term, result);
     return result;
-}
-
-// Epilogue: the outputs, given the result of the fold
-OUTPUT_VALUE Finished(List at, int total)
-{
-    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Convert((int64_t)total + (int64_t)Chosen(at),
-        (REAL_VALUE)0) * (REAL_VALUE)ReadInputScale(ListOf(number[0], number[1], NUMBER_LENGTH))
-        * (REAL_VALUE)ReadFilterScale(Entries9(at)),
-        (REAL_VALUE)ReadOutputScale(ListOf(number2[0], number2[1], NUMBER2_LENGTH)))
-        + Convert(Chosen2(), (REAL_VALUE)0));
 }
 
 // The first element of a block, and the number of its plane
@@ -1399,10 +1359,7 @@ struct Origin
 Origin OriginOf(List at)
 {
     Origin origin;
-    origin.base = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        origin.base += (uint)at.entries[d] * (uint)planeSteps[d / 4][d % 4];
+    origin.base = OffsetOf(at, planeSteps, OUTPUT_SIZES_LENGTH);
     [unroll]
     for (int e = 0; e < WINDOW_RANK; e++)
         origin.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
@@ -1514,10 +1471,7 @@ int Folded(List at, uint first, uint step)
 // Stores adjacent elements, given the results of their folds
 void StoreVector(List at, int totals[OUTPUT_VECTOR])
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
+    const uint offset = OffsetInOutput(at);
 #if OUTPUT_VECTOR == 1
     StoreOutput(offset, Finished(at, totals[0]));
 #else
@@ -1761,16 +1715,6 @@ void GoOn(inout List at)
             carry = at.entries[d] == (int)sizes[d].size ? 1 : 0;
             at.entries[d] = carry != 0 ? 0 : at.entries[d];
         }
-}
-
-// Epilogue: the element, given its sum
-OUTPUT_VALUE Finished(List at, int total)
-{
-    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Convert((int64_t)total + (int64_t)Chosen(at),
-        (REAL_VALUE)0) * (REAL_VALUE)ReadInputScale(ListOf(number[0], number[1], NUMBER_LENGTH))
-        * (REAL_VALUE)ReadFilterScale(Entries9(at)),
-        (REAL_VALUE)ReadOutputScale(ListOf(number2[0], number2[1], NUMBER2_LENGTH)))
-        + Convert(Chosen2(), (REAL_VALUE)0));
 }
 
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
@@ -2264,6 +2208,11 @@ LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
 }
 
 #if PACKED
+#define LEFT_FACTOR scratch
+#else
+#define LEFT_FACTOR filterTensor
+#endif
+
 // A thread's share of the factor's next tile, zero beyond the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows.
 void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
@@ -2276,25 +2225,25 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
         next[i] = leftSigns;
 #if LEFT_VECTOR == 16
         if (isThere && first < end)
-            next[i] = scratch[(from + first) / 16];
+            next[i] = LEFT_FACTOR[(from + first) / 16];
 #else
         [unroll]
         for (uint word = 0; word < 4; word++)
         {
 #if LEFT_VECTOR == 4 && LEFT_ALONG
             if (isThere && first + word * 4 < end)
-                next[i][word] = scratch[(from + first) / 4 + word];
+                next[i][word] = LEFT_FACTOR[(from + first) / 4 + word];
 #elif LEFT_VECTOR == 4
             const uint k = first + i % 4 * 4 + word;  // bytes of four lines, transposed later
             if (isThere && k < end)
-                next[i][word] = scratch[(from + k * leftDepthStep) / 4];
+                next[i][word] = LEFT_FACTOR[(from + k * leftDepthStep) / 4];
 #else
             [unroll]
             for (uint b = 0; b < 4; b++)
             {
                 const uint k = first + word * 4 + b, at = from + k * leftDepthStep;
                 if (isThere && k < end)
-                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (scratch[at / 4] >> (at % 4 * 8) & 0xff)
+                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (LEFT_FACTOR[at / 4] >> (at % 4 * 8) & 0xff)
                         << (b * 8);
             }
 #endif
@@ -2302,46 +2251,6 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
 #endif
     }
 }
-#else
-// A thread's share of the factor's next tile, zero beyond the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows.
-void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
-{
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-    {
-        const uint first = product + LeftPosition(thread, i).y, from = reader.from[i];
-        const bool isThere = from != NOWHERE;
-        next[i] = leftSigns;
-#if LEFT_VECTOR == 16
-        if (isThere && first < end)
-            next[i] = filterTensor[(from + first) / 16];
-#else
-        [unroll]
-        for (uint word = 0; word < 4; word++)
-        {
-#if LEFT_VECTOR == 4 && LEFT_ALONG
-            if (isThere && first + word * 4 < end)
-                next[i][word] = filterTensor[(from + first) / 4 + word];
-#elif LEFT_VECTOR == 4
-            const uint k = first + i % 4 * 4 + word;  // bytes of four lines, transposed later
-            if (isThere && k < end)
-                next[i][word] = filterTensor[(from + k * leftDepthStep) / 4];
-#else
-            [unroll]
-            for (uint b = 0; b < 4; b++)
-            {
-                const uint k = first + word * 4 + b, at = from + k * leftDepthStep;
-                if (isThere && k < end)
-                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8)))
-                        | (filterTensor[at / 4] >> (at % 4 * 8) & 0xff) << (b * 8);
-            }
-#endif
-        }
-#endif
-    }
-}
-#endif
 
 struct RightReader
 {

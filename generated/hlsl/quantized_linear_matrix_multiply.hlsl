@@ -372,6 +372,26 @@ List Join(List left, List right)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
 // No integer is NaN.
 bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
@@ -595,26 +615,13 @@ A_VALUE LoadA(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 A_VALUE ReadA(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < A_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, aSizes[d / 4][d % 4] - 1) * (uint)aStrides[d / 4][d % 4];
-    return LoadA(offset);
-}
-
-ASCALE_VALUE LoadAScale(uint offset)
-{
-    return (ASCALE_VALUE)aScaleTensor[offset];
+    return LoadA(ClampedOffset(at, aSizes, aStrides, A_SIZES_LENGTH));
 }
 
 // The element at a coordinate, which is clamped to the tensor
 ASCALE_VALUE ReadAScale(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < ASCALE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, aScaleSizes[d / 4][d % 4] - 1) * (uint)aScaleStrides[d / 4][d % 4];
-    return LoadAScale(offset);
+    return (ASCALE_VALUE)aScaleTensor[ClampedOffset(at, aScaleSizes, aScaleStrides, ASCALE_SIZES_LENGTH)];
 }
 
 AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
@@ -629,12 +636,7 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
 #if AZERO_POINT_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < AZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, aZeroPointSizes[d / 4][d % 4] - 1)
-            * (uint)aZeroPointStrides[d / 4][d % 4];
-    return LoadAZeroPoint(offset);
+    return LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides, AZERO_POINT_SIZES_LENGTH));
 #else
     return (AZERO_POINT_VALUE)0;
 #endif
@@ -650,26 +652,13 @@ B_VALUE LoadB(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 B_VALUE ReadB(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < B_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, bSizes[d / 4][d % 4] - 1) * (uint)bStrides[d / 4][d % 4];
-    return LoadB(offset);
-}
-
-BSCALE_VALUE LoadBScale(uint offset)
-{
-    return (BSCALE_VALUE)bScaleTensor[offset];
+    return LoadB(ClampedOffset(at, bSizes, bStrides, B_SIZES_LENGTH));
 }
 
 // The element at a coordinate, which is clamped to the tensor
 BSCALE_VALUE ReadBScale(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < BSCALE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, bScaleSizes[d / 4][d % 4] - 1) * (uint)bScaleStrides[d / 4][d % 4];
-    return LoadBScale(offset);
+    return (BSCALE_VALUE)bScaleTensor[ClampedOffset(at, bScaleSizes, bScaleStrides, BSCALE_SIZES_LENGTH)];
 }
 
 BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
@@ -684,31 +673,17 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
 #if BZERO_POINT_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < BZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, bZeroPointSizes[d / 4][d % 4] - 1)
-            * (uint)bZeroPointStrides[d / 4][d % 4];
-    return LoadBZeroPoint(offset);
+    return LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides, BZERO_POINT_SIZES_LENGTH));
 #else
     return (BZERO_POINT_VALUE)0;
 #endif
 }
 
-OUTPUT_SCALE_VALUE LoadOutputScale(uint offset)
-{
-    return (OUTPUT_SCALE_VALUE)outputScaleTensor[offset];
-}
-
 // The element at a coordinate, which is clamped to the tensor
 OUTPUT_SCALE_VALUE ReadOutputScale(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SCALE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, outputScaleSizes[d / 4][d % 4] - 1)
-            * (uint)outputScaleStrides[d / 4][d % 4];
-    return LoadOutputScale(offset);
+    return (OUTPUT_SCALE_VALUE)outputScaleTensor[ClampedOffset(at, outputScaleSizes, outputScaleStrides,
+        OUTPUT_SCALE_SIZES_LENGTH)];
 }
 
 OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
@@ -723,12 +698,8 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
 #if OUTPUT_ZERO_POINT_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_ZERO_POINT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, outputZeroPointSizes[d / 4][d % 4] - 1)
-            * (uint)outputZeroPointStrides[d / 4][d % 4];
-    return LoadOutputZeroPoint(offset);
+    return LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes, outputZeroPointStrides,
+        OUTPUT_ZERO_POINT_SIZES_LENGTH));
 #else
     return (OUTPUT_ZERO_POINT_VALUE)0;
 #endif
@@ -748,16 +719,12 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 
 uint OffsetInOutput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
+    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
 }
 
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
+    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
 }
 
 OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
@@ -1040,6 +1007,14 @@ int RightZeroPoint(List at)
 {
     return Chosen3(at);
 }
+
+// Epilogue: the element, given its sum
+OUTPUT_VALUE Finished(List at, int total)
+{
+    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Convert(total, (REAL_VALUE)0)
+        * ((REAL_VALUE)ReadAScale(Entries7(at)) * (REAL_VALUE)ReadBScale(Entries8(at))),
+        (REAL_VALUE)ReadOutputScale(Entries9(at))) + Convert(Chosen(at), (REAL_VALUE)0));
+}
 #endif
 
 #if PASS >= 1
@@ -1065,14 +1040,6 @@ List PositionOf(uint number, uint y, uint x)
 void GoOn(inout List at)
 {
     at.entries[COLUMN_AXIS]++;
-}
-
-// Epilogue: the element, given its sum
-OUTPUT_VALUE Finished(List at, int total)
-{
-    return (OUTPUT_VALUE)(int)QuantizeOutput(RoundedQuotient(Convert(total, (REAL_VALUE)0)
-        * ((REAL_VALUE)ReadAScale(Entries7(at)) * (REAL_VALUE)ReadBScale(Entries8(at))),
-        (REAL_VALUE)ReadOutputScale(Entries9(at))) + Convert(Chosen(at), (REAL_VALUE)0));
 }
 
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
@@ -1766,13 +1733,7 @@ void Contract(uint item, uint thread)
     const uint top = (firstDown + within - across * high.size) * TILE_ROWS, left = across * columnsApart;
 
     const List at = PositionOf(number, 0, 0);
-    uint leftBase = 0, rightBase = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-    {
-        leftBase += (uint)at.entries[d] * (uint)leftSteps[d / 4][d % 4];
-        rightBase += (uint)at.entries[d] * (uint)rightSteps[d / 4][d % 4];
-    }
+    const uint leftBase = OffsetOf(at, leftSteps, RANK), rightBase = OffsetOf(at, rightSteps, RANK);
 
     const uint waveTop = wave / (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_ROWS;
     const uint waveLeft = wave % (TILE_COLUMNS / WAVE_COLUMNS) * WAVE_COLUMNS;

@@ -235,6 +235,39 @@ bool IsBox(List first, List last)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index of a coordinate that is clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+    {
+        const int size = sizes[d / 4][d % 4];
+        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    return index;
+}
+
 // Advances to the next coordinate of a box in row-major order; false after the last one
 bool Advance(inout List at, List first, List last)
 {
@@ -543,11 +576,7 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    return LoadInput(offset);
+    return LoadInput(ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH));
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
@@ -568,46 +597,25 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 
 uint OffsetInOutput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
+    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
 }
 
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
+    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
 }
 
 REAL_VALUE ReadKeptCoordinate(List at)
 {
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_COORDINATE_SIZES_LENGTH; d++)
-    {
-        const int size = keptCoordinateSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptCoordinateFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
+    const uint index = ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH);
+    const uint position = (uint)keptCoordinateFirst + index * (REAL_BITS / 32);
     return asfloat(scratch[position]);
-#endif
 }
 
 void WriteKeptCoordinate(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptCoordinateFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
 }
 
 precise REAL_VALUE OutputOffset(int d)
@@ -1003,11 +1011,6 @@ bool AreAdjacent(uint positions[COLUMNS])
 #if PASS == 2
 static const uint TOTALS = 2;
 static const uint TERMS = 1;  // totals that depend on elements, not only on weights
-static const uint ROOM = TAPS;  // per table entry
-static const uint OUTSIDE = 0xffffffffu;  // marks an entry with taps outside of the tensor
-groupshared uint tapsCount[ENTRIES];  // more than ROOM if the tables do not hold them
-groupshared uint tapsWeights[ROOM * ENTRIES];  // weights as bits; those of all first taps come first
-groupshared float coordinateOfResults[ENTRIES];
 
 precise float CoordinateOfResult(int d, int i)
 {
@@ -1072,42 +1075,6 @@ bool WeightAt(int d, int i, int p, out float weight)
     return WeightAt(d, i, p, coordinateOfResult, weight);
 }
 
-// Fills the tables of a tile: the ranges of all entries, and the weights of their taps.
-void Tabulate(Tile tile, uint thread)
-{
-    uint n, tap;
-    int d, i;
-    [loop]
-    for (n = thread; n < ENTRIES; n += NUM_THREADS)
-    {
-        int first = 0, last = 0;
-        if (IsEntry(tile, n, d, i))
-        {
-            const float coordinateOfResult = CoordinateOfResult(d, i);
-            coordinateOfResults[n] = coordinateOfResult;
-            Box(d, i, coordinateOfResult, first, last);
-            tapsFirst[n] = first < last ? (uint)first : 0;  // without taps, one inside is loaded and ignored
-            tapsCount[n] = first < 0 || last > inputSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
-        }
-        else
-            tapsCount[n] = 0;
-    }
-    GroupMemoryBarrierWithGroupSync();
-    [loop]
-    for (uint m = thread; m < ENTRIES * ROOM; m += NUM_THREADS)
-    {
-        n = m % ENTRIES;
-        tap = m / ENTRIES;
-        if (tap < tapsCount[n] && tapsCount[n] <= ROOM && IsEntry(tile, n, d, i))
-        {
-            float weight;
-            WeightAt(d, i, (int)(tapsFirst[n] + tap), coordinateOfResults[n], weight);
-            tapsWeights[m] = asuint(weight);
-        }
-    }
-    GroupMemoryBarrierWithGroupSync();
-}
-
 // Accumulates a tap
 void AddTap(inout float totals[TOTALS], float weight, INPUT_VALUE stored)
 {
@@ -1142,11 +1109,6 @@ OUTPUT_VALUE Made(float totals[TOTALS])
 #if PASS == 3
 static const uint TOTALS = 1;
 static const uint TERMS = 1;  // totals that depend on elements, not only on weights
-static const uint ROOM = TAPS;  // per table entry
-static const uint OUTSIDE = 0xffffffffu;  // marks an entry with taps outside of the tensor
-groupshared uint tapsCount[ENTRIES];  // more than ROOM if the tables do not hold them
-groupshared uint tapsWeights[ROOM * ENTRIES];  // weights as bits; those of all first taps come first
-groupshared float coordinateOfResults[ENTRIES];
 
 precise float CoordinateOfResult(int d, int i)
 {
@@ -1185,42 +1147,6 @@ bool WeightAt(int d, int i, int p, out float weight)
 {
     const float coordinateOfResult = CoordinateOfResult(d, i);
     return WeightAt(d, i, p, coordinateOfResult, weight);
-}
-
-// Fills the tables of a tile: the ranges of all entries, and the weights of their taps.
-void Tabulate(Tile tile, uint thread)
-{
-    uint n, tap;
-    int d, i;
-    [loop]
-    for (n = thread; n < ENTRIES; n += NUM_THREADS)
-    {
-        int first = 0, last = 0;
-        if (IsEntry(tile, n, d, i))
-        {
-            const float coordinateOfResult = CoordinateOfResult(d, i);
-            coordinateOfResults[n] = coordinateOfResult;
-            Box(d, i, coordinateOfResult, first, last);
-            tapsFirst[n] = first < last ? (uint)first : 0;  // without taps, one inside is loaded and ignored
-            tapsCount[n] = first < 0 || last > inputSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
-        }
-        else
-            tapsCount[n] = 0;
-    }
-    GroupMemoryBarrierWithGroupSync();
-    [loop]
-    for (uint m = thread; m < ENTRIES * ROOM; m += NUM_THREADS)
-    {
-        n = m % ENTRIES;
-        tap = m / ENTRIES;
-        if (tap < tapsCount[n] && tapsCount[n] <= ROOM && IsEntry(tile, n, d, i))
-        {
-            float weight;
-            WeightAt(d, i, (int)(tapsFirst[n] + tap), coordinateOfResults[n], weight);
-            tapsWeights[m] = asuint(weight);
-        }
-    }
-    GroupMemoryBarrierWithGroupSync();
 }
 
 // Accumulates a tap
@@ -1268,6 +1194,50 @@ OUTPUT_VALUE Made(INPUT_VALUE stored)
 {
     const INPUT_VALUE element = (INPUT_VALUE)stored;
     return element;
+}
+#endif
+
+#if PASS == 2 || PASS == 3
+static const uint ROOM = TAPS;  // per table entry
+static const uint OUTSIDE = 0xffffffffu;  // marks an entry with taps outside of the tensor
+groupshared uint tapsCount[ENTRIES];  // more than ROOM if the tables do not hold them
+groupshared uint tapsWeights[ROOM * ENTRIES];  // weights as bits; those of all first taps come first
+groupshared float coordinateOfResults[ENTRIES];
+
+// Fills the tables of a tile: the ranges of all entries, and the weights of their taps.
+void Tabulate(Tile tile, uint thread)
+{
+    uint n, tap;
+    int d, i;
+    [loop]
+    for (n = thread; n < ENTRIES; n += NUM_THREADS)
+    {
+        int first = 0, last = 0;
+        if (IsEntry(tile, n, d, i))
+        {
+            const float coordinateOfResult = CoordinateOfResult(d, i);
+            coordinateOfResults[n] = coordinateOfResult;
+            Box(d, i, coordinateOfResult, first, last);
+            tapsFirst[n] = first < last ? (uint)first : 0;  // without taps, one inside is loaded and ignored
+            tapsCount[n] = first < 0 || last > inputSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
+        }
+        else
+            tapsCount[n] = 0;
+    }
+    GroupMemoryBarrierWithGroupSync();
+    [loop]
+    for (uint m = thread; m < ENTRIES * ROOM; m += NUM_THREADS)
+    {
+        n = m % ENTRIES;
+        tap = m / ENTRIES;
+        if (tap < tapsCount[n] && tapsCount[n] <= ROOM && IsEntry(tile, n, d, i))
+        {
+            float weight;
+            WeightAt(d, i, (int)(tapsFirst[n] + tap), coordinateOfResults[n], weight);
+            tapsWeights[m] = asuint(weight);
+        }
+    }
+    GroupMemoryBarrierWithGroupSync();
 }
 #endif
 

@@ -224,6 +224,39 @@ bool IsBox(List first, List last)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index of a coordinate that is clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+    {
+        const int size = sizes[d / 4][d % 4];
+        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    return index;
+}
+
 // Advances to the next coordinate of a box in row-major order; false after the last one
 bool Advance(inout List at, List first, List last)
 {
@@ -518,12 +551,8 @@ INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_GRADIENT_VALUE ReadInputGradient(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputGradientSizes[d / 4][d % 4] - 1)
-            * (uint)inputGradientStrides[d / 4][d % 4];
-    return LoadInputGradient(offset);
+    return (INPUT_GRADIENT_VALUE)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
+        INPUT_GRADIENT_SIZES_LENGTH)];
 }
 
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
@@ -531,48 +560,23 @@ void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
     outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
 }
 
-uint OffsetInOutputGradient(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_GRADIENT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputGradientStrides[d / 4][d % 4];
-    return offset;
-}
-
 void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
 {
-    StoreOutputGradient(OffsetInOutputGradient(at), entry);
+    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH)] =
+        (OUTPUT_GRADIENT_STORED)entry;
 }
 
 REAL_VALUE ReadKeptCoordinate(List at)
 {
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_COORDINATE_SIZES_LENGTH; d++)
-    {
-        const int size = keptCoordinateSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptCoordinateFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
+    const uint index = ClampedIndex(at, keptCoordinateSizes, KEPT_COORDINATE_SIZES_LENGTH);
+    const uint position = (uint)keptCoordinateFirst + index * (REAL_BITS / 32);
     return asfloat(scratch[position]);
-#endif
 }
 
 void WriteKeptCoordinate(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptCoordinateFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
 }
 
 precise REAL_VALUE OutputOffset(int d)
@@ -993,11 +997,6 @@ bool AreAdjacent(uint positions[COLUMNS])
 #if PASS == 2
 static const uint TOTALS = 1;
 static const uint TERMS = 1;  // totals that depend on elements, not only on weights
-static const uint ROOM = 2 * TAPS;  // per table entry; boxes extend beyond the taps that contribute, at both ends
-static const uint LEFT_OUT = 0xffffffffu;  // marks a tap that contributes nothing
-static const uint OUTSIDE = 0xffffffffu;  // marks an entry with taps outside of the tensor
-groupshared uint tapsCount[ENTRIES];  // more than ROOM if the tables do not hold them
-groupshared uint tapsWeights[ROOM * ENTRIES];  // weights as bits; those of all first taps come first
 
 precise float CoordinateOfTap(int d, int p)
 {
@@ -1036,61 +1035,6 @@ bool WeightAt(int d, int i, int p, out float weight)
         (REAL_VALUE)1.0f - (REAL_VALUE)1.0f)), (REAL_VALUE)0.0f));
 }
 
-// Fills the tables of a tile: the ranges of all entries, and the weights of their taps. Taps at either end of a range
-// that contribute nothing are trimmed.
-void Tabulate(Tile tile, uint thread)
-{
-    uint n, tap;
-    int d, i;
-    [loop]
-    for (n = thread; n < ENTRIES; n += NUM_THREADS)
-    {
-        int first = 0, last = 0;
-        if (IsEntry(tile, n, d, i))
-        {
-            Box(d, i, first, last);
-            tapsFirst[n] = first < last ? (uint)first : 0;  // without taps, one inside is loaded and ignored
-            tapsCount[n] = first < 0 || last > inputGradientSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
-        }
-        else
-            tapsCount[n] = 0;
-    }
-    GroupMemoryBarrierWithGroupSync();
-    [loop]
-    for (uint m = thread; m < ENTRIES * ROOM; m += NUM_THREADS)
-    {
-        n = m % ENTRIES;
-        tap = m / ENTRIES;
-        if (tap < tapsCount[n] && tapsCount[n] <= ROOM && IsEntry(tile, n, d, i))
-        {
-            float weight;
-            const bool takes = WeightAt(d, i, (int)(tapsFirst[n] + tap), weight);
-            tapsWeights[m] = takes ? asuint(weight) : LEFT_OUT;
-        }
-    }
-    GroupMemoryBarrierWithGroupSync();
-    [loop]
-    for (n = thread; n < ENTRIES; n += NUM_THREADS)
-    {
-        if (tapsCount[n] > ROOM)
-            continue;
-        uint before = 0, count = 0;
-        [loop]
-        for (tap = 0; tap < tapsCount[n]; tap++)
-        {
-            const uint bits = tapsWeights[tap * ENTRIES + n];
-            if (bits == LEFT_OUT && count == 0)
-                continue;
-            before = count == 0 ? tap : before;
-            tapsWeights[(tap - before) * ENTRIES + n] = bits;
-            count = bits == LEFT_OUT ? count : tap - before + 1;
-        }
-        tapsFirst[n] += before;
-        tapsCount[n] = count;
-    }
-    GroupMemoryBarrierWithGroupSync();
-}
-
 // Accumulates a tap
 void AddTap(inout float totals[TOTALS], float weight, INPUT_GRADIENT_VALUE stored)
 {
@@ -1121,11 +1065,6 @@ OUTPUT_GRADIENT_VALUE Made(float totals[TOTALS])
 #if PASS == 3
 static const uint TOTALS = 1;
 static const uint TERMS = 1;  // totals that depend on elements, not only on weights
-static const uint ROOM = 2 * TAPS;  // per table entry; boxes extend beyond the taps that contribute, at both ends
-static const uint LEFT_OUT = 0xffffffffu;  // marks a tap that contributes nothing
-static const uint OUTSIDE = 0xffffffffu;  // marks an entry with taps outside of the tensor
-groupshared uint tapsCount[ENTRIES];  // more than ROOM if the tables do not hold them
-groupshared uint tapsWeights[ROOM * ENTRIES];  // weights as bits; those of all first taps come first
 
 precise float CoordinateOfTap(int d, int p)
 {
@@ -1160,6 +1099,41 @@ bool WeightAt(int d, int i, int p, out float weight)
         ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1), 0) == i;
 }
 
+// Accumulates a tap
+void AddTap(inout float totals[TOTALS], float weight, INPUT_GRADIENT_VALUE stored)
+{
+    const REAL_VALUE element = (REAL_VALUE)stored;
+    const float total0 = totals[0] + weight * element;
+    totals[0] = total0;
+}
+
+// The same for vertical sums with SPAN, which leave out totals of weights alone
+void AddTerms(inout float sums[TERMS], float weight, INPUT_GRADIENT_VALUE stored)
+{
+    const REAL_VALUE element = (REAL_VALUE)stored;
+    sums[0] += weight * element;
+}
+
+// The totals, from sums of terms and the total weight
+void Total(float sums[TERMS], float weights, out float totals[TOTALS])
+{
+    totals[0] = sums[0];
+}
+
+OUTPUT_GRADIENT_VALUE Made(float totals[TOTALS])
+{
+    const float total0 = totals[0];
+    return (OUTPUT_GRADIENT_VALUE)RoundingOnce(total0, OUTPUT_GRADIENT_BITS);
+}
+#endif
+
+#if PASS == 2 || PASS == 3
+static const uint ROOM = 2 * TAPS;  // per table entry; boxes extend beyond the taps that contribute, at both ends
+static const uint LEFT_OUT = 0xffffffffu;  // marks a tap that contributes nothing
+static const uint OUTSIDE = 0xffffffffu;  // marks an entry with taps outside of the tensor
+groupshared uint tapsCount[ENTRIES];  // more than ROOM if the tables do not hold them
+groupshared uint tapsWeights[ROOM * ENTRIES];  // weights as bits; those of all first taps come first
+
 // Fills the tables of a tile: the ranges of all entries, and the weights of their taps. Taps at either end of a range
 // that contribute nothing are trimmed.
 void Tabulate(Tile tile, uint thread)
@@ -1213,33 +1187,6 @@ void Tabulate(Tile tile, uint thread)
         tapsCount[n] = count;
     }
     GroupMemoryBarrierWithGroupSync();
-}
-
-// Accumulates a tap
-void AddTap(inout float totals[TOTALS], float weight, INPUT_GRADIENT_VALUE stored)
-{
-    const REAL_VALUE element = (REAL_VALUE)stored;
-    const float total0 = totals[0] + weight * element;
-    totals[0] = total0;
-}
-
-// The same for vertical sums with SPAN, which leave out totals of weights alone
-void AddTerms(inout float sums[TERMS], float weight, INPUT_GRADIENT_VALUE stored)
-{
-    const REAL_VALUE element = (REAL_VALUE)stored;
-    sums[0] += weight * element;
-}
-
-// The totals, from sums of terms and the total weight
-void Total(float sums[TERMS], float weights, out float totals[TOTALS])
-{
-    totals[0] = sums[0];
-}
-
-OUTPUT_GRADIENT_VALUE Made(float totals[TOTALS])
-{
-    const float total0 = totals[0];
-    return (OUTPUT_GRADIENT_VALUE)RoundingOnce(total0, OUTPUT_GRADIENT_BITS);
 }
 #endif
 

@@ -158,6 +158,9 @@
 #ifndef COOPERATIVE_MATRIX
 #define COOPERATIVE_MATRIX 0
 #endif
+#ifndef SINGLE_GROUP
+#define SINGLE_GROUP 0
+#endif
 #ifndef ACTIVATION_KINDS
 #define ACTIVATION_KINDS 0
 #endif
@@ -343,6 +346,39 @@ int RavelIndex(List at, List sizes)
         if (d < sizes.length)
             number = number * sizes.entries[d] + at.entries[d];
     return number;
+}
+
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index of a coordinate that is clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+    {
+        const int size = sizes[d / 4][d % 4];
+        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    return index;
 }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
@@ -863,199 +899,89 @@ INPUT_VALUE LoadInput(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    return LoadInput(offset);
-}
-
-WEIGHT_VALUE LoadWeight(uint offset)
-{
-    return (WEIGHT_VALUE)weightTensor[offset];
+    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 WEIGHT_VALUE ReadWeight(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < WEIGHT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, weightSizes[d / 4][d % 4] - 1) * (uint)weightStrides[d / 4][d % 4];
-    return LoadWeight(offset);
-}
-
-RECURRENCE_VALUE LoadRecurrence(uint offset)
-{
-    return (RECURRENCE_VALUE)recurrenceTensor[offset];
+    return (WEIGHT_VALUE)weightTensor[ClampedOffset(at, weightSizes, weightStrides, WEIGHT_SIZES_LENGTH)];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 RECURRENCE_VALUE ReadRecurrence(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < RECURRENCE_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1)
-            * (uint)recurrenceStrides[d / 4][d % 4];
-    return LoadRecurrence(offset);
-}
-
-BIAS_VALUE LoadBias(uint offset)
-{
-    return (BIAS_VALUE)biasTensor[offset];
+    return (RECURRENCE_VALUE)recurrenceTensor[ClampedOffset(at, recurrenceSizes, recurrenceStrides,
+        RECURRENCE_SIZES_LENGTH)];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
 #if BIAS_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < BIAS_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, biasSizes[d / 4][d % 4] - 1) * (uint)biasStrides[d / 4][d % 4];
-    return LoadBias(offset);
+    return (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)];
 #else
     return (BIAS_VALUE)0;
 #endif
-}
-
-HIDDEN_INIT_VALUE LoadHiddenInit(uint offset)
-{
-    return (HIDDEN_INIT_VALUE)hiddenInitTensor[offset];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 HIDDEN_INIT_VALUE ReadHiddenInit(List at)
 {
 #if HIDDEN_INIT_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < HIDDEN_INIT_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, hiddenInitSizes[d / 4][d % 4] - 1)
-            * (uint)hiddenInitStrides[d / 4][d % 4];
-    return LoadHiddenInit(offset);
+    return (HIDDEN_INIT_VALUE)hiddenInitTensor[ClampedOffset(at, hiddenInitSizes, hiddenInitStrides,
+        HIDDEN_INIT_SIZES_LENGTH)];
 #else
     return (HIDDEN_INIT_VALUE)0;
 #endif
-}
-
-SEQUENCE_LENGTHS_VALUE LoadSequenceLengths(uint offset)
-{
-    return (SEQUENCE_LENGTHS_VALUE)sequenceLengthsTensor[offset];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 SEQUENCE_LENGTHS_VALUE ReadSequenceLengths(List at)
 {
 #if SEQUENCE_LENGTHS_PRESENT
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < SEQUENCE_LENGTHS_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, sequenceLengthsSizes[d / 4][d % 4] - 1)
-            * (uint)sequenceLengthsStrides[d / 4][d % 4];
-    return LoadSequenceLengths(offset);
+    return (SEQUENCE_LENGTHS_VALUE)sequenceLengthsTensor[ClampedOffset(at, sequenceLengthsSizes, sequenceLengthsStrides,
+        SEQUENCE_LENGTHS_SIZES_LENGTH)];
 #else
     return (SEQUENCE_LENGTHS_VALUE)0;
 #endif
 }
 
-void StoreOutputSequence(uint offset, OUTPUT_SEQUENCE_VALUE value)
-{
-    outputSequenceTensor[offset] = (OUTPUT_SEQUENCE_STORED)value;
-}
-
-uint OffsetInOutputSequence(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SEQUENCE_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputSequenceStrides[d / 4][d % 4];
-    return offset;
-}
-
 void WriteOutputSequence(List at, OUTPUT_SEQUENCE_VALUE entry)
 {
-    StoreOutputSequence(OffsetInOutputSequence(at), entry);
-}
-
-void StoreOutputSingle(uint offset, OUTPUT_SINGLE_VALUE value)
-{
-    outputSingleTensor[offset] = (OUTPUT_SINGLE_STORED)value;
-}
-
-uint OffsetInOutputSingle(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SINGLE_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputSingleStrides[d / 4][d % 4];
-    return offset;
+    outputSequenceTensor[OffsetOf(at, outputSequenceStrides, OUTPUT_SEQUENCE_SIZES_LENGTH)] =
+        (OUTPUT_SEQUENCE_STORED)entry;
 }
 
 void WriteOutputSingle(List at, OUTPUT_SINGLE_VALUE entry)
 {
-    StoreOutputSingle(OffsetInOutputSingle(at), entry);
+    outputSingleTensor[OffsetOf(at, outputSingleStrides, OUTPUT_SINGLE_SIZES_LENGTH)] = (OUTPUT_SINGLE_STORED)entry;
 }
 
 REAL_VALUE ReadKeptInputProjection(List at)
 {
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_INPUT_PROJECTION_SIZES_LENGTH; d++)
-    {
-        const int size = keptInputProjectionSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptInputProjectionFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(ScratchWord(position), ScratchWord(position + 1));
-#else
+    const uint index = ClampedIndex(at, keptInputProjectionSizes, KEPT_INPUT_PROJECTION_SIZES_LENGTH);
+    const uint position = (uint)keptInputProjectionFirst + index * (REAL_BITS / 32);
     return asfloat(ScratchWord(position));
-#endif
+}
+
+REAL_VALUE ReadKeptHidden(List at)
+{
+    const uint index = ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH);
+    const uint position = (uint)keptHiddenFirst + index * (REAL_BITS / 32);
+    return asfloat(ScratchWord(position));
 }
 
 void WriteKeptInputProjection(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptInputProjectionFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    ScratchWord(position) = low;
-    ScratchWord(position + 1) = high;
-#else
     ScratchWord(position) = asuint(entry);
-#endif
-}
-
-REAL_VALUE ReadKeptHidden(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_HIDDEN_SIZES_LENGTH; d++)
-    {
-        const int size = keptHiddenSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptHiddenFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(ScratchWord(position), ScratchWord(position + 1));
-#else
-    return asfloat(ScratchWord(position));
-#endif
 }
 
 void WriteKeptHidden(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptHiddenFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    ScratchWord(position) = low;
-    ScratchWord(position + 1) = high;
-#else
     ScratchWord(position) = asuint(entry);
-#endif
 }
 
 // Applies fused activation `number` to a result
@@ -1353,6 +1279,25 @@ REAL_VALUE Chosen3(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
 #else
 #define Ahead(next, step) next
 #endif
+#if PASS == 4
+static const uint SUMS = 1, READS = 1, FACTORS = 1;
+static const bool isRecurrent = false;  // whether it runs along steps, the first of which has no products
+static const bool isByRow = true;  // whether what an element needs besides its sums is the same for all columns
+static const uint rowsEach = COOPERATIVE_MATRIX ? 4 : 1;  // adjacent elements of a thread
+static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
+#define WEIGHTS weightTensor
+#define WEIGHTS_STRIDE (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
+#define WEIGHTS_DEPTH (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
+#elif PASS == 5
+static const uint SUMS = 1, READS = 1, FACTORS = 1;
+static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
+static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
+static const uint rowsEach = 1;  // adjacent elements of a thread
+static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
+#define WEIGHTS recurrenceTensor
+#define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
+#define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
+#endif
 #if COOPERATIVE_MATRIX
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
 // rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
@@ -1440,6 +1385,12 @@ uint PackedFloat16(float2 pair)
     return (uint)asuint16((float16_t)pair.x) | (uint)asuint16((float16_t)pair.y) << 16;
 }
 
+uint4 PackedEight(uint4 low, uint4 high)
+{
+    const float4 first = asfloat(low), last = asfloat(high);
+    return uint4(PackedFloat16(first.xy), PackedFloat16(first.zw), PackedFloat16(last.xy), PackedFloat16(last.zw));
+}
+
 // Stores `atOnce` columns of each wave's sums, from `begin` on
 void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcross])
 {
@@ -1466,162 +1417,7 @@ float Sum(uint number, uint row, uint column)
     }
     return total;
 }
-#endif
-#endif
-
-#if PASS == 4
-static const uint SUMS = 1, READS = 1;
-static const uint rowsEach = COOPERATIVE_MATRIX ? 4 : 1;  // adjacent elements of a thread
-// The offset of an element of WeightTensor, at a coordinate that is clamped to it
-uint PositionInWeight(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < WEIGHT_SIZES_LENGTH; d++)
-        position += (uint)clamp(at.entries[d], 0, weightSizes[d / 4][d % 4] - 1) * (uint)weightStrides[d / 4][d % 4];
-    return position;
-}
-
-// The offset of an element of InputTensor, at a coordinate that is clamped to it
-uint PositionInInput(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        position += (uint)clamp(at.entries[d], 0, inputSizes[d / 4][d % 4] - 1) * (uint)inputStrides[d / 4][d % 4];
-    return position;
-}
-
-List CoordinateOf(uint other, uint column, uint row)
-{
-    List at = Zeros(RANK);
-    const uint above2 = DivideBySize(column, sizes[2]);
-    at.entries[2] = (int)(column - above2 * sizes[2].size);
-    column = above2;
-    at.entries[0] = (int)column;
-    const uint above3 = DivideBySize(row, sizes[3]);
-    at.entries[3] = (int)(row - above3 * sizes[3].size);
-    row = above3;
-    at.entries[1] = (int)row;
-    return at;
-}
-
-// What an element needs besides its sums, the same for all columns
-struct ReadBefore
-{
-    float read0;
-};
-
-ReadBefore Read(List at)
-{
-    ReadBefore before;
-    before.read0 = Bias(0, Entry(at, 1), Entry(at, 3));
-    return before;
-}
-
-// The row-major index of an element
-uint NumberOf(List at)
-{
-    uint number = 0;
-    [unroll]
-    for (int d = 0; d < RANK; d++)
-        number = number * sizes[d].size + (uint)at.entries[d];
-    return number;
-}
-
-float ValueOf(List at, ReadBefore before, float sums[SUMS])
-{
-    const float read0 = before.read0;
-    const float total0 = sums[0];
-    return total0 + read0;
-}
-
-#if COOPERATIVE_MATRIX
-typedef uint4 LeftVector;
-static const uint leftVectors = TILE_ROWS * eights, leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
-static const uint leftLoads = leftEach;
-
-struct LeftReader
-{
-    uint from[leftEach];  // where the lines of a thread's vectors start
-};
-
-LeftReader OpenLeft(uint thread)
-{
-    LeftReader reader;
-    [unroll]
-    for (uint i = 0; i < leftEach; i++)
-        reader.from[i] = LoadWord(PositionOf(min((thread + i * NUM_THREADS) / eights, SUMS * SUM_ROWS - 1)),
-            NON_PRIVATE);
-    return reader;
-}
-
-void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
-{
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-    {
-        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
-        next[i] = uint4(0, 0, 0, 0);
-        if (k < end && number / eights < SUMS * SUM_ROWS)
-            next[i] = weightTensor[(reader.from[i] + k) / 8];
-    }
-}
-
-void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < leftEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
-            StoreShared(tiles[number / eights * leftPitch + number % eights], next[i], NON_PRIVATE);
-    }
-}
-
-typedef uint4 RightVector;
-static const uint rightVectors = SUM_COLUMNS * eights, rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
-static const uint rightLoads = rightEach;
-
-struct RightReader
-{
-    uint from[rightEach];  // where the lines of a thread's vectors start
-};
-
-RightReader OpenRight(uint thread)
-{
-    RightReader reader;
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-        reader.from[i] = LoadWord(PositionOf(readsStart + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)),
-            NON_PRIVATE);
-    return reader;
-}
-
-void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
-        next[i] = uint4(0, 0, 0, 0);
-        if (k < end && number / eights < SUM_COLUMNS)
-            next[i] = inputTensor[(reader.from[i] + k) / 8];
-    }
-}
-
-void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
-            StoreShared(tiles[rightStart + number / eights * rightPitch + number % eights], next[i], NON_PRIVATE);
-    }
-}
 #else
-static const uint FACTORS = 1;
 static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns in one shared-memory vector
 static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
 // blocks of sums; each is shared by BLOCK_THREADS threads
@@ -1655,307 +1451,91 @@ SumMatrix Filled(float entry)
 {
     return (SumMatrix)entry;
 }
+#endif
 
-struct LeftReader
+#if PASS == 4
+uint3 Extents()
 {
-    uint lane;
-    uint row;  // the thread's first
-    LeftVector weights[leftLoads];  // for the current step
+    return uint3(sizes[1].size * sizes[3].size, sizes[0].size * sizes[2].size, 1);
+}
+
+List CoordinateOf(uint step, uint other, uint column, uint row)
+{
+    List at = Zeros(RANK);
+    const uint above2 = DivideBySize(column, sizes[2]);
+    at.entries[2] = (int)(column - above2 * sizes[2].size);
+    column = above2;
+    at.entries[0] = (int)column;
+    const uint above3 = DivideBySize(row, sizes[3]);
+    at.entries[3] = (int)(row - above3 * sizes[3].size);
+    row = above3;
+    at.entries[1] = (int)row;
+    return at;
+}
+
+// Stores where the weights of a row start, and the factors of a column
+void LocateWeights(uint row, List at)
+{
+    StoreWord(PositionOf(row), ClampedOffset(Listed(0, Entry(at, 1), Entry(at, 3), 0), weightSizes, weightStrides,
+        WEIGHT_SIZES_LENGTH), NON_PRIVATE);
+}
+
+void LocateFactors(uint column, List at)
+{
+    StoreWord(PositionOf(readsStart + column), ClampedOffset(Listed(0, Entry(at, 0), Entry(at, 2), 0), inputSizes,
+        inputStrides, INPUT_SIZES_LENGTH), NON_PRIVATE);
+}
+
+uint FactorOf(uint sum)
+{
+    return 0;
+}
+
+#if COOPERATIVE_MATRIX
+uint4 LoadFactors(uint position, uint part)
+{
+    return inputTensor[position / 8];
+}
+#else
+float LoadFactor(uint factor, uint column, uint k)
+{
+    return (float)LoadInput(PositionOf(readsStart + column)
+        + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
+}
+#endif
+
+// What an element needs besides its sums
+struct ReadBefore
+{
+    float read0;
 };
 
-LeftReader OpenLeft(uint thread)
+ReadBefore Read(List at)
 {
-    LeftReader reader = (LeftReader)0;
-    reader.lane = thread % BLOCK_THREADS;
-    reader.row = thread / BLOCK_THREADS / threadsAcross * THREAD_ROWS;
-    return reader;
+    ReadBefore before;
+    before.read0 = Bias(0, Entry(at, 1), Entry(at, 3));
+    return before;
 }
 
-void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
+// Computes an element, which is written together with others
+float FinishElement(uint number, List at, ReadBefore before, float sums[SUMS])
 {
-    const uint step = (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4];
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-    {
-        const uint k = product + (i / totalsDown * BLOCK_THREADS + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
-        next[i] = (LeftVector)0;
-        if (k < end)
-            next[i] = (LeftVector)weightTensor[(positions[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
-                + k * step) / WEIGHTS_VECTOR];
-    }
+    const float read0 = before.read0;
+    const float total0 = sums[0];
+    const float InputProjection = total0 + read0;
+    return InputProjection;
 }
-
-void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-        reader.weights[i] = next[i];
-}
-
-typedef uint RightReader;  // a thread's first column
-
-RightReader OpenRight(uint thread)
-{
-    return thread / BLOCK_THREADS % threadsAcross * THREAD_COLUMNS;
-}
-
-void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint column = min(number / stepDepth, SUM_COLUMNS - 1), k = product + number % stepDepth;
-        next[i] = 0;
-        if (k < end)
-            next[i] = (float)LoadInput(positions[readsStart + column]
-                + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
-    }
-}
-
-// Stores factors permuted along k, so that the lanes of a sum read adjacent vectors
-void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-    {
-        const uint number = thread + i * NUM_THREADS;
-        const uint column = number / stepDepth, k = number % stepDepth;
-        const uint position = (k % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch
-            + column / FOUR;
-        if (column < SUM_COLUMNS)
-        {
-            [unroll]
-            for (uint factor = 0; factor < FACTORS; factor++)
-                held[factor * stepDepth * pitch + position][column % FOUR] = next[factor * rightEach + i];
-        }
-    }
-}
-
-// Accumulates a thread's share of a step's products
-void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[totalsDown][totalsAcross])
-{
-    [unroll]
-    for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
-    {
-        const uint position = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * BLOCK_THREADS
-            + left.lane) * pitch + column / FOUR;
-        [unroll]
-        for (uint j = 0; j < totalsAcross; j++)
-        {
-            const SumMatrix factor0 = held[position + j];
-            [unroll]
-            for (uint r = 0; r < THREAD_ROWS; r++)
-            {
-                totals[r][j] = mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown + r][i % WEIGHTS_VECTOR],
-                    factor0, totals[r][j]);
-            }
-        }
-    }
-}
-
-// Reduces each sum over its lanes. Each starts at a different lane to avoid bank conflicts.
-void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcross])
-{
-    [unroll]
-    for (uint part = 0; part < OWN; part += TOGETHER)
-    {
-        GroupBarrier();
-        [unroll]
-        for (uint i = 0; i < TOGETHER; i++)
-        {
-            const uint number = part + i, position = i * NUM_THREADS + thread;
-            if (number < OWN)
-                held[position / FOUR][position % FOUR] =
-                    totals[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
-        }
-        GroupBarrier();
-        [loop]
-        for (uint n = thread; n < TOGETHER * SHARES; n += NUM_THREADS)
-        {
-            const uint number = part + n / SHARES, of = n % SHARES;
-            if (number < OWN)
-            {
-                float total = 0;
-                [unroll]
-                for (uint i = 0; i < BLOCK_THREADS; i++)
-                {
-                    const uint position = n / SHARES * NUM_THREADS + of * BLOCK_THREADS + (i + n) % BLOCK_THREADS;
-                    total += held[position / FOUR][position % FOUR];
-                }
-                const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
-                const uint column = of % threadsAcross * THREAD_COLUMNS + number % THREAD_COLUMNS;
-                added[(number / (THREAD_COLUMNS * THREAD_ROWS) * SUM_COLUMNS + column) * SUM_ROWS + row] = total;
-            }
-        }
-    }
-    GroupBarrier();
-}
-
-float Sum(uint number, uint row, uint column)
-{
-    return added[(number * SUM_COLUMNS + column) * SUM_ROWS + row];
-}
-#endif
-
-// Computes a block of rows and columns: first the sums of products, then, from these, whole elements.
-void AddUp(uint item, uint thread)
-{
-#if COOPERATIVE_MATRIX
-    lane = WaveGetLaneIndex();
-    thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
-#endif
-    const uint rows = sizes[1].size * sizes[3].size, columns = sizes[0].size * sizes[2].size, others = 1;
-    const uint depth = (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4];
-    const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
-    const uint other = item / down / across;
-    if (other >= others)
-        return;
-    const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
-    uint n;
-
-    [loop]
-    for (n = thread; n < max(SUM_COLUMNS, SUM_ROWS); n += NUM_THREADS)
-    {
-        const List at = CoordinateOf(other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
-        if (n < SUM_COLUMNS)
-        {
-            StoreWord(PositionOf(readsStart + n), PositionInInput(Listed(0, Entry(at, 0), Entry(at, 2), 0)),
-                NON_PRIVATE);
-        }
-        if (n < SUM_ROWS)
-        {
-            StoreWord(PositionOf(n), PositionInWeight(Listed(0, Entry(at, 1), Entry(at, 3), 0)), NON_PRIVATE);
-        }
-    }
-    GroupBarrier();
-
-    // elements' other operands are loaded while sums accumulate
-    const bool isOneEach = NUM_THREADS * rowsEach % SUM_ROWS == 0;
-    ReadBefore before[rowsEach];
-    [unroll]
-    for (n = 0; n < rowsEach; n++)
-    {
-        before[n] = (ReadBefore)0;
-        if (isOneEach)
-            before[n] = Read(CoordinateOf(other, min(firstColumn + thread * rowsEach / SUM_ROWS, columns - 1),
-                min(firstRow + thread * rowsEach % SUM_ROWS + n, rows - 1)));
-    }
-    SumMatrix totals[totalsDown][totalsAcross];
-    uint i, j;
-    [unroll]
-    for (i = 0; i < totalsDown; i++)
-        [unroll]
-        for (j = 0; j < totalsAcross; j++)
-            totals[i][j] = Filled(0.0f);
-
-    const uint begin = 0, end = depth;
-    LeftReader leftReader = OpenLeft(thread);
-    RightReader rightReader = OpenRight(thread);
-#if COOPERATIVE_MATRIX
-    const uint waveTop = wave / wavesAcross % wavesDown * WAVE_ROWS, waveLeft = wave % wavesAcross * WAVE_COLUMNS;
-#endif
-    LeftVector Ahead(nextLeft, AHEAD)[leftLoads];
-    RightVector Ahead(nextRight, AHEAD)[rightLoads];
-    uint ahead;
-    [unroll]
-    for (ahead = 0; ahead < AHEAD; ahead++)
-    {
-        FetchLeft(thread, leftReader, begin + ahead * stepDepth, end, Ahead(nextLeft, ahead));
-        FetchRight(thread, rightReader, begin + ahead * stepDepth, end, Ahead(nextRight, ahead));
-    }
-    PutLeft(thread, Ahead(nextLeft, 0), leftReader);
-    PutRight(thread, Ahead(nextRight, 0), rightReader);
-    GroupBarrier();
-    [loop]
-    for (uint product = begin + AHEAD * stepDepth;; product += AHEAD * stepDepth)
-    {
-        [unroll]
-        for (ahead = 0; ahead < AHEAD; ahead++)
-        {
-            FetchLeft(thread, leftReader, product + ahead * stepDepth, end, Ahead(nextLeft, ahead));
-            FetchRight(thread, rightReader, product + ahead * stepDepth, end, Ahead(nextRight, ahead));
-#if COOPERATIVE_MATRIX
-            MultiplyTile(waveTop, waveLeft, totals);
-#else
-            MultiplyTile(leftReader, rightReader, totals);
-#endif
-            if (ahead + 1 < AHEAD || product < end)
-            {
-                GroupBarrier();
-                PutLeft(thread, Ahead(nextLeft, (ahead + 1) % AHEAD), leftReader);
-                PutRight(thread, Ahead(nextRight, (ahead + 1) % AHEAD), rightReader);
-                GroupBarrier();
-            }
-        }
-        if (product >= end)
-            break;
-    }
-    [unroll]
-    for (uint side = 0; side < sideColumns; side += atOnce)
-    {
-        PutTotals(thread, side, totals);
-        [loop]
-        for (n = thread * rowsEach; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS * rowsEach)
-        {
-            const uint ownColumn = n / SUM_ROWS, row = firstRow + n % SUM_ROWS;
-            const uint column = firstColumn + ownColumn / atOnce * sideColumns + side + ownColumn % atOnce;
-            if (row < rows && column < columns)
-            {
-                List at = CoordinateOf(other, column, row);
-                const uint number = NumberOf(at);
-                vector<uint, rowsEach> values;
-                [unroll]
-                for (uint e = 0; e < rowsEach; e++)
-                {
-                    if (!isOneEach)
-                        before[e] = Read(at);
-                    float own[SUMS];
-                    [unroll]
-                    for (i = 0; i < SUMS; i++)
-                        own[i] = Sum(i, n % SUM_ROWS + e, ownColumn);
-                    values[e] = asuint(ValueOf(at, before[e], own));
-                    at.entries[3]++;
-                }
-                scratch[((uint)keptInputProjectionFirst + number) / rowsEach] = values;
-            }
-        }
-    }
-}
-#endif
-
-#if PASS == 5
-static const uint SUMS = 1, READS = 1;
-static const uint rowsEach = 1;  // adjacent elements of a thread
-// The offset of an element of RecurrenceTensor, at a coordinate that is clamped to it
-uint PositionInRecurrence(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < RECURRENCE_SIZES_LENGTH; d++)
-        position += (uint)clamp(at.entries[d], 0, recurrenceSizes[d / 4][d % 4] - 1)
-            * (uint)recurrenceStrides[d / 4][d % 4];
-    return position;
-}
-
-// The same for an intermediate tensor in scratch
+#elif PASS == 5
+// Where products read it: with cooperative matrices, a float16 copy that follows it, in units of float16 values
 uint PositionInKeptHidden(List at)
 {
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_HIDDEN_SIZES_LENGTH; d++)
-    {
-        const int size = keptHiddenSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return (uint)keptHiddenFirst + position;
+    return (uint)keptHiddenFirst + ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH)
+        + (COOPERATIVE_MATRIX ? (uint)keptHiddenFirst + 2 * count * sizes[0].size : 0);
 }
 
-// The same in what products read: with cooperative matrices its float16 copy, which follows it, in units of float16
-// values
-uint BeginKeptHidden(List at)
+uint3 Extents()
 {
-    return PositionInKeptHidden(at) + (COOPERATIVE_MATRIX ? (uint)keptHiddenFirst + 2 * count * sizes[0].size : 0);
+    return uint3(sizes[3].size, sizes[2].size, sizes[1].size);
 }
 
 List CoordinateOf(uint step, uint other, uint column, uint row)
@@ -1967,6 +1547,37 @@ List CoordinateOf(uint step, uint other, uint column, uint row)
     at.entries[3] = (int)row;
     return at;
 }
+
+// Stores where the weights of a row start, and the factors of a column
+void LocateWeights(uint row, List at)
+{
+    StoreWord(PositionOf(row), ClampedOffset(Listed(0, Entry(at, 1),
+        RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
+        recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+}
+
+void LocateFactors(uint column, List at)
+{
+    StoreWord(PositionOf(readsStart + column), PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
+        0)), NON_PRIVATE);
+}
+
+uint FactorOf(uint sum)
+{
+    return 0;
+}
+
+#if COOPERATIVE_MATRIX
+uint4 LoadFactors(uint position, uint part)
+{
+    return LoadShared(scratch[position / 8], NON_PRIVATE);
+}
+#else
+float LoadFactor(uint factor, uint column, uint k)
+{
+    return asfloat(ScratchWord(PositionOf(readsStart + column) + k));
+}
+#endif
 
 // What an element needs besides its sums
 struct ReadBefore
@@ -1985,17 +1596,8 @@ ReadBefore Read(List at)
     return before;
 }
 
-// The row-major index of an element
-uint NumberOf(List at)
-{
-    uint number = 0;
-    [unroll]
-    for (int d = 0; d < RANK; d++)
-        number = number * sizes[d].size + (uint)at.entries[d];
-    return number;
-}
-
-float WriteElement(uint number, List at, ReadBefore before, float sums[SUMS])
+// Computes and writes an element, and returns the last of its values
+float FinishElement(uint number, List at, ReadBefore before, float sums[SUMS])
 {
     const float read0 = before.read0;
     const float read1 = before.read1;
@@ -2003,8 +1605,15 @@ float WriteElement(uint number, List at, ReadBefore before, float sums[SUMS])
     const float total0 = sums[0];
     const float Hidden = Chosen3(at, read0, total0, read1, read2);
     WriteKeptHidden(number, Hidden);
+#if COOPERATIVE_MATRIX
+    const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
+    const uint position = PositionInKeptHidden(at);
+    if (number % 2 == 0)
+        StoreWord(ScratchWord(position / 2), PackedFloat16(float2(Hidden, neighbor)), NON_PRIVATE);
+#endif
     return Hidden;
 }
+#endif
 
 #if COOPERATIVE_MATRIX
 typedef uint4 LeftVector;
@@ -2034,7 +1643,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
         const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
         next[i] = uint4(0, 0, 0, 0);
         if (k < end && number / eights < SUMS * SUM_ROWS)
-            next[i] = recurrenceTensor[(reader.from[i] + k) / 8];
+            next[i] = WEIGHTS[(reader.from[i] + k) / 8];
     }
 }
 
@@ -2051,7 +1660,7 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 
 typedef uint4 RightVector;
 static const uint rightVectors = SUM_COLUMNS * eights, rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
-static const uint rightLoads = rightEach;
+static const uint rightLoads = rightEach * factorVectors;
 
 struct RightReader
 {
@@ -2073,10 +1682,10 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
+        const uint number = thread + i / factorVectors * NUM_THREADS, k = product + number % eights * 8;
         next[i] = uint4(0, 0, 0, 0);
         if (k < end && number / eights < SUM_COLUMNS)
-            next[i] = LoadShared(scratch[(reader.from[i] + k) / 8], NON_PRIVATE);
+            next[i] = LoadFactors(reader.from[i / factorVectors] + k, i % factorVectors);
     }
 }
 
@@ -2086,46 +1695,14 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     for (uint i = 0; i < rightEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
+        uint4 eight = next[i * factorVectors];
+        if (factorVectors == 2)
+            eight = PackedEight(eight, next[(i + 1) * factorVectors - 1]);
         if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
-            StoreShared(tiles[rightStart + number / eights * rightPitch + number % eights], next[i], NON_PRIVATE);
+            StoreShared(tiles[rightStart + number / eights * rightPitch + number % eights], eight, NON_PRIVATE);
     }
 }
 #else
-static const uint FACTORS = 1;
-static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns in one shared-memory vector
-static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
-// blocks of sums; each is shared by BLOCK_THREADS threads
-static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;
-static const uint BLOCK_THREADS = NUM_THREADS / SHARES;
-static const uint stepDepth = BLOCK_THREADS * FETCHES * WEIGHTS_VECTOR;
-static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // padded by one to avoid bank conflicts
-static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // partial sums of a thread
-// this many of which are reduced at a time
-static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;
-static const uint tileSize = FACTORS * stepDepth * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
-static const uint rightEach = (SUM_COLUMNS * stepDepth + NUM_THREADS - 1) / NUM_THREADS,
-    rightLoads = FACTORS * rightEach;
-static const uint totalsDown = SUMS * THREAD_ROWS, totalsAcross = THREAD_COLUMNS / FOUR,
-    leftLoads = FETCHES * totalsDown;
-static const uint sideColumns = SUM_COLUMNS, atOnce = SUM_COLUMNS, wavesAcross = 1;
-static const uint readsStart = SUMS * SUM_ROWS;
-#define GroupBarrier() GroupMemoryBarrierWithGroupSync()
-#define StoreWord(to, word, operands) to = word
-#define PositionOf(line) positions[line]
-
-typedef vector<float, FOUR> SumMatrix;
-typedef vector<float, WEIGHTS_VECTOR> LeftVector;
-typedef float RightVector;
-// the factors' tile, stored by k; then the threads' partial sums
-groupshared SumMatrix held[tileSize > partsSize ? tileSize : partsSize];
-groupshared float added[SUMS * SUM_ROWS * SUM_COLUMNS];
-groupshared uint positions[readsStart + READS * SUM_COLUMNS];  // where weights and factors start
-
-SumMatrix Filled(float entry)
-{
-    return (SumMatrix)entry;
-}
-
 struct LeftReader
 {
     uint lane;
@@ -2143,15 +1720,14 @@ LeftReader OpenLeft(uint thread)
 
 void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
 {
-    const uint step = (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
         const uint k = product + (i / totalsDown * BLOCK_THREADS + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
         next[i] = (LeftVector)0;
         if (k < end)
-            next[i] = (LeftVector)recurrenceTensor[(positions[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
-                + k * step) / WEIGHTS_VECTOR];
+            next[i] = (LeftVector)WEIGHTS[(positions[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
+                + k * WEIGHTS_STRIDE) / WEIGHTS_VECTOR];
     }
 }
 
@@ -2176,9 +1752,13 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
     {
         const uint number = thread + i * NUM_THREADS;
         const uint column = min(number / stepDepth, SUM_COLUMNS - 1), k = product + number % stepDepth;
-        next[i] = 0;
-        if (k < end)
-            next[i] = asfloat(ScratchWord(positions[readsStart + column] + k));
+        [unroll]
+        for (uint factor = 0; factor < FACTORS; factor++)
+        {
+            next[factor * rightEach + i] = 0;
+            if (k < end)
+                next[factor * rightEach + i] = LoadFactor(factor, column, k);
+        }
     }
 }
 
@@ -2212,13 +1792,18 @@ void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[to
         [unroll]
         for (uint j = 0; j < totalsAcross; j++)
         {
-            const SumMatrix factor0 = held[position + j];
+            uint s;
+            SumMatrix factors[FACTORS];
+            [unroll]
+            for (s = 0; s < FACTORS; s++)
+                factors[s] = held[s * stepDepth * pitch + position + j];
             [unroll]
             for (uint r = 0; r < THREAD_ROWS; r++)
-            {
-                totals[r][j] = mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown + r][i % WEIGHTS_VECTOR],
-                    factor0, totals[r][j]);
-            }
+                [unroll]
+                for (s = 0; s < SUMS; s++)
+                    totals[s * THREAD_ROWS + r][j] =
+                        mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown + s * THREAD_ROWS
+                        + r][i % WEIGHTS_VECTOR], factors[FactorOf(s)], totals[s * THREAD_ROWS + r][j]);
         }
     }
 }
@@ -2267,6 +1852,16 @@ float Sum(uint number, uint row, uint column)
 }
 #endif
 
+// The row-major index of an element
+uint NumberOf(List at)
+{
+    uint number = 0;
+    [unroll]
+    for (int d = 0; d < RANK; d++)
+        number = number * sizes[d].size + (uint)at.entries[d];
+    return number;
+}
+
 // Computes a block of rows and columns: first the sums of products, then, from these, whole elements.
 void AddUpStep(uint item, uint thread, uint step)
 {
@@ -2274,43 +1869,37 @@ void AddUpStep(uint item, uint thread, uint step)
     lane = WaveGetLaneIndex();
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
 #endif
-    const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint depth = step == 0 ? 0 : (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1)
-        / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4];
+    const uint rows = Extents().x, columns = Extents().y, others = Extents().z;
+    const bool hasProducts = !isRecurrent || step > 0;
     const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
         return;
     const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
-    uint n;
+    uint n, e;
 
     [loop]
     for (n = thread; n < max(SUM_COLUMNS, SUM_ROWS); n += NUM_THREADS)
     {
         const List at = CoordinateOf(step, other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
         if (n < SUM_COLUMNS)
-        {
-            StoreWord(PositionOf(readsStart + n), BeginKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
-                0)), NON_PRIVATE);
-        }
+            LocateFactors(n, at);
         if (n < SUM_ROWS)
-        {
-            StoreWord(PositionOf(n), PositionInRecurrence(Listed(0, Entry(at, 1),
-                RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0)), NON_PRIVATE);
-        }
+            LocateWeights(n, at);
     }
     GroupBarrier();
 
-    // elements' other operands are loaded while sums accumulate
-    const bool isOneEach = atOnce == sideColumns && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS * rowsEach;
+    // Elements' other operands are loaded while sums accumulate, if a thread has the same in all turns.
+    const bool isOneEach = isByRow ? NUM_THREADS * rowsEach % SUM_ROWS == 0
+        : atOnce == sideColumns && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS * rowsEach;
     ReadBefore before[rowsEach];
     [unroll]
-    for (n = 0; n < rowsEach; n++)
+    for (e = 0; e < rowsEach; e++)
     {
-        before[n] = (ReadBefore)0;
-        if (isOneEach && step > 0)
-            before[n] = Read(CoordinateOf(step, other, min(firstColumn + thread * rowsEach / SUM_ROWS, columns - 1),
-                min(firstRow + thread * rowsEach % SUM_ROWS + n, rows - 1)));
+        before[e] = (ReadBefore)0;
+        if (isOneEach && hasProducts)
+            before[e] = Read(CoordinateOf(step, other, min(firstColumn + thread * rowsEach / SUM_ROWS, columns - 1),
+                min(firstRow + thread * rowsEach % SUM_ROWS + e, rows - 1)));
     }
     SumMatrix totals[totalsDown][totalsAcross];
     uint i, j;
@@ -2320,7 +1909,7 @@ void AddUpStep(uint item, uint thread, uint step)
         for (j = 0; j < totalsAcross; j++)
             totals[i][j] = Filled(0.0f);
 
-    const uint begin = 0, end = depth;
+    const uint begin = 0, end = hasProducts ? WEIGHTS_DEPTH : 0;
     LeftReader leftReader = OpenLeft(thread);
     RightReader rightReader = OpenRight(thread);
 #if COOPERATIVE_MATRIX
@@ -2375,23 +1964,22 @@ void AddUpStep(uint item, uint thread, uint step)
             {
                 List at = CoordinateOf(step, other, column, row);
                 const uint number = NumberOf(at);
+                vector<float, rowsEach> values;
                 [unroll]
-                for (uint e = 0; e < rowsEach; e++)
+                for (e = 0; e < rowsEach; e++)
                 {
-                    if (!isOneEach && step > 0)
+                    if (!isOneEach && hasProducts)
                         before[e] = Read(at);
                     float own[SUMS];
                     [unroll]
                     for (i = 0; i < SUMS; i++)
                         own[i] = Sum(i, n % SUM_ROWS + e, ownColumn);
-                    const float state = WriteElement(number, at, before[e], own);
-#if COOPERATIVE_MATRIX
-                    const float neighbor = WaveReadLaneAt(state, WaveGetLaneIndex() ^ 1);
-                    const uint position = BeginKeptHidden(at);
-                    if (n % 2 == 0)
-                        StoreWord(ScratchWord(position / 2), PackedFloat16(float2(state, neighbor)), NON_PRIVATE);
-#endif
+                    values[e] = FinishElement(number, at, before[e], own);
+                    at.entries[RANK - 1]++;
                 }
+#if PASS == 4
+                scratch[((uint)keptInputProjectionFirst + number) / rowsEach] = asuint(values);
+#endif
             }
         }
     }
@@ -2410,8 +1998,9 @@ void AddUpStep(uint item, uint thread, uint step)
 void AddUp(uint item, uint thread)
 {
 #if SINGLE_GROUP
-    const uint rows = sizes[3].size, columns = sizes[2].size, others = sizes[1].size;
-    const uint items = (rows + SUM_ROWS - 1) / SUM_ROWS * ((columns + SUM_COLUMNS - 1) / SUM_COLUMNS) * others;
+    const uint3 extents = Extents();
+    const uint items = (extents.x + SUM_ROWS - 1) / SUM_ROWS * ((extents.y + SUM_COLUMNS - 1) / SUM_COLUMNS)
+        * extents.z;
     [loop]
     for (uint number = 0; number < items * sizes[0].size; number++)
     {

@@ -220,6 +220,39 @@ bool IsBox(List first, List last)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The row-major index of a coordinate that is clamped to these sizes
+uint ClampedIndex(List at, int4 sizes[2], int length)
+{
+    uint index = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+    {
+        const int size = sizes[d / 4][d % 4];
+        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
+    }
+    return index;
+}
+
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
 // These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
@@ -548,127 +581,62 @@ Lanes ReadLanesInput(List at)
     return elements;
 }
 
-ROI_VALUE LoadROI(uint offset)
-{
-    return (ROI_VALUE)rOITensor[offset];
-}
-
 // The element at a coordinate, which is clamped to the tensor
 ROI_VALUE ReadROI(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < ROI_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, rOISizes[d / 4][d % 4] - 1) * (uint)rOIStrides[d / 4][d % 4];
-    return LoadROI(offset);
-}
-
-BATCH_INDICES_VALUE LoadBatchIndices(uint offset)
-{
-    return (BATCH_INDICES_VALUE)batchIndicesTensor[offset];
+    return (ROI_VALUE)rOITensor[ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)];
 }
 
 // The element at a coordinate, which is clamped to the tensor
 BATCH_INDICES_VALUE ReadBatchIndices(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < BATCH_INDICES_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, batchIndicesSizes[d / 4][d % 4] - 1)
-            * (uint)batchIndicesStrides[d / 4][d % 4];
-    return LoadBatchIndices(offset);
-}
-
-void StoreOutput(uint offset, OUTPUT_VALUE value)
-{
-    outputTensor[offset] = (OUTPUT_STORED)value;
-}
-
-uint OffsetInOutput(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
+    return (BATCH_INDICES_VALUE)batchIndicesTensor[ClampedOffset(at, batchIndicesSizes, batchIndicesStrides,
+        BATCH_INDICES_SIZES_LENGTH)];
 }
 
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
 REAL_VALUE ReadKeptStarts(List at)
 {
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_STARTS_SIZES_LENGTH; d++)
-    {
-        const int size = keptStartsSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptStartsFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
+    const uint index = ClampedIndex(at, keptStartsSizes, KEPT_STARTS_SIZES_LENGTH);
+    const uint position = (uint)keptStartsFirst + index * (REAL_BITS / 32);
     return asfloat(scratch[position]);
-#endif
+}
+
+REAL_VALUE ReadKeptLengths(List at)
+{
+    const uint index = ClampedIndex(at, keptLengthsSizes, KEPT_LENGTHS_SIZES_LENGTH);
+    const uint position = (uint)keptLengthsFirst + index * (REAL_BITS / 32);
+    return asfloat(scratch[position]);
+}
+
+int ReadKeptSamples(List at)
+{
+    const uint index = ClampedIndex(at, keptSamplesSizes, KEPT_SAMPLES_SIZES_LENGTH);
+    const uint position = (uint)keptSamplesFirst + index * (1);
+    return (int)scratch[position];
+}
+
+REAL_VALUE ReadKeptPaces(List at)
+{
+    const uint index = ClampedIndex(at, keptPacesSizes, KEPT_PACES_SIZES_LENGTH);
+    const uint position = (uint)keptPacesFirst + index * (REAL_BITS / 32);
+    return asfloat(scratch[position]);
 }
 
 void WriteKeptStarts(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptStartsFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
-}
-
-REAL_VALUE ReadKeptLengths(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_LENGTHS_SIZES_LENGTH; d++)
-    {
-        const int size = keptLengthsSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptLengthsFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
-    return asfloat(scratch[position]);
-#endif
 }
 
 void WriteKeptLengths(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptLengthsFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
-}
-
-int ReadKeptSamples(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_SAMPLES_SIZES_LENGTH; d++)
-    {
-        const int size = keptSamplesSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptSamplesFirst + position * (1);
-    return (int)scratch[position];
 }
 
 void WriteKeptSamples(uint number, int entry)
@@ -677,34 +645,10 @@ void WriteKeptSamples(uint number, int entry)
     scratch[position] = (uint)entry;
 }
 
-REAL_VALUE ReadKeptPaces(List at)
-{
-    uint position = 0;
-    [unroll]
-    for (int d = 0; d < KEPT_PACES_SIZES_LENGTH; d++)
-    {
-        const int size = keptPacesSizes[d / 4][d % 4];
-        position = position * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    position = (uint)keptPacesFirst + position * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    return asdouble(scratch[position], scratch[position + 1]);
-#else
-    return asfloat(scratch[position]);
-#endif
-}
-
 void WriteKeptPaces(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptPacesFirst + number * (REAL_BITS / 32);
-#if REAL_BITS == 64
-    uint low, high;
-    asuint(entry, low, high);
-    scratch[position] = low;
-    scratch[position + 1] = high;
-#else
     scratch[position] = asuint(entry);
-#endif
 }
 
 Lanes Max(Lanes x, Lanes y)

@@ -179,6 +179,26 @@ bool IsBox(List first, List last)
     return result;
 }
 
+// The offset of a coordinate
+uint OffsetOf(List at, int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
+// The same for a coordinate that is clamped to these sizes
+uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
+{
+    uint offset = 0;
+    [unroll]
+    for (int d = 0; d < length; d++)
+        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
+    return offset;
+}
+
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
 // These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
 int RowOf(List last) { return max(last.length, 1) - 1; }
@@ -363,38 +383,15 @@ Lanes ReadLanesInput(List at)
     return elements;
 }
 
-ROI_VALUE LoadROI(uint offset)
-{
-    return (ROI_VALUE)rOITensor[offset];
-}
-
 // The element at a coordinate, which is clamped to the tensor
 ROI_VALUE ReadROI(List at)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < ROI_SIZES_LENGTH; d++)
-        offset += (uint)clamp(at.entries[d], 0, rOISizes[d / 4][d % 4] - 1) * (uint)rOIStrides[d / 4][d % 4];
-    return LoadROI(offset);
-}
-
-void StoreOutput(uint offset, OUTPUT_VALUE value)
-{
-    outputTensor[offset] = (OUTPUT_STORED)value;
-}
-
-uint OffsetInOutput(List at)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < OUTPUT_SIZES_LENGTH; d++)
-        offset += (uint)at.entries[d] * (uint)outputStrides[d / 4][d % 4];
-    return offset;
+    return (ROI_VALUE)rOITensor[ClampedOffset(at, rOISizes, rOIStrides, ROI_SIZES_LENGTH)];
 }
 
 void WriteOutput(List at, OUTPUT_VALUE entry)
 {
-    StoreOutput(OffsetInOutput(at), entry);
+    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
 Lanes Max(Lanes x, Lanes y)

@@ -30,7 +30,7 @@
 
 /* A macro of a shader, to be set with -D NAME=VALUE. */
 typedef struct dmlops_define {
-    char name[40];
+    char name[39];
     char value[24];
 } dmlops_define;
 
@@ -3465,8 +3465,7 @@ DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlop
     int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_along,
-    int is_alone);
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_alone);
 DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
@@ -8475,11 +8474,10 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
     return;
 }
 
-/* The macros of a pass of sums; `is_alone`: one group runs all steps of those that run along a recurrence. */
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_along,
-    int is_alone) {
-    if (is_along) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SINGLE_GROUP"), (int64_t)is_alone);
+/* The macros of a pass of sums; `is_alone`: one group runs all steps of a recurrence. */
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_alone) {
+    if (is_alone) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SINGLE_GROUP"), 1);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_ROWS"), tile->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_COLUMNS"), tile->columns);
@@ -9115,7 +9113,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         threads = count;
     } else {
         if (tile->threads > 0) {
-            dmlops_plan_define_sums(planning, tile, one->is_along, is_alone);
+            dmlops_plan_define_sums(planning, tile, is_alone);
             threads = is_alone ? tile->threads : tile->all_threads;
             in_group = tile->threads;
         } else {
@@ -13218,7 +13216,7 @@ static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* plan
 static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1, -1}};
 static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW", "INPUT_SIZES2"};
 static const int64_t dmlops_convolution_divisors[] = {9, 13};
-static const char* const dmlops_convolution_bounds[] = {"DIMS", "ANY_IS_OUTPUT_SIZES_ENTRY", "ANY_IS_OUTPUT_SIZES_ENTRY2"};
+static const char* const dmlops_convolution_bounds[] = {"DIMS", "ANY_IS_OUTPUT_SIZES_ENTRY"};
 static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
@@ -13228,7 +13226,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     0,
     64,
     {2, dmlops_convolution_divisors},
-    {3, dmlops_convolution_bounds},
+    {2, dmlops_convolution_bounds},
     0,
     1,
     {17, dmlops_convolution_activations},
@@ -13299,11 +13297,6 @@ static inline void dmlops_convolution_plan(dmlops_planning* planning, const void
         any1 = any1 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
     }
     dmlops_plan_int_8_append(planning, &op.bounds, any1);
-    int64_t any2 = 0;
-    for (int64_t at_v0 = 0; at_v0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v0) {
-        any2 = any2 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
-    }
-    dmlops_plan_int_8_append(planning, &op.bounds, any2);
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->Direction) == 0 /* FORWARD */);
     dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */);
     dmlops_append_word(planning, &op.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));

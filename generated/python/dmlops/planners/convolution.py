@@ -47,7 +47,7 @@ SHADER = DefinitionShader(
     float_lists=0,
     boxes=64,
     divisors=[9, 13],
-    bounds=["DIMS", "ANY_IS_OUTPUT_SIZES_ENTRY", "ANY_IS_OUTPUT_SIZES_ENTRY2"],
+    bounds=["DIMS", "ANY_IS_OUTPUT_SIZES_ENTRY"],
     float_numbers=0,
     is_fused=True,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
@@ -81,10 +81,6 @@ def inputs(desc: Any, index: int) -> Definition:
     is_forward = desc.Direction == CONVOLUTION_DIRECTION_FORWARD
     is_convolution = desc.Mode == CONVOLUTION_MODE_CONVOLUTION
     input_dimension_count = len(input_sizes) - 2
-    any_is_output_sizes_entry = any(
-        entry(output_sizes, d + 2) - entry(desc.OutputPadding, d) < entry(output_sizes, d + 2)
-        for d in range(input_dimension_count)
-    )
     output_dimension_count = len(output_sizes)
     return Definition(
         desc.OutputTensor.DataType == DOUBLE,
@@ -106,7 +102,15 @@ def inputs(desc: Any, index: int) -> Definition:
             1 if input_dimension_count > 4 else 0, entry(output_sizes, 6) - entry(desc.OutputPadding, 4),
             1 if input_dimension_count > 5 else 0, entry(output_sizes, 7) - entry(desc.OutputPadding, 5),
         ],
-        [input_dimension_count, 1 if any_is_output_sizes_entry else 0, 1 if any_is_output_sizes_entry else 0],
+        [
+            input_dimension_count,
+            1
+            if any(
+                entry(output_sizes, d + 2) - entry(desc.OutputPadding, d) < entry(output_sizes, d + 2)
+                for d in range(input_dimension_count)
+            )
+            else 0,
+        ],
         activations(desc.FusedActivation, SHADER.activations),
         Factors(
             is_forward or desc.Direction == CONVOLUTION_DIRECTION_BACKWARD,

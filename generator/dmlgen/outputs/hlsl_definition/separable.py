@@ -42,6 +42,11 @@ class WayPass:
     def is_sum(self) -> bool:
         return bool(self.totals)
 
+    @property
+    def table(self) -> tuple[list[str], bool]:
+        """The facts that its tables depend on: locals of results, and whether taps may contribute nothing."""
+        return list(self.of_result), bool(self.takes)
+
 
 @dataclass(frozen=True)
 class SeparablePass(FormPasses):
