@@ -44,27 +44,23 @@ def operator_desc(desc: Description) -> ctypes.Structure:
         else:
             values[member.name] = _value(member, value)
     inner = _filled(desc_struct(type(desc)), desc.MEMBERS, values)
-    return _general("OPERATOR_DESC", {"Type": OperatorType[desc.OPERATOR], "Desc": inner})
+    return _general("OPERATOR_DESC", Type=OperatorType[desc.OPERATOR], Desc=inner)
 
 
 def _tensor_desc(tensor: TensorDesc) -> ctypes.Structure:
-    values = {
-        name: getattr(tensor, name) for name in ("DataType", "Flags", "DimensionCount", "Sizes", "Strides")
-    }
-    values["TotalTensorSizeInBytes"] = tensor.size_in_bytes
-    values["GuaranteedBaseOffsetAlignment"] = tensor.GuaranteedBaseOffsetAlignment
     if tensor.Strides is not None and len(tensor.Strides) != tensor.DimensionCount:
         raise ValueError(
             f"{len(tensor.Strides)} strides and {tensor.DimensionCount} sizes: C has one count for both"
         )
-    return _general(
-        "TENSOR_DESC", {"Type": TensorType.BUFFER, "Desc": _general("BUFFER_TENSOR_DESC", values)}
-    )
+    inner = _general("BUFFER_TENSOR_DESC", tensor, TotalTensorSizeInBytes=tensor.size_in_bytes)
+    return _general("TENSOR_DESC", Type=TensorType.BUFFER, Desc=inner)
 
 
-def _general(name: str, values: dict[str, Any]) -> ctypes.Structure:
+def _general(name: str, value: Any = None, **others: Any) -> ctypes.Structure:
+    """A struct with the members that a value has, or others in their place."""
     members = STRUCTS[f"DML_{name}"]
-    made = {member.name: _value(member, values[member.name]) for member in members}
+    given = {member.name: getattr(value, member.name, None) for member in members} | others
+    made = {member.name: _value(member, given[member.name]) for member in members}
     return _filled(struct(f"DML_{name}", members), members, made)
 
 
@@ -101,8 +97,7 @@ def _entry(member: Member, value: Any) -> Any:
     if isinstance(value, Description):
         return operator_desc(value)
     if member.type in STRUCT_CLASSES:
-        fields = STRUCTS[f"DML_{member.type}"]
-        return _general(member.type, {field.name: getattr(value, field.name) for field in fields})
+        return _general(member.type, value)
     if isinstance(value, int):
         return _fitting(_number(member.type), value, member.name)
     return value

@@ -63,13 +63,16 @@ def rule_texts() -> dict[str, RuleText]:
     graphs = data["graphs"]
     of_graphs = (*graphs["rules"], *(edge["rule"] for edge in graphs["edges"]), *graphs["inputs"])
     found = [
-        *(_rule_text(one, None, None, {}) for one in data["rules"]),
-        *(_rule_text(one, None, None, _let(data["tensor"])) for one in data["tensor"]["rules"]),
-        *(_rule_text(one, None, data["pages"] + graphs["page"], _let(graphs)) for one in of_graphs),
-        *(_rule_text(one["rule"], None, one["page"], {}) for one in data["bindings"]["rules"]),
-        *(_rule_text(one["rule"], None, _page(data, one), {}) for one in data["calls"]),
+        *(_rule_text(one, {}) for one in data["rules"]),
+        *(_rule_text(one, data["tensor"]) for one in data["tensor"]["rules"]),
+        *(_rule_text(one, graphs, data["pages"] + graphs["page"]) for one in of_graphs),
+        *(_rule_text(one["rule"], {}, one["page"]) for one in data["bindings"]["rules"]),
         *(
-            _rule_text(rule, operator["name"], data["pages"] + operator["page"], _let(operator))
+            _rule_text(one["rule"], {}, data["pages"] + one["page"] if "page" in one else None)
+            for one in data["calls"]
+        ),
+        *(
+            _rule_text(rule, operator, data["pages"] + operator["page"])
             for operator in data["operators"]
             for rule in operator.get("rules", ())
         ),
@@ -77,20 +80,13 @@ def rule_texts() -> dict[str, RuleText]:
     return {one.id: one for one in found}
 
 
-def _let(one: dict[str, Any]) -> dict[str, str]:
-    """The names of a `let` with their expressions."""
-    return {entry["name"]: entry["text"] for entry in one.get("let", ())}
-
-
-def _page(data: dict[str, Any], one: dict[str, Any]) -> str | None:
-    return data["pages"] + one["page"] if "page" in one else None
-
-
-def _rule_text(rule: dict[str, Any], operator: str | None, page: str | None, let: dict[str, str]) -> RuleText:
+def _rule_text(rule: dict[str, Any], owner: dict[str, Any], page: str | None = None) -> RuleText:
+    """The text of a rule; its owner has the `let` that formulas use, and a name if it is an operator."""
+    let = {entry["name"]: entry["text"] for entry in owner.get("let", ())}
     until = rule.get("until")
     return RuleText(
         id=rule["id"],
-        operator=operator,
+        operator=owner.get("name"),
         text=rule["text"],
         formulas=tuple(rule.get("formulas", ())),
         where=tuple(f"{name} = {let[name]}" for name in rule.get("uses", ())),
