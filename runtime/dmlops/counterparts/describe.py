@@ -163,11 +163,7 @@ def _work(form: Form, node: Evaluator) -> Iterator[Work]:
             node.values.update(each=each, so_far=so_far)
             work = _described(step, node)
             if turn < len(several) - 1:
-                (written,) = (
-                    n for n, v in work.views.items() if n.startswith("Output") and isinstance(v, View)
-                )
-                output = work.views[written]
-                assert isinstance(output, View)
+                ((written, (output,)),) = work.tensors("output")
                 name = f"{output.tensor.name}, {number}.{turn}"
                 so_far = View(replace(output.tensor, name=name, array=None, inner=True))
                 work = Work(work.desc, {**work.views, written: so_far})

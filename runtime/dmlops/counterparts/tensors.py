@@ -98,6 +98,11 @@ class View:
             raise Undecided(f"the shape of {self.tensor.name} is not known")
         return len(self.tensor.sizes)
 
+    @property
+    def element_strides(self) -> tuple[int, ...]:
+        """The strides; packed if none are given."""
+        return TensorDesc(TensorDataType.UNKNOWN, self.sizes, Strides=self.strides).element_strides
+
     def reshaped(self, sizes: Iterable[int]) -> View:
         """Its elements with other sizes; a view with strides can only gain or lose sizes of 1."""
         sizes, old = tuple(sizes), self.sizes
@@ -142,8 +147,7 @@ class View:
             raise Impossible(
                 f"{self.tensor.name} of sizes {list(self.sizes)} cannot be broadcast to {list(sizes)}"
             )
-        strides = raised.strides or packed(raised.sizes)
-        pairs = zip(raised.sizes, sizes, strides, strict=True)
+        pairs = zip(raised.sizes, sizes, raised.element_strides, strict=True)
         strides = tuple(0 if have == 1 else stride for have, want, stride in pairs)
         return replace(raised, steps=(*raised.steps, ("spread", None, sizes)), sizes_=sizes, strides=strides)
 
@@ -151,7 +155,7 @@ class View:
         axes = tuple(axes)
         if sorted(axes) != list(range(self.rank)):
             raise Impossible(f"{list(axes)} is not a permutation of {self.rank} dimensions")
-        strides = self.strides or packed(self.sizes)
+        strides = self.element_strides
         return replace(
             self,
             steps=(*self.steps, ("permute", None, axes)),
@@ -176,12 +180,11 @@ class View:
 
     def desc(self) -> TensorDesc:
         """The description of the tensor, with strides only if it is not packed."""
-        sizes, strides = self.sizes, self.strides
-        if strides is not None and all(
-            s == 1 or a == b for s, a, b in zip(sizes, strides, packed(sizes), strict=True)
-        ):
-            strides = None
-        return TensorDesc(self.type, sizes, Strides=strides)
+        packed = TensorDesc(self.type, self.sizes)
+        steps = zip(self.sizes, self.element_strides, packed.element_strides, strict=True)
+        if all(size == 1 or one == other for size, one, other in steps):
+            return packed
+        return TensorDesc(self.type, self.sizes, Strides=self.strides)
 
     def read(self, array: np.ndarray) -> np.ndarray:
         """The view's array, given the tensor's own array."""
@@ -213,14 +216,6 @@ class View:
                 case _:
                     raise Impossible(f"{self.tensor.name} is broadcast or split, so nothing can write it")
         return array
-
-
-def packed(sizes: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a packed tensor."""
-    strides = [1] * len(sizes)
-    for axis in range(len(sizes) - 2, -1, -1):
-        strides[axis] = strides[axis + 1] * sizes[axis + 1]
-    return tuple(strides)
 
 
 def constant(values: Any, type_: str, sizes: Sequence[int]) -> View:

@@ -13,7 +13,7 @@ from ..paths import Path, path_of, put_all
 from ..registry import INTEGERS
 from ..tensor import TensorDesc
 from .costs import COSTS
-from .problem import UNUSUAL, Edit, Found, Problem, Shape, is_shape, ranks_of, resized
+from .problem import UNUSUAL, Edit, Found, Problem, Shape, is_shape, resized
 
 Order = tuple[range, Callable[[int], Shape]]  # for some ranks: the dimensions in another order
 
@@ -36,18 +36,15 @@ def restride(problem: Problem) -> Iterator[Edit]:
             while len(whole) < len(sizes):
                 inner = len(sizes) - len(whole)
                 whole.insert(0, 0 if whole[0] == 0 else whole[0] * sizes[inner])
-            made = resized(tensor, sizes, tuple(whole))
-            yield Edit(COSTS["strides"], at, {path: made})
+            yield Edit(COSTS["strides"], at, {path: resized(tensor, sizes, tuple(whole))})
         elif len(given) > len(sizes):
             for cut in (given[-len(sizes) :], given[: len(sizes)]):
-                made = resized(tensor, sizes, cut)
-                yield Edit(COSTS["strides"], at, {path: made})
+                yield Edit(COSTS["strides"], at, {path: resized(tensor, sizes, cut)})
         size = tensor.DataType.bits // 8 if isinstance(tensor.DataType, TensorDataType) else 0
         if size > 1 and len(given) == len(sizes) and all(one % size == 0 for one in given):
-            made = resized(tensor, sizes, tuple(one // size for one in given))
-            yield Edit(COSTS["stored"], at, {path: made})
-        made = resized(tensor, sizes, None)
-        yield Edit(COSTS["strides"] + COSTS["dropped"], at, {path: made})
+            counted = tuple(one // size for one in given)
+            yield Edit(COSTS["stored"], at, {path: resized(tensor, sizes, counted)})
+        yield Edit(COSTS["strides"] + COSTS["dropped"], at, {path: resized(tensor, sizes, None)})
 
 
 def broadcast(problem: Problem) -> Iterator[Edit]:
@@ -158,7 +155,7 @@ def change_ranks(problem: Problem) -> Iterator[Edit]:
     lengths |= {len(tensor.Sizes) for _, tensor, _ in problem.read}
     if "DimensionCount" not in problem.at and (len(lengths) == 1 or not problem.is_about_shapes):
         return
-    wanted = {rank for path, _, member in problem.read for rank in ranks_of(problem, member)}
+    wanted = {rank for path, _, member in problem.read for rank in problem.row(member).ranks}
     wanted |= set(problem.ranks) | ({problem.ranks[-1] + 1} if problem.ranks else set())
     named = [one for one in problem.tensors if problem.at[: len(one[0])] == one[0]]
     for rank in sorted(wanted):
@@ -314,7 +311,7 @@ def split_dimensions(problem: Problem) -> Iterator[Edit]:
     numbers = [getattr(problem.desc, one.name) for one in problem.desc.MEMBERS if one.type in INTEGERS]
     factors = [one for one in dict.fromkeys(numbers) if type(one) is int and 1 < one < UNUSUAL]
     for path, tensor, member in problem.read:
-        wanted = ranks_of(problem, member)
+        wanted = problem.row(member).ranks
         rank = len(tensor.Sizes)
         if tensor.Strides is not None or not tensor.Sizes or rank in wanted:
             continue
@@ -325,8 +322,7 @@ def split_dimensions(problem: Problem) -> Iterator[Edit]:
                 rest, left = divmod(tensor.Sizes[-1], prod(parts))
                 if not left and rest:
                     sizes = (*tensor.Sizes[:-1], *parts, rest)
-                    made = resized(tensor, sizes, None)
-                    yield Edit(COSTS["split"], (*path, "Sizes"), {path: made})
+                    yield Edit(COSTS["split"], (*path, "Sizes"), {path: resized(tensor, sizes, None)})
 
 
 def merge_heads(problem: Problem) -> Iterator[Edit]:

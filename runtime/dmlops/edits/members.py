@@ -13,7 +13,7 @@ from ..registry import operator
 from ..tensor import TensorDesc
 from .costs import COSTS
 from .layout import merge_leading, with_leading_ones
-from .problem import MOST_ENTRIES, Edit, Problem, ranks_of, types_of
+from .problem import MOST_ENTRIES, Edit, Problem
 
 
 def exchange_tensors(problem: Problem) -> Iterator[Edit]:
@@ -40,7 +40,7 @@ def add_members(problem: Problem) -> Iterator[Edit]:
             place = names.index(member.name)
             before = [one for one in problem.tensors if names.index(str(one[0][0])) < place]
             models = [tensor for _, tensor, _ in [*before[::-1], *problem.tensors]]
-            types, ranks = types_of(problem, member), ranks_of(problem, member)
+            types, ranks = problem.row(member).types, problem.row(member).ranks
             for one in dict.fromkeys(
                 replace(model, Strides=None, TotalTensorSizeInBytes=None) for model in models
             ):

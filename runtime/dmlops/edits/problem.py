@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..description import Description
-from ..enums import FeatureLevel, TensorDataType
+from ..description import Description, Support
+from ..enums import FeatureLevel
 from ..member import Member
 from ..paths import Path, Place, path_of, places_of, put, tensors_of, value_at
 from ..registry import INTEGERS
@@ -55,6 +55,10 @@ class Problem:
     @property
     def is_about_shapes(self) -> bool:
         return bool({"Sizes", "DimensionCount"} & self.fields)
+
+    def row(self, member: Member) -> Support:
+        """The ranks and types that the level supports for a tensor."""
+        return self.support.get(member.name, Support((), ()))
 
     def size_cost(self, path: Path, member: Member) -> float:
         """The cost of changing a tensor's sizes."""
@@ -105,16 +109,6 @@ def resized(tensor: TensorDesc, sizes: Shape, strides: Shape | None) -> TensorDe
 
 
 Found = tuple[Path, TensorDesc, Member]
-
-
-def ranks_of(problem: Problem, member: Member) -> tuple[int, ...]:
-    row = problem.support.get(member.name)
-    return row.ranks if row is not None else ()
-
-
-def types_of(problem: Problem, member: Member) -> tuple[TensorDataType, ...]:
-    row = problem.support.get(member.name)
-    return row.types if row is not None else ()
 
 
 def attributes_of(problem: Problem) -> Iterator[Place]:

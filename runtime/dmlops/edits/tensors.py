@@ -21,7 +21,6 @@ from .problem import (
     attributes_of,
     is_shape,
     resized,
-    types_of,
     values_solving,
 )
 
@@ -96,7 +95,7 @@ def change_types(problem: Problem) -> Iterator[Edit]:
         seen.add(key)
         old = group[0][1].DataType
         given = [tensor.DataType for _, tensor, _ in problem.read]
-        listed = [type_ for _, _, member in group for type_ in types_of(problem, member)]
+        listed = [type_ for _, _, member in group for type_ in problem.row(member).types]
         for new in dict.fromkeys([*given, *listed]):
             if new in (old, TensorDataType.UNKNOWN):
                 continue
