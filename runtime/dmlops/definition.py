@@ -116,16 +116,14 @@ class Evaluation:
     def output(self, name: str) -> np.ndarray:
         """An output, shaped as its Sizes; for an array of outputs, the current one."""
         tensor = self.tensor(name)
-        assert tensor is not None
         result = np.zeros(tensor.Sizes, tensor.DataType.numpy)
         store = elements.from_bits if name in self.bits else elements.stored
         self._fill(result, self.outputs[name], lambda value: store(value, tensor.DataType))
         return result
 
-    def tensor(self, name: str) -> TensorDesc | None:
-        """A tensor of the description: "X[1]" is one of an array, "X" the current one of an array."""
-        tensor: TensorDesc | None = self._one(name, lambda member: getattr(self.desc, member))
-        return tensor
+    def tensor(self, name: str) -> Any:
+        """A tensor of the description, or None: "X[1]" is one of an array, "X" its current one."""
+        return self._one(name, lambda member: getattr(self.desc, member))
 
     def _array(self, name: str) -> Any:
         return self._one(name, self._arrays.get)
@@ -197,12 +195,10 @@ class Evaluation:
 
     def element(self, name: str, at: Sequence[Any]) -> Any:
         """Elements of an input, in the type they are computed in; 0 if it is absent."""
-        array, tensor = self._array(name), self.tensor(name)
-        if array is None or tensor is None:
-            return np.zeros((), self.real)
-        if name in self.bits:
+        array = self._array(name)
+        if array is not None and name in self.bits:
             return elements.bits_of(_read(array, at))
-        return elements.computed(_read(array, at), tensor.DataType)
+        return self._entry(name, at)
 
     def concat(self, name: str, axis: int, at: Sequence[Any]) -> Any:
         """Elements of an array of tensors, concatenated along an axis."""
@@ -235,7 +231,7 @@ class Evaluation:
             return _read(self._entries(name), at)
         array, tensor = self._array(name), self.tensor(name)
         if array is None or tensor is None:
-            return np.zeros(())
+            return np.zeros((), self.real)
         return elements.computed(_read(array, at), tensor.DataType)
 
     def previous_contents(self, name: str, at: Sequence[Any]) -> Any:
@@ -265,13 +261,8 @@ class Evaluation:
         return self._extremes(name)[1]
 
     def _extremes(self, name: str) -> tuple[Any, Any]:
-        data_type = self._data_type(name)
+        data_type = self.tensor(name).DataType
         return (-np.inf, np.inf) if data_type.kind == "float" else elements.extremes(data_type)
-
-    def _data_type(self, name: str) -> TensorDataType:
-        tensor = self.tensor(name)
-        assert tensor is not None
-        return tensor.DataType
 
     def activated(self, value: Any, activation: Any, tensor: str | None = None, at: Any = ()) -> Any:
         """The result of an activation on floats, which the intermediate tensor `tensor` has at `at`."""
@@ -293,13 +284,13 @@ class Evaluation:
 
     def converted(self, value: Any, name: str) -> Any:
         """`elements.convert` to a tensor's type; bits of integers that do not fit are cut off."""
-        data_type = self._data_type(name)
+        data_type = self.tensor(name).DataType
         converted = elements.convert(value, data_type)
         return converted if data_type.kind == "float" else _cut(converted, data_type)
 
     def quantized(self, value: Any, name: str) -> Any:
         """`elements.quantize` to a tensor's type; floats stay unchanged if the type is floating-point."""
-        data_type = self._data_type(name)
+        data_type = self.tensor(name).DataType
         if data_type.kind == "float":
             return value
         return _cut(elements.quantize(value, data_type), data_type)
