@@ -107,18 +107,16 @@ class Bindings:
             raise ValueError(f"{phase} is not a phase; there are execute and initialize")
         if phase == "execute" and len(every) != 1:
             raise ValueError(f"{len(every)} targets cannot be executed; one can")
-        values = {
-            "phase": phase,
-            "targets": every,
-            "inputs": tuple(inputs),
-            "outputs": tuple(outputs),
-            "persistent": persistent,
-            "temporary": temporary,
-            "initialized": initialized,
-            "temporary_size": temporary_size,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        self.__dict__.update(  # all are frozen
+            phase=phase,
+            targets=every,
+            inputs=tuple(inputs),
+            outputs=tuple(outputs),
+            persistent=persistent,
+            temporary=temporary,
+            initialized=initialized,
+            temporary_size=temporary_size,
+        )
 
     @staticmethod
     def from_json(value: Any) -> Bindings:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..enums import TensorFlags
+from ..errors import InvalidDescription
 from ..tensor import TensorDesc
 from .model import Graph
 from .ordering import order
@@ -34,9 +35,10 @@ def inferred(graph: Graph) -> Graph:
         desc = replace(desc, **read)
         try:
             desc = desc.infer()
-        except ValueError as error:
-            if hasattr(error, "violations"):
-                raise
+        except InvalidDescription:
+            raise
+        except ValueError:
+            pass
         nodes[at] = replace(nodes[at], desc=desc)
         of_node = slots(nodes[at], at)
         for slot in of_node.outputs if of_node else ():
