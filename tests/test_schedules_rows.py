@@ -49,6 +49,18 @@ def test_what_rows_are(old: str, new: str, fits: bool, tmp_path: Path) -> None:
     assert (one.form_of(Rows) is not None) == fits
 
 
+@pytest.mark.parametrize("width", [33, 50000])
+def test_the_greatest_of_a_row(width: int, device: Any, tmp_path: Path) -> None:
+    """In one dispatch, and of the parts of a row that is split."""
+    text = section("LP_NORMALIZATION").replace("sum(abs(", "max(abs(")
+    one = Variant(tmp_path, "LP_NORMALIZATION", text)
+    whole = tensor((1, 1, 3, width), "FLOAT32")
+    desc = dmlops.LpNormalization(InputTensor=whole, OutputTensor=whole, Axis=3, P=1, Epsilon=1e-3)
+    arrays = {"InputTensor": np.random.default_rng(11).normal(0, 2, whole.Sizes).astype(np.float32)}
+    found, expected = one.by_shader(desc, arrays, device), one.by_definition(desc, arrays)
+    np.testing.assert_allclose(found["OutputTensor"], expected["OutputTensor"], RELATIVE["FLOAT32"])
+
+
 @pytest.mark.parametrize(
     ("old", "new", "fits"),
     [
