@@ -11,8 +11,8 @@ from c_graphs import Struct, as_c
 from c_library import ROOT, Violations
 from c_runner import build
 from dmlops import Graph
-from dmlops.binding_rules import DIMENSIONS, HEAPS
 from dmlops.bindings import Binding, Bindings, Range, Target
+from dmlops.bindings.json_form import DIMENSIONS, HEAPS
 
 ALL = 15  # parts
 EXECUTE, INITIALIZE = 0, 1

@@ -9,8 +9,8 @@ from typing import Any
 
 import dmlops
 from dmlops import Description, Graph, TensorDesc
-from dmlops.binding_rules import DIMENSIONS, HEAPS
 from dmlops.bindings import Binding, Bindings, Range, Target
+from dmlops.bindings.json_form import DIMENSIONS, HEAPS
 from graph_cases import graph, node, relu, tensor
 
 _NUMBERS = (0, 1, 2, 4, 8, 16, 60, 64, 66, 68, 128, 256, 272, 512, (1 << 32) - 16, 1 << 32)

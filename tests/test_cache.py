@@ -274,7 +274,7 @@ def test_the_code_of_the_search_and_the_validators_are_part_of_the_key(
 
 def test_every_module_that_judges_cases_is_part_of_their_key(gather_specs: Path) -> None:
     registry = load_registry(gather_specs)
-    rendered = dict(python.render(registry, Templates(project.TEMPLATES)))
+    rendered = dict(python.installed(registry, Templates(project.TEMPLATES)))
     rendered["python/dmlops/make.py"] += b"# a package that nothing has loaded so far\n"
     before = inputs.case_digests(registry, rendered)["matrix/gather.json"]
     assert list(matrix.search(registry, rendered, ["GATHER"]))

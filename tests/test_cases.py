@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def validators_of(registry: Registry) -> Validators:
-    return Validators(registry, python.render(registry, Templates(ROOT / "templates")))
+    return Validators(registry, python.installed(registry, Templates(ROOT / "templates")))
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def validators(gather: Registry) -> Validators:
 
 @pytest.fixture(scope="module")
 def found(gather: Registry) -> dict[str, Cases]:
-    search = CaseSearch(gather, python.render(gather, Templates(ROOT / "templates")))
+    search = CaseSearch(gather, python.installed(gather, Templates(ROOT / "templates")))
     return {operator.name: search.cases(operator) for operator in gather.operators}
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import dmlops
 from dmlgen.cli import ROOT
 from dmlops import Description, TensorDesc
-from dmlops.description import Rule
+from dmlops.facts import Rule
 from dmlops.registry import OPERATORS
 
 WRONG_TYPE = "DML-OPERATOR-type-of-member"

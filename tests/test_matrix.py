@@ -54,7 +54,7 @@ def gather(request: pytest.FixtureRequest, files: dict[str, bytes]) -> tuple[str
 def rendered(registry: Registry, known: Mapping[str, bytes] = {}) -> dict[str, bytes]:
     """The matrices of a registry, some of which may be known."""
     templates = Templates(ROOT / "templates")
-    return matrix.render(registry, templates, {**python.render(registry, templates), **known})
+    return matrix.render(registry, templates, {**python.installed(registry, templates), **known})
 
 
 def violated(case: Matrix, level: str) -> list[str]:
@@ -380,7 +380,7 @@ def test_same_bytes_whatever_the_hash_seed() -> None:
         "registry = load_registry(pathlib.Path('specs'))\n"
         "some = dataclasses.replace(registry, operators=registry.operators[::16])\n"
         "templates = Templates(pathlib.Path('templates'))\n"
-        "files = matrix.render(some, templates, python.render(some, templates))\n"
+        "files = matrix.render(some, templates, python.installed(some, templates))\n"
         "print(hashlib.sha256(b''.join(files[name] for name in sorted(files))).hexdigest())\n"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}

@@ -152,7 +152,7 @@ def test_the_cpp_snippets_compile_and_are_valid(pages: dict[str, Page], tmp_path
 
 def test_the_messages_shown_are_those_of_the_validators() -> None:
     known = whole_registry()
-    package = python.render(known, Templates(ROOT / "templates"))
+    package = python.installed(known, Templates(ROOT / "templates"))
     examples = Examples(Validators(known, package))
     shown = 0
     for operator in known.operators:

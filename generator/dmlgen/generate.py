@@ -72,8 +72,7 @@ class _Run:
 
         registry = self.registry
         self.progress.say("rendering the Python package")
-        package = python.render(registry, self.templates)
-        keys = case_digests(registry, package)
+        keys = case_digests(registry, python.render(registry, self.templates))
         matrices: dict[str, bytes] = {}
         missing = []
         for operator in map(registry.operator.__getitem__, names) if names else registry.operators:
@@ -83,6 +82,9 @@ class _Run:
                 missing.append(operator.name)
             else:
                 matrices[path] = data
+        if not missing:
+            return matrices
+        package = python.installed(registry, self.templates)
         with closing(matrix.search(registry, package, missing)) as found:
             for done, (path, data) in enumerate(found, 1):
                 self.progress.say(f"searching test cases: {done} of {len(missing)} operators")

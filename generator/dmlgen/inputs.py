@@ -54,7 +54,9 @@ def case_digests(registry: Registry, package: Mapping[str, bytes]) -> dict[str, 
     `package` has the files of the Python package. Its validators judge the cases: the modules of the operator
     and of activations that it can fuse, and all that these import.
     """
-    code = _digest(sorted(_files_of("dmlgen.outputs.matrix")))
+    searching = _files_of("dmlgen.outputs.matrix") | _files_of("dmlgen.outputs.same_field")
+    facts = project.PACKAGE / "outputs/registry_json.py"  # which states them for the validators
+    code = _digest(sorted({*searching, facts}))
     modules = {path.removeprefix(_PACKAGE).removesuffix(".py"): data for path, data in package.items()}
     needed = {name: tuple(_needed(name, data)) for name, data in modules.items()}
     hashed = {name: hashlib.sha256(data).hexdigest() for name, data in modules.items()}

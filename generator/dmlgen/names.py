@@ -31,18 +31,17 @@ PYTHON_NAMES = frozenset(ARITHMETIC) | _words(
     above absolute acos acosh activated activation_parameter activation_type annotations asin asinh atan
     atan2 atanh below bit_count bit_not both case ceil check_structure check_values cls computation
     convert cos cosh created dataclass desc difference divide divide_exactly either element enums erf
-    every exp expm1 final floor given greatest hint in_any_case inferred inferred_if_given is_infinity
-    is_nan larger least load log log1p maximum mean minimum modulus_floor modulus_truncate name_of
-    opposite part path prod quantize replace report round_away round_even same_field
-    scaled self sign sin single sinh some sqrt structs tables tan tanh tensor tensor_at trunc uniforms
-    violations where wrap
+    every exp expm1 final floor given greatest hint inferred inferred_if_given is_infinity is_nan larger
+    least load log log1p maximum mean minimum modulus_floor modulus_truncate name_of opposite part path
+    prod quantize replace report round_away round_even same_field scaled self sign sin single sinh some
+    sqrt structs tan tanh tensor tensor_at trunc uniforms violations where wrap
     """
 )
 # Classes in an operator's module, where its members are parameters with exactly their own names.
 PYTHON_CLASSES = _words(
     """
-    Any Cases ClassVar Description FeatureLevel Iterable Mapping Member OperatorType Rule Size2d Support
-    SupportsFloat SupportsIndex Tables TensorDataType TensorDesc TensorFlags Violation
+    Any Description FeatureLevel Iterable OperatorType Size2d SupportsFloat SupportsIndex TensorDataType
+    TensorDesc TensorFlags Violation
     """
 )
 _PACKAGE = {"Description", "InvalidDescription", "JsonError", "Support", "Violation"}

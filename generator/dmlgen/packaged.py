@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dmlgen.outputs import definition, description_schema, hlsl, python, python_schedule, registry_json
+from dmlgen.outputs import definition, description_schema, hlsl, python, python_schedule
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Registry
 
@@ -34,13 +34,14 @@ class CompilerMissing(Exception):
 def package(registry: Registry, templates: Templates) -> Iterator[Path]:
     """A folder from which `dmlops` can be used, with its shaders as installed, while the context lasts."""
     with tempfile.TemporaryDirectory(prefix="dmlgen-") as name:
-        for output in (python, description_schema, registry_json, python_schedule, definition, hlsl):
-            for path, data in output.render(registry, templates).items():
-                file = Path(name, path)
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(data)
+        files = python.installed(registry, templates)
+        for output in (description_schema, python_schedule, definition, hlsl):
+            files |= output.render(registry, templates)
+        for path, data in files.items():
+            file = Path(name, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
         Path(name, "hlsl").rename(Path(name, "python/dmlops/hlsl"))
-        Path(name, "registry.json").rename(Path(name, "python/dmlops/registry.json"))
         yield Path(name, "python")
 
 

@@ -652,6 +652,20 @@ class Operator:
     def member(self) -> Mapping[str, Member]:
         return {member.name: member for member in self.members}
 
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The members that index dimensions: a rule says that they are less than a dimension count."""
+        axes: set[str] = set()
+        for check in (check for rule in self.rules for check in rule.checks):
+            match check.condition:
+                case ir.Compare(
+                    op="<",
+                    left=ir.Member(name=name) | ir.Index(sequence=ir.Member(name=name)),
+                    right=ir.Field(name="DimensionCount"),
+                ):
+                    axes.add(name)
+        return tuple(member.name for member in self.members if member.name in axes)
+
     @cached_property
     def digest(self) -> str:
         """A digest of its whole meaning, as expressed by its `repr`."""

@@ -57,6 +57,15 @@ def operator_data() -> dict[str, dict[str, Any]]:
 
 
 @cache
+def messages() -> dict[str, tuple[list[Any], list[Any]]]:
+    """The message and the hint of each rule without a condition, as `parts` of registry.json."""
+    data = registry_data()
+    of_bindings = (one["rule"] for one in data["bindings"]["rules"])
+    rules = (*data["rules"], *data["graphs"]["rules"], *of_bindings)
+    return {one["id"]: (one["message"], one.get("hint", [])) for one in rules if "message" in one}
+
+
+@cache
 def rule_texts() -> dict[str, RuleText]:
     """The text of every rule, by identifier."""
     data = registry_data()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from .enums import NEWEST, FeatureLevel, LevelLike, TensorDataType
+from .data import operator_data
+from .enums import NEWEST, FeatureLevel, LevelLike, feature_level
 from .errors import InvalidDescription
-from .member import Member
+from .facts import Cases, Rule, Tables, fusable_into, rules_of, support_of, together, turning_points
+from .member import Member, members_of
 from .value import WRONG_TYPE, Value, repr_of
 from .violation import Violation
 
@@ -17,35 +19,6 @@ if TYPE_CHECKING:
     import ctypes
 
     from .tensor import TensorDesc
-
-
-@dataclass(frozen=True, slots=True)
-class Support:
-    """The support of a tensor at a feature level: dimension counts and data types."""
-
-    ranks: tuple[int, ...]
-    types: tuple[TensorDataType, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule of an operator, which applies from `since` (None: always) up to, but not including, `until`.
-
-    `source` says where it comes from: "docs" the documentation, "header" DirectML.h, "observed" DirectML's
-    observed behavior, "ours" a decision of this registry. `advice` is never a violation. `reads` are the
-    members and fields that it reads, separated by spaces, if it checks any.
-    """
-
-    id: str
-    source: str
-    since: FeatureLevel | None = None
-    until: FeatureLevel | None = None
-    advice: bool = False
-    reads: str = ""
-
-
-Tables = Mapping[FeatureLevel, Mapping[str, Support]]
-Cases = Mapping[FeatureLevel, Mapping[str, tuple[tuple[int, Support], ...]]]
 
 
 class Description(Value):
@@ -67,21 +40,30 @@ class Description(Value):
     def __init_subclass__(cls) -> None:
         if any("OPERATOR" in base.__dict__ for base in cls.__mro__[1:]):
             raise TypeError(f"{cls.__bases__[0].__name__} is final")
+        facts = operator_data()[cls.OPERATOR]
+        cls.SINCE = feature_level(facts["since"])
+        cls.MEMBERS = members_of(facts)
         cls.TENSORS = tuple(member for member in cls.MEMBERS if member.type == "tensor")
+        cls.RULES = rules_of(facts)
         cls.READS = {rule.id: rule.reads for rule in cls.RULES if rule.reads}
+        cls.SUPPORT, cls.CASES = support_of(facts)
+        cls.FUSABLE = fusable_into(facts)
+        cls.LEVELS = turning_points(facts)
+        cls.AXES = tuple(facts.get("axes", ()))
+        cls.IN_PLACE = tuple(facts.get("in_place", ()))
 
     OPERATOR: ClassVar[str]
     SINCE: ClassVar[FeatureLevel]
     MEMBERS: ClassVar[tuple[Member, ...]]
     TENSORS: ClassVar[tuple[Member, ...]]  # the members that are tensors or arrays of them
     RULES: ClassVar[tuple[Rule, ...]]
-    READS: ClassVar[Mapping[str, str]]
+    READS: ClassVar[Mapping[str, tuple[str, ...]]]
     SUPPORT: ClassVar[Tables]
+    CASES: ClassVar[Cases]
+    FUSABLE: ClassVar[Mapping[str, FeatureLevel]]
     LEVELS: ClassVar[tuple[FeatureLevel, ...]]
-    CASES: ClassVar[Cases] = {}
-    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {}
-    AXES: ClassVar[tuple[str, ...]] = ()  # the members that are indices of dimensions
-    IN_PLACE: ClassVar[tuple[str, ...]] = ()  # the inputs whose buffer an output may share
+    AXES: ClassVar[tuple[str, ...]]  # the members that are indices of dimensions
+    IN_PLACE: ClassVar[tuple[str, ...]]  # the inputs whose buffer an output may share
 
     def validate(self, level: LevelLike = NEWEST) -> list[Violation]:
         """The rules that the description breaks at a feature level, in the order in which to fix them.
@@ -134,7 +116,7 @@ class Description(Value):
         """The tables if those conditions hold, including the rows without a condition."""
         return {
             level: {
-                tensor: _together(row for case, row in rows if case < 0 or holds[case])
+                tensor: together(row for case, row in rows if case < 0 or holds[case])
                 for tensor, rows in table.items()
             }
             for level, table in cls.CASES.items()
@@ -230,35 +212,6 @@ def valid(inferred: Inferred) -> Inferred:
 def count_of(*arrays: Any) -> int:
     """The length of the first array that is given; 0 if none is."""
     return next((len(array) for array in arrays if type(array) is tuple), 0)
-
-
-Row = TypeVar("Row")
-
-
-def tables(changes: Mapping[str, Mapping[str, Row]]) -> Mapping[FeatureLevel, Mapping[str, Row]]:
-    """The table of every level from the first on, made from the tensors' rows that change at a level."""
-    found: dict[FeatureLevel, Mapping[str, Row]] = {}
-    table: Mapping[str, Row] = {}
-    for level in FeatureLevel:
-        if str(level) in changes:
-            table = {**table, **changes[str(level)]}
-        if table:
-            found[level] = table
-    return found
-
-
-def in_any_case(cases: Cases) -> Tables:
-    """The tables of what is supported in some case."""
-    return {
-        level: {tensor: _together(row for _, row in rows) for tensor, rows in table.items()}
-        for level, table in cases.items()
-    }
-
-
-def _together(rows: Iterable[Support]) -> Support:
-    rows = tuple(rows)
-    ranks = dict.fromkeys(rank for row in rows for rank in row.ranks)
-    return Support(tuple(ranks), tuple(dict.fromkeys(one for row in rows for one in row.types)))
 
 
 @cache

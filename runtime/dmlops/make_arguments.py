@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from .description import Description, Support
+from .description import Description
 from .enums import NEWEST, TensorDataType
 from .errors import InvalidDescription
+from .facts import Support
 from .member import Member
 from .paths import path_of
 from .registry import operator

@@ -8,8 +8,8 @@ from typing import Any
 
 from . import counterparts, registry
 from .data import operator_data
-from .description import Support
 from .enums import NEWEST, FeatureLevel
+from .facts import Support
 from .terminal import PLAIN, Style, table
 from .validation import ranks_text
 

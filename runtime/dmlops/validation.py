@@ -8,19 +8,22 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, TypeAlias
 
-from .description import Description, Tables
+from .data import registry_data
+from .description import Description
 from .enums import ENUMS, FeatureLevel, LevelLike, TensorDataType, feature_level, name_of
+from .facts import Tables
 from .forms import ACTIVATION, faults
 from .member import Member
-from .registry import GENERAL_RULES, INTEGERS, NEGATIVE_HINT, RANK_HINT, STRUCTS
+from .registry import INTEGERS, NEGATIVE_HINT, RANK_HINT, STRUCTS, integer_range
 from .tensor import TensorDesc
-from .tensor_rules import READS, advise, check_structure, check_values
+from .tensor_rules import advise, check_structure, check_values
 from .value import READABLE, SOUND_INPUT, SOUND_OUTPUT, WRONG_TYPE, set_state
 from .violation import Violation, filled
 
 _INDEX, _LAST_INDEX = re.compile(r"\[\d+\]"), re.compile(r"\[\d+\]$")
 _MOST_LISTED, _FIRST_LISTED = 8, 6  # as in dmlops.h
 _FIELDS = frozenset(field.name for field in STRUCTS["DML_BUFFER_TENSOR_DESC"])
+_TENSOR_READS = {rule["id"]: rule.get("reads", []) for rule in registry_data()["tensor"]["rules"]}
 
 
 def validate(desc: Description, level: LevelLike) -> list[Violation]:
@@ -127,9 +130,9 @@ def reliable(desc: Description, violations: list[Violation]) -> list[Violation]:
     reported = []
     for violation in violations:
         rule, member = violation.rule, _LAST_INDEX.sub("", violation.member)
-        reads = desc.READS.get(rule, "").split()
-        if rule in READS:
-            reads = [f"{member.rpartition('.')[0]}.{field}" for field in READS[rule].split()]
+        reads = desc.READS.get(rule, ())
+        if rule in _TENSOR_READS:
+            reads = tuple(f"{member.rpartition('.')[0]}.{field}" for field in _TENSOR_READS[rule])
         if all(broken.get(path, {rule}) == {rule} for path in reads):
             for path in (member, _read_path(member)):
                 broken.setdefault(path, set()).add(rule)
@@ -252,10 +255,7 @@ def holds(typed_by: TensorDesc | int | None, value: float) -> bool:
 def _bounds(type_: int | None) -> tuple[int, int] | None:
     """The range of an integer data type; None for other types."""
     named = next((one for one in TensorDataType if one == type_ and one.kind in ("signed", "unsigned")), None)
-    if named is None:
-        return None
-    half = 1 << (named.bits - 1)
-    return (-half, half - 1) if named.kind == "signed" else (0, 2 * half - 1)
+    return None if named is None else integer_range(named.bits, named.kind)
 
 
 def _entries(desc: Description, member: Member) -> Iterator[tuple[str, Any]]:
@@ -376,10 +376,8 @@ def _unsupported(
     too_few = needed is None and rule == "dimension-count" and all(value < one for one in accepted[level])
     if rule == "data-type":
         shown = {**shown, "value": name_of(TensorDataType, value)}
-    text = GENERAL_RULES[rule]
-    hint = RANK_HINT if too_few else ""
-    pieces = text.message + text.hint if needed is not None else text.message
-    found = filled(text.id, pieces, {**shown, "needed": needed}, hint)
+    rest = RANK_HINT if too_few else ""
+    found = filled(f"DML-OPERATOR-{rule}", {**shown, "needed": needed}, rest, with_hint=needed is not None)
     if rule == "data-type":
         return replace(found, expected=tuple(name_of(TensorDataType, one) for one in accepted[level]))
     return replace(found, expected=tuple(accepted[level]))
@@ -387,8 +385,7 @@ def _unsupported(
 
 def _violation(rule: str, member: str, shown: dict[str, Any], rest: str = "") -> Violation:
     """The violation of a general rule, with the values that its message shows and a text after it."""
-    text = GENERAL_RULES[rule]
-    return filled(text.id, text.message, {"member": member, **shown}, rest)
+    return filled(f"DML-OPERATOR-{rule}", {"member": member, **shown}, rest)
 
 
 def ranks_text(ranks: Iterable[int]) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import isfinite
 from typing import Any
 
+from .data import messages
 from .safe_text import decimal
 
 
@@ -64,17 +65,16 @@ def report(
     violations.append(Violation(rule, member, template, values, found, expected))
 
 
-def filled(
-    rule: str, pieces: Iterable[tuple[str, str]], shown: Mapping[str, Any], rest: str = ""
-) -> Violation:
-    """The violation of a rule without a condition.
+def filled(rule: str, shown: Mapping[str, Any], rest: str = "", with_hint: bool = False) -> Violation:
+    """The violation of a rule without a condition: its message, perhaps with its hint, and then the rest.
 
-    Its message is texts, each followed by the name of a value, and then the rest. `shown` has these values:
-    `member` is where it is, `value` what was found, `choices` what was expected.
+    `shown` has the values that the message names: `member` is where it is, `value` what was found, `choices`
+    what was expected.
     """
-    pieces = list(pieces)
-    values = (*(shown[name] for _, name in pieces if name), rest)
-    template = "".join(f"{text}{{}}" if name else text for text, name in pieces)
+    text, hint = messages()[rule]
+    parts = (*text, *hint) if with_hint else text
+    values = (*(shown[part[1]] for part in parts if not isinstance(part, str)), rest)
+    template = "".join(part if isinstance(part, str) else "{}" for part in parts)
     return Violation(
         rule, str(shown["member"]), f"{template}{{}}", values, shown.get("value"), shown.get("choices")
     )

@@ -44,7 +44,7 @@ def aligned(draw: Draw, name: str) -> Description:
 def data_types(draw: Draw, described: type[Description]) -> dict[str, str]:
     """A data type for each tensor: any that its table has, but the same where a rule says so."""
     groups = [
-        [path.partition(".")[0] for path in reads.split()]
+        [path.partition(".")[0] for path in reads]
         for rule, reads in described.READS.items()
         if "same-type" in rule
     ]

@@ -22,7 +22,6 @@ from typing import Any as _Any
 __path__ = [*__path__, *filter(_isdir, [_realpath(f"{one}/../../../runtime/dmlops") for one in __path__])]
 
 from .description import Description as Description
-from .description import Support as Support
 from .enums import AxisDirection as AxisDirection
 from .enums import BindingType as BindingType
 from .enums import ConvolutionDirection as ConvolutionDirection
@@ -50,6 +49,7 @@ from .enums import TensorFlags as TensorFlags
 from .enums import TensorType as TensorType
 from .errors import InvalidDescription as InvalidDescription
 from .errors import JsonError as JsonError
+from .facts import Support as Support
 from .json_form import from_json as from_json
 from .json_form import to_json as to_json
 from .structs import ScaleBias as ScaleBias

@@ -18,23 +18,6 @@ if TYPE_CHECKING:
 TENSOR_FLAGS_NONE = enums.TensorFlags.NONE
 TENSOR_FLAGS_OWNED_BY_DML = enums.TensorFlags.OWNED_BY_DML
 
-# The fields that each rule reads, with spaces between.
-READS = {
-    "DML-TENSOR-rank": "DimensionCount",
-    "DML-TENSOR-strides-count": "DimensionCount Strides",
-    "DML-TENSOR-sizes": "DimensionCount Sizes",
-    "DML-TENSOR-element-count": "Sizes",
-    "DML-TENSOR-total-size": "DataType DimensionCount Sizes Strides TotalTensorSizeInBytes",
-    "DML-TENSOR-total-size-limit": "DataType TotalTensorSizeInBytes",
-    "DML-TENSOR-alignment-power-of-two": "GuaranteedBaseOffsetAlignment",
-    "DML-TENSOR-alignment-element": "DataType GuaranteedBaseOffsetAlignment",
-    "DML-TENSOR-flags": "Flags",
-    "DML-TENSOR-flags-owned": "Flags is_input",
-    "DML-TENSOR-strides-overlap": "DimensionCount Sizes Strides is_input",
-    "DML-TENSOR-strides-in-elements": "DataType DimensionCount Sizes Strides",
-    "DML-TENSOR-total-size-slack": "DataType DimensionCount Sizes Strides TotalTensorSizeInBytes",
-}
-
 
 def implied_size(tensor: TensorDesc) -> int:
     """The bytes up to the end of the last element, rounded up to a multiple of 4."""

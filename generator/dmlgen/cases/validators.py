@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -105,6 +106,16 @@ class _Importer(MetaPathFinder, InspectLoader):
 
     def get_source(self, fullname: str) -> str:
         return self._files[self._path(fullname)].decode()
+
+    def get_resource_reader(self, fullname: str) -> _Importer:
+        """The reader of the package's other files, for `importlib.resources`: the importer itself."""
+        return self
+
+    def is_resource(self, name: str) -> bool:
+        return f"{_FOLDER}{_PACKAGE}/{name}" in self._files
+
+    def open_resource(self, name: str) -> io.BytesIO:
+        return io.BytesIO(self._files[f"{_FOLDER}{_PACKAGE}/{name}"])
 
     def _path(self, fullname: str) -> str:
         path = "/".join([_FOLDER + _PACKAGE, *fullname.split(".")[1:]])

@@ -9,7 +9,6 @@ from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import walk_through
 from dmlgen.expr.mapping import FUNCTIONS, VIEWS
 from dmlgen.mappings import Operation, Signature
-from dmlgen.outputs.python_operators import axes_of
 from dmlgen.outputs.render import Templates
 from dmlgen.registry import Counterparts, Operator, Registry
 from dmlgen.text import NO_TEXT
@@ -41,9 +40,9 @@ def takes_leading_ones(operator: Operator) -> bool:
     if operator.name in ROWS_AND_COLUMNS:
         return True
     arrays = [member for member in operator.attributes if member.count]
-    if any(member.name not in axes_of(operator) for member in arrays):
+    if any(member.name not in operator.axes for member in arrays):
         return False
-    if axes_of(operator):
+    if operator.axes:
         return True
     if operator.defines is None or operator.defines.tensors:
         return False

@@ -33,7 +33,9 @@ def render(registry: Registry, templates: Templates, known: Mapping[str, bytes])
     """
     paths = {f"matrix/{operator.slug}.json": operator.name for operator in registry.operators}
     files = {path: known[path] for path in paths if path in known}
-    files.update(search(registry, known, [name for path, name in paths.items() if path not in known]))
+    missing = [name for path, name in paths.items() if path not in known]
+    if missing:
+        files.update(search(registry, known, missing))
     files["matrix/matrix.schema.json"] = templates.render(
         "matrix/matrix.schema.json.j2", version=VERSION, choices=sorted(CHOICES)
     )

@@ -8,14 +8,13 @@ from pathlib import Path
 from dmlgen import mappings
 from dmlgen.banner import head
 from dmlgen.expr import arithmetic
-from dmlgen.outputs import dxdispatch
+from dmlgen.outputs import dxdispatch, registry_json
 from dmlgen.outputs.hlsl_types import hlsl_types
 from dmlgen.outputs.parts import parts
 from dmlgen.outputs.python_graphs import graphs_view, ranges_view
-from dmlgen.outputs.python_operators import OPERATOR, operator_view, support_sets
-from dmlgen.outputs.python_tensor import TENSOR, tensor_view
+from dmlgen.outputs.python_operators import OPERATOR, operator_view
+from dmlgen.outputs.python_tensor import tensor_view
 from dmlgen.outputs.render import Templates, plain_files
-from dmlgen.outputs.same_field import same_field_message
 from dmlgen.project import LICENSE, PACKAGE, RUNTIME
 from dmlgen.registry import Operator, Registry, Struct
 
@@ -50,24 +49,16 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     found = parts("python", registry, templates.memory, part)
     for name, one in found.items():
         files[f"{_PACKAGE}/operators/{name.lower()}.py"] = one.module
-    broadcast = registry.hints["broadcast"]
-    hint = "".join(one.text.plain + ("" if one.name is None else f"{{{one.name}}}") for one in broadcast)
     contexts: dict[str, dict[str, object]] = {
         "pyproject.toml": {},
         "setup.py": {},
         "dmlops/py.typed": {},
         "dmlops/__init__.py": {"structs": _values(registry)},
         "dmlops/enums.py": {},
-        "dmlops/registry.py": {
-            "structs": _structs(registry),
-            "broadcast": hint,
-            "same_field": same_field_message(),
-        },
         "dmlops/make.py": {"functions": [one.make for one in found.values()]},
         "dmlops/structs.py": {"structs": _values(registry)},
         "dmlops/graph_rules.py": {"graphs": graphs_view(registry)},
         "dmlops/binding_rules.py": {"ranges": ranges_view(registry)},
-        "dmlops/supported.py": {"sets": support_sets(registry)},
         "dmlops/hlsl_types.py": {"types": hlsl_types(registry)},
         "dmlops/tensor.py": {"tensor": tensor_view(registry)},
         "dmlops/tensor_rules.py": {"tensor": tensor_view(registry)},
@@ -80,6 +71,12 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         path = f"python/{name}"
         files[path] = templates.render(f"{path}.j2", registry=registry, **context)
     return files
+
+
+def installed(registry: Registry, templates: Templates) -> dict[str, bytes]:
+    """The files of the package as they are where it is installed: with registry.json among them."""
+    facts = registry_json.render(registry, templates)["registry.json"]
+    return {**render(registry, templates), f"{_PACKAGE}/registry.json": facts}
 
 
 def hand_written() -> dict[str, bytes]:
@@ -95,10 +92,3 @@ def _values(registry: Registry) -> list[tuple[str, Struct]]:
     members = [member for operator in registry.operators for member in operator.members]
     used = {m.type for m in members if m.type in registry.structs and m.type != OPERATOR and not m.typed_by}
     return [(name, registry.structs[name]) for name in sorted(used)]
-
-
-def _structs(registry: Registry) -> list[Struct]:
-    """The structs from which descriptions are built."""
-    types = {member.type for operator in registry.operators for member in operator.members}
-    used = {TENSOR, "TENSOR_DESC", OPERATOR, *types}
-    return [struct for name, struct in registry.structs.items() if name in used]

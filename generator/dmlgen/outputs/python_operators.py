@@ -1,11 +1,10 @@
-"""An operator in Python: its members, its tables, its rules by stage, and how its outputs are inferred."""
+"""An operator in Python: its members, its rules by stage, and how its outputs are inferred."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeAlias
 
 from dmlgen.expr import ir
 from dmlgen.names import pascal, python_variable
@@ -16,12 +15,11 @@ from dmlgen.outputs.python_rules import (
     assignments_of,
     constants_of,
     parts_of,
-    reads_of,
     rule_view,
     used_definitions,
 )
 from dmlgen.outputs.render import python_string
-from dmlgen.registry import FeatureLevel, Inference, Member, Operator, Registry, Rule, Stage, Support
+from dmlgen.registry import Inference, Member, Operator, Registry, Rule, Stage
 
 OPERATOR = "OPERATOR_DESC"
 
@@ -40,14 +38,13 @@ class StageView:
 class MemberView:
     """A member of an operator.
 
-    `local` is its variable. `kind` is tensor, operator, scalar (a union), enum, struct, boolean, integer or
-    float, with an s for arrays; `python` names the class for an enum or a struct. `may_be_absent` means that
-    the class has a default. `counted` are the arrays whose number of entries this member gives. `default` is
-    a literal: the value that `make` uses if a caller gives none.
+    `kind` is tensor, operator, scalar (a union), enum, struct, boolean, integer or float, with an s for
+    arrays; `python` names the class for an enum or a struct. `may_be_absent` means that the class has a
+    default. `counted` are the arrays whose number of entries this member gives. `default` is a literal: the
+    value that `make` uses if a caller gives none.
     """
 
     spec: Member
-    local: str
     python: str
     kind: str
     may_be_absent: bool
@@ -61,25 +58,6 @@ class MemberView:
     @property
     def required(self) -> bool:
         return self.spec.pointer and not self.spec.optional
-
-
-@dataclass(frozen=True)
-class SupportView:
-    """The support of a tensor: the names of sets of dimension counts and of data types (python_support)."""
-
-    ranks: str
-    types: str
-
-
-Rows: TypeAlias = tuple[tuple[int, SupportView], ...]  # each with its condition's index; -1 for always
-
-
-@dataclass(frozen=True)
-class TableView:
-    """The rows of the tensors whose support changes at a level."""
-
-    since: FeatureLevel
-    rows: tuple[tuple[str, Rows], ...]
 
 
 @dataclass(frozen=True)
@@ -111,13 +89,8 @@ class OperatorView:
 
     spec: Operator
     python: str  # its class
-    axes: tuple[str, ...]
     members: tuple[MemberView, ...]
-    reads: Mapping[str, str]
-    support: tuple[TableView, ...]
     cases: CasesView | None
-    turning_points: tuple[FeatureLevel, ...]
-    fusable: Mapping[str, FeatureLevel]
     stages: tuple[StageView, ...]
     inference: InferenceView
     constants: Assignments
@@ -125,12 +98,6 @@ class OperatorView:
     @property
     def tensors(self) -> tuple[MemberView, ...]:
         return tuple(member for member in self.members if member.spec.is_tensor)
-
-    @property
-    def sets(self) -> list[str]:
-        """The names of the sets that support tables use."""
-        rows = (row for table in self.support for _, rows in table.rows for _, row in rows)
-        return sorted({name for row in rows for name in (row.ranks, row.types)})
 
     @property
     def inputs(self) -> tuple[MemberView, ...]:
@@ -151,10 +118,6 @@ def operator_view(registry: Registry, operator: Operator) -> OperatorView:
     members = tuple(_member(registry, operator, member) for member in operator.members)
     printers = {stage: PythonPrinter(registry, operator, stage) for stage in Stage}
     for_inference = InferencePrinter(registry, operator, Stage.COUNTS)
-    takes_activations = any(member.type == OPERATOR for member in operator.members)
-    fusable = registry.fusable(operator) if takes_activations else {}
-    conditions = conditions_of(operator)
-    support = _support(registry, operator, conditions)
     stages = [
         _stage(operator, method, summary, rules, printers[stage])
         for method, summary, stage, rules in _rules_by_method(operator)
@@ -163,13 +126,8 @@ def operator_view(registry: Registry, operator: Operator) -> OperatorView:
     return OperatorView(
         spec=operator,
         python=pascal(operator.name),
-        axes=axes_of(operator),
         members=members,
-        reads=reads_of(operator.rules),
-        support=support,
-        cases=_cases(conditions, printers[Stage.COUNTS]) if conditions else None,
-        turning_points=_turning_points(registry, operator, support, fusable),
-        fusable=fusable,
+        cases=_cases(operator, printers[Stage.COUNTS]),
         stages=tuple(stages),
         inference=_inference(operator, members, for_inference),
         constants=constants_of(*printers.values(), for_inference),
@@ -240,43 +198,11 @@ def _rules_when_fused(operator: Operator) -> list[Rule]:
     return [rule for rule in operator.rules if operator.fusible_into and rule.concerns_attributes]
 
 
-def _turning_points(
-    registry: Registry,
-    operator: Operator,
-    support: Sequence[TableView],
-    fusable: Mapping[str, FeatureLevel],
-) -> tuple[FeatureLevel, ...]:
-    """The levels at which validity can change."""
-    levels = {table.since for table in support} | {*fusable.values()}
-    rules = [
-        *operator.rules,
-        *(rule for name in fusable for rule in _rules_when_fused(registry.operator[name])),
-    ]
-    bounds = (bound for rule in rules if not rule.advice for bound in (rule.since, rule.until))
-    levels |= {bound for bound in bounds if bound is not None}
-    return tuple(level for level in registry.levels[operator.since.ordinal :] if level in levels)
-
-
-def axes_of(operator: Operator) -> tuple[str, ...]:
-    """The members that index dimensions: a rule says that they are less than a dimension count."""
-    axes: set[str] = set()
-    for check in (check for rule in operator.rules for check in rule.checks):
-        match check.condition:
-            case ir.Compare(
-                op="<",
-                left=ir.Member(name=name) | ir.Index(sequence=ir.Member(name=name)),
-                right=ir.Field(name="DimensionCount"),
-            ):
-                axes.add(name)
-    return tuple(member.name for member in operator.members if member.name in axes)
-
-
 def _member(registry: Registry, operator: Operator, member: Member) -> MemberView:
-    kind, local = _kind(registry, member), python_variable(member.name)
+    kind = _kind(registry, member)
     by_choice = member.optional or member.role == "output" or (member.is_tensor and operator.fusible_into)
     return MemberView(
         spec=member,
-        local=local,
         python=pascal(member.type),
         kind=kind,
         may_be_absent=bool(by_choice),
@@ -347,60 +273,13 @@ def _first_that_applies(inferences: list[Inference], printer: PythonPrinter) -> 
     return text
 
 
-def _cases(conditions: Sequence[ir.Expr], printer: PythonPrinter) -> CasesView:
-    """The conditions, over members other than tensors."""
+def _cases(operator: Operator, printer: PythonPrinter) -> CasesView | None:
+    """The conditions of support tables, over members other than tensors, in order of appearance."""
+    rows = [row for table in operator.support.values() for row in table]
+    conditions = list(dict.fromkeys(row.when for row in rows if row.when is not None))
+    if not conditions:
+        return None
     nodes = [node for condition in conditions for node in ir.walk(condition)]
     names = dict.fromkeys(node.name for node in nodes if isinstance(node, ir.Member))
     read = [(python_variable(name), f"self.{name}") for name in names]
     return CasesView(tuple(read), tuple(map(printer.print, conditions)))
-
-
-def conditions_of(operator: Operator) -> tuple[ir.Expr, ...]:
-    """The conditions of rows of support tables."""
-    rows = [row for table in operator.support.values() for row in table]
-    return tuple(dict.fromkeys(row.when for row in rows if row.when is not None))
-
-
-def _support(registry: Registry, operator: Operator, conditions: Sequence[ir.Expr]) -> tuple[TableView, ...]:
-    tables: list[TableView] = []
-    known: dict[str, Rows] = {}
-    for level in registry.levels[operator.since.ordinal :]:
-        rows: dict[str, Rows] = {
-            tensor.name: tuple(
-                (_case(conditions, row), SupportView(ranks_name(row.ranks), types_name(row.types)))
-                for row in operator.support[level.name]
-                if row.tensor == tensor.name
-            )
-            for tensor in operator.tensors
-        }
-        changed = tuple((name, row) for name, row in rows.items() if known.get(name) != row)
-        if changed or not tables:
-            tables.append(TableView(level, changed))
-        known = rows
-    return tuple(tables)
-
-
-def _case(conditions: Sequence[ir.Expr], row: Support) -> int:
-    """The index of the row's condition; -1 for a row that always applies."""
-    return -1 if row.when is None else conditions.index(row.when)
-
-
-def ranks_name(ranks: Sequence[int]) -> str:
-    """The name of a set of dimension counts: RANKS_1_TO_8, RANKS_1_2_4, RANK_4."""
-    if len(ranks) > 2 and tuple(ranks) == tuple(range(ranks[0], ranks[-1] + 1)):
-        return f"RANKS_{ranks[0]}_TO_{ranks[-1]}"
-    return f"RANK{'S' * (len(ranks) > 1)}_{'_'.join(map(str, ranks))}"
-
-
-def types_name(types: Sequence[str]) -> str:
-    """The name of a set of data types, sizes after each kind: FLOAT_32_16_UINT_8."""
-    kinds = groupby(types, key=lambda name: name.rstrip("0123456789"))
-    return "_".join("_".join((kind, *(one.removeprefix(kind) for one in names))) for kind, names in kinds)
-
-
-def support_sets(registry: Registry) -> tuple[Mapping[str, Sequence[int]], Mapping[str, Sequence[str]]]:
-    """The sets of dimension counts and of data types in support tables, by name."""
-    rows = [row for one in registry.operators for table in one.support.values() for row in table]
-    ranks = {ranks_name(row.ranks): row.ranks for row in rows}
-    types = {types_name(row.types): row.types for row in rows}
-    return dict(sorted(ranks.items())), dict(sorted(types.items()))

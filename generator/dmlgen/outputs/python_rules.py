@@ -85,11 +85,6 @@ def parts_of(check: Check) -> list[ir.Expr]:
     return [*check.shown, *check.read]
 
 
-def reads_of(rules: Iterable[Rule]) -> dict[str, str]:
-    """For each rule that checks something, the paths that it reads, separated by spaces."""
-    return {rule.id: " ".join(sorted(rule.reads)) for rule in rules if rule.checks}
-
-
 def used_definitions(definitions: Iterable[Definition], expressions: Iterable[ir.Expr]) -> list[Definition]:
     """The definitions that the expressions use, directly or through others, in their own order."""
     names = {node.name for e in expressions for node in ir.walk(e) if isinstance(node, ir.Definition)}

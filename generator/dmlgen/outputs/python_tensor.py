@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
@@ -14,7 +14,6 @@ from dmlgen.outputs.python_rules import (
     assignments_of,
     constants_of,
     parts_of,
-    reads_of,
     rule_view,
     used_definitions,
 )
@@ -57,7 +56,6 @@ class TensorView:
     structure: TensorStageView
     values: TensorStageView
     advice: TensorStageView
-    reads: Mapping[str, str]
     constants: Assignments
 
 
@@ -87,7 +85,6 @@ def tensor_view(registry: Registry) -> TensorView:
         structure=structure,
         values=values,
         advice=advice,
-        reads=reads_of(registry.tensor.rules),
         constants=constants_of(*printers.values()),
     )
 

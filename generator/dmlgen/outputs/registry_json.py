@@ -20,6 +20,7 @@ from dmlgen.outputs.python_rules import used_definitions
 from dmlgen.outputs.registry_schema import KEYS, SCHEMA, Json, schema_of, sections
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.requirements import requirements
+from dmlgen.outputs.same_field import same_field_message
 from dmlgen.registry import (
     AlgorithmUse,
     Check,
@@ -101,6 +102,7 @@ def registry_value(registry: Registry) -> Json:
         ],
         "supported": [{"ranks": list(ranks), "types": list(types)} for ranks, types in rows],
         "rules": [_rule(one) for one in registry.operator_rules],
+        "same_field": same_field_message(),
         "hints": {name: _pieces(message) for name, message in registry.hints.items()},
         "tensor": {
             "let": _let(tensor.definitions),
@@ -207,7 +209,7 @@ def _operator(
         constant=operator.c_constant,
         **_facts(operator, "value family since struct_since summary page"),
         **_layout(registry, operator),
-        **_facts(operator, "defaults unconstrained in_place fusible_into integer_operators"),
+        **_facts(operator, "defaults unconstrained in_place axes fusible_into integer_operators"),
         support=_support(operator, rows),
         let=_let(operator.definitions),
         rules=[_rule(one, operator.definitions, operator.since) for one in operator.rules],
@@ -263,6 +265,7 @@ def _rule(rule: Rule, definitions: Sequence[Definition] = (), start: FeatureLeve
         hint=_pieces(rule.hint),
         formulas=list(map(condition_text, rule.checks)),
         uses=[one.name for one in used],
+        reads=sorted(rule.reads),
         checks=[_check(one) for one in rule.checks],
     )
 

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from ..binding_rules import ADVICE, BOUND_HEAPS, OWNED_HEAPS, check_range, violation
-from ..violation import Violation
+from typing import Any
+
+from ..binding_rules import check_range
+from ..data import registry_data
+from ..violation import Violation, filled
 from .model import Binding, Bindings, Range
 from .slots import PARTS, Part, Slot, bindings_of, count_of, is_array, slots
+
+_FACTS = registry_data()["bindings"]
+_RULES = [one["rule"] for one in _FACTS["rules"]]
+_ADVICE = frozenset(rule["id"] for rule in _RULES if rule["stage"] == "advice")
 
 
 def violations(bindings: Bindings) -> list[Violation]:
     """The rules that bindings break."""
-    return [one for one in _judged(bindings) if one.rule not in ADVICE]
+    return [one for one in _judged(bindings) if one.rule not in _ADVICE]
 
 
 def advice(bindings: Bindings) -> list[Violation]:
     """The advice that valid bindings draw."""
     found = _judged(bindings)
-    return found if all(one.rule in ADVICE for one in found) else []
+    return found if all(one.rule in _ADVICE for one in found) else []
 
 
 def _judged(bindings: Bindings) -> list[Violation]:
@@ -117,7 +124,8 @@ def _range(bindings: Bindings, slot: Slot, found: list[Violation]) -> None:
     if given.dimension not in (None, "BUFFER"):
         found.append(violation("buffer-dimension", path, value=given.dimension, choices="BUFFER"))
     is_owned = slot.requirement is not None and slot.requirement.is_owned
-    heaps = OWNED_HEAPS if is_owned and bindings.phase == "initialize" else BOUND_HEAPS
+    is_initialized = is_owned and bindings.phase == "initialize"
+    heaps = _FACTS["owned_heaps" if is_initialized else "bound_heaps"]
     if given.heap is not None and given.heap not in heaps:
         choices = " or ".join((", ".join(heaps[:-1]), heaps[-1]))
         found.append(violation("heap", path, value=given.heap, choices=choices))
@@ -176,3 +184,8 @@ def _intersect(one: Range, one_size: int, other: Range, other_size: int) -> bool
     if one.buffer != other.buffer or not one_size or not other_size:
         return False
     return one.offset < other.offset + other_size and other.offset < one.offset + one_size
+
+
+def violation(rule: str, member: str, **shown: Any) -> Violation:
+    """The violation of a rule without a condition, with the values that its message shows."""
+    return filled(f"DML-BINDING-{rule}", {**shown, "member": member})

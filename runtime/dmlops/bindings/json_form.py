@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from ..binding_rules import DIMENSIONS, HEAPS
+from ..data import registry_data
 from ..errors import JsonError
 from ..graph import Graph
 from ..graph.json_form import with_outputs
@@ -22,6 +22,10 @@ from ..json_form import from_json as read_description
 from ..json_values import a_list, a_text, an_integer, an_object, with_known_keys
 from ..safe_text import nearest, shown
 from .model import Binding, Bindings, Range, Target
+
+# D3D12_HEAP_TYPE and D3D12_RESOURCE_DIMENSION.
+HEAPS: dict[str, int] = registry_data()["bindings"]["heaps"]
+DIMENSIONS: dict[str, int] = registry_data()["bindings"]["dimensions"]
 
 _PHASES = {"Execute": "execute", "Initialize": "initialize"}
 _KEYS = (

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..description import Description, Support
+from ..description import Description
 from ..enums import FeatureLevel
+from ..facts import Support
 from ..member import Member
 from ..paths import Path, Place, path_of, places_of, put, tensors_of, value_at
 from ..registry import INTEGERS
@@ -39,7 +40,7 @@ class Problem:
         self.level = level
         self.at = path_of(violation.member)
         self.support = desc.support().get(level, {})
-        reads = [path_of(one) for one in desc.READS.get(violation.rule, "").split()]
+        reads = [path_of(one) for one in desc.READS.get(violation.rule, ())]
         self.members = {str(path[0]) for path in (self.at, *reads) if path}
         self.fields = {str(path[-1]) for path in (self.at, *reads) if len(path) > 1 and path[-1] != ""}
         self.fields |= {str(one) for one in self.at[1:]}

@@ -6,15 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
+from typing import Any
 
-from ..enums import FeatureLevel
-from ..graph_rules import CONSTANTS_SINCE, SINCE, advise_on_edge, check_edge, check_input, violation
+from ..data import registry_data
+from ..enums import FeatureLevel, feature_level
+from ..graph_rules import advise_on_edge, check_edge, check_input
 from ..safe_text import nearest, shown
-from ..violation import Violation
+from ..violation import Violation, filled
 from .model import Graph
 from .ordering import order, writers_of
 from .slots import Slot
 
+SINCE = feature_level(registry_data()["graphs"]["since"])
+CONSTANTS_SINCE = feature_level(registry_data()["graphs"]["constants_since"])
 _SHOWN_OF_CYCLE = 8  # most nodes of a cycle that a message lists
 
 
@@ -216,3 +220,8 @@ def _ends(graph: Graph, found: list[Violation]) -> None:
     for at in range(len(graph.inputs)):
         if at not in read:
             found.append(violation("input-unread", f"Inputs[{at}]", label=graph.input_label(at)))
+
+
+def violation(rule: str, member: str, **shown: Any) -> Violation:
+    """The violation of a rule without a condition, with the values that its message shows."""
+    return filled(f"DML-GRAPH-{rule}", {**shown, "member": member})

@@ -6,8 +6,8 @@ from collections import Counter
 
 from ..enums import FeatureLevel
 from ..explain import availability, violation_lines
-from ..graph_rules import CONSTANTS_SINCE, SINCE
 from ..terminal import PLAIN, Style
+from .checks import CONSTANTS_SINCE, SINCE
 from .listing import listed
 from .model import Graph
 from .suggest_fix import mended

@@ -7,15 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsFloat, final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_8, RANKS_4_5, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -31,38 +27,6 @@ class ActivationElu(Description):
     """
 
     OPERATOR = "ACTIVATION_ELU"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_3_0)
-    IN_PLACE = ("InputTensor",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Alpha", "FLOAT", default=1.0),
-    )
-    RULES = (
-        Rule(
-            "DML-ACTIVATION_ELU-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule("DML-ACTIVATION_ELU-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule("DML-ACTIVATION_ELU-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "2.0": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
-            },
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc | None
     OutputTensor: TensorDesc

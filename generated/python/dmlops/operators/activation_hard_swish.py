@@ -8,15 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsFloat, final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -33,33 +29,6 @@ class ActivationHardSwish(Description):
     """
 
     OPERATOR = "ACTIVATION_HARD_SWISH"
-    SINCE = FeatureLevel.LEVEL_6_2
-    LEVELS = (FeatureLevel.LEVEL_6_2,)
-    IN_PLACE = ("InputTensor",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Alpha", "FLOAT"),
-        Member("Beta", "FLOAT"),
-    )
-    RULES = (
-        Rule(
-            "DML-ACTIVATION_HARD_SWISH-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-ACTIVATION_HARD_SWISH-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"
-        ),
-        Rule("DML-ACTIVATION_HARD_SWISH-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "6.2": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

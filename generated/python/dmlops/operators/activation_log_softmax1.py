@@ -8,15 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -33,39 +29,6 @@ class ActivationLogSoftmax1(Description):
     """
 
     OPERATOR = "ACTIVATION_LOG_SOFTMAX1"
-    SINCE = FeatureLevel.LEVEL_5_1
-    LEVELS = (FeatureLevel.LEVEL_5_1,)
-    AXES = ("Axes",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("AxisCount", "UINT"),
-        Member("Axes", "UINT", count="AxisCount", pointer=True),
-    )
-    RULES = (
-        Rule("DML-ACTIVATION_LOG_SOFTMAX1-axes-range", "docs", reads="Axes InputTensor.DimensionCount"),
-        Rule(
-            "DML-ACTIVATION_LOG_SOFTMAX1-axis-count", "ours", advice=True,
-            reads="AxisCount InputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-ACTIVATION_LOG_SOFTMAX1-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-ACTIVATION_LOG_SOFTMAX1-same-type", "docs",
-            reads="InputTensor.DataType OutputTensor.DataType",
-        ),
-        Rule("DML-ACTIVATION_LOG_SOFTMAX1-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "5.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -8,15 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_32_16_8, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -32,44 +28,6 @@ class ActivationReluGrad(Description):
     """
 
     OPERATOR = "ACTIVATION_RELU_GRAD"
-    SINCE = FeatureLevel.LEVEL_3_0
-    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_5_1)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("InputGradientTensor", "tensor", role="input", pointer=True),
-        Member("OutputGradientTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-ACTIVATION_RELU_GRAD-same-rank", "docs",
-            reads=(
-                "InputGradientTensor.DimensionCount InputTensor.DimensionCount "
-                "OutputGradientTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-ACTIVATION_RELU_GRAD-same-type", "docs",
-            reads="InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
-        ),
-        Rule(
-            "DML-ACTIVATION_RELU_GRAD-same-sizes", "docs",
-            reads="InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "InputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-            },
-            "5.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8),
-                "InputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8),
-                "OutputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     InputGradientTensor: TensorDesc

@@ -8,15 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsFloat, final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANK_4, UINT_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -46,61 +42,6 @@ class AdamOptimizer(Description):
     """
 
     OPERATOR = "ADAM_OPTIMIZER"
-    SINCE = FeatureLevel.LEVEL_3_0
-    LEVELS = (FeatureLevel.LEVEL_3_0,)
-    IN_PLACE = (
-        "InputParametersTensor", "InputFirstMomentTensor", "InputSecondMomentTensor", "GradientTensor"
-    )
-    MEMBERS = (
-        Member("InputParametersTensor", "tensor", role="input", pointer=True),
-        Member("InputFirstMomentTensor", "tensor", role="input", pointer=True),
-        Member("InputSecondMomentTensor", "tensor", role="input", pointer=True),
-        Member("GradientTensor", "tensor", role="input", pointer=True),
-        Member("TrainingStepTensor", "tensor", role="input", pointer=True),
-        Member("OutputParametersTensor", "tensor", role="output", pointer=True),
-        Member("OutputFirstMomentTensor", "tensor", role="output", pointer=True),
-        Member("OutputSecondMomentTensor", "tensor", role="output", pointer=True),
-        Member("LearningRate", "FLOAT"),
-        Member("Beta1", "FLOAT"),
-        Member("Beta2", "FLOAT"),
-        Member("Epsilon", "FLOAT"),
-    )
-    RULES = (
-        Rule(
-            "DML-ADAM_OPTIMIZER-same-type", "docs",
-            reads=(
-                "GradientTensor.DataType InputFirstMomentTensor.DataType InputParametersTensor.DataType "
-                "InputSecondMomentTensor.DataType OutputFirstMomentTensor.DataType "
-                "OutputParametersTensor.DataType OutputSecondMomentTensor.DataType"
-            ),
-        ),
-        Rule(
-            "DML-ADAM_OPTIMIZER-same-sizes", "docs",
-            reads=(
-                "GradientTensor.Sizes InputFirstMomentTensor.Sizes InputParametersTensor.Sizes "
-                "InputSecondMomentTensor.Sizes OutputFirstMomentTensor.Sizes OutputParametersTensor.Sizes "
-                "OutputSecondMomentTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-ADAM_OPTIMIZER-training-step-sizes", "docs",
-            reads="TrainingStepTensor.DimensionCount TrainingStepTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.0": {
-                "InputParametersTensor": Support(RANK_4, FLOAT_32_16),
-                "InputFirstMomentTensor": Support(RANK_4, FLOAT_32_16),
-                "InputSecondMomentTensor": Support(RANK_4, FLOAT_32_16),
-                "GradientTensor": Support(RANK_4, FLOAT_32_16),
-                "TrainingStepTensor": Support(RANK_4, UINT_32),
-                "OutputParametersTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputFirstMomentTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputSecondMomentTensor": Support(RANK_4, FLOAT_32_16),
-            },
-        }
-    )
 
     InputParametersTensor: TensorDesc
     InputFirstMomentTensor: TensorDesc

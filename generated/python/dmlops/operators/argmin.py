@@ -10,16 +10,11 @@ from typing import SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, INT_64_32_UINT_64_32,
-    RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -39,36 +34,6 @@ class Argmin(Description):
     """
 
     OPERATOR = "ARGMIN"
-    SINCE = FeatureLevel.LEVEL_3_0
-    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
-    AXES = ("Axes",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("AxisCount", "UINT"),
-        Member("Axes", "UINT", count="AxisCount", pointer=True),
-        Member("AxisDirection", "AXIS_DIRECTION"),
-    )
-    RULES = (
-        Rule("DML-ARGMIN-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"),
-        Rule("DML-ARGMIN-axis-count", "ours", advice=True, reads="AxisCount InputTensor.DimensionCount"),
-        Rule("DML-ARGMIN-axes-range", "docs", reads="Axes InputTensor.DimensionCount"),
-        Rule(
-            "DML-ARGMIN-output-sizes", "docs",
-            reads="Axes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, INT_64_32_UINT_64_32),
-            },
-            "4.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

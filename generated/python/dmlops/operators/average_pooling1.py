@@ -10,15 +10,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry, quotient, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_4_5,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -40,63 +36,6 @@ class AveragePooling1(Description):
     """
 
     OPERATOR = "AVERAGE_POOLING1"
-    SINCE = FeatureLevel.LEVEL_6_2
-    LEVELS = (FeatureLevel.LEVEL_6_2,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("WindowSize", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("Dilations", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("IncludePadding", "BOOL", default=False),
-    )
-    RULES = (
-        Rule(
-            "DML-AVERAGE_POOLING1-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-AVERAGE_POOLING1-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"
-        ),
-        Rule("DML-AVERAGE_POOLING1-strides-range", "docs", reads="Strides"),
-        Rule("DML-AVERAGE_POOLING1-window-size-range", "docs", reads="WindowSize"),
-        Rule("DML-AVERAGE_POOLING1-dilations-range", "docs", reads="Dilations"),
-        Rule("DML-AVERAGE_POOLING1-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule(
-            "DML-AVERAGE_POOLING1-window-fits", "ours", advice=True,
-            reads="Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
-        ),
-        Rule(
-            "DML-AVERAGE_POOLING1-output-batches-channels", "docs",
-            reads="InputTensor.Sizes OutputTensor.Sizes",
-        ),
-        Rule(
-            "DML-AVERAGE_POOLING1-windows-within", "ours", advice=True,
-            reads="InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
-        ),
-        Rule(
-            "DML-AVERAGE_POOLING1-first-window", "ours", advice=True,
-            reads="Dilations StartPadding WindowSize",
-        ),
-        Rule(
-            "DML-AVERAGE_POOLING1-spatial-sizes", "docs", advice=True,
-            reads=(
-                "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes "
-                "StartPadding Strides WindowSize"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "6.2": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

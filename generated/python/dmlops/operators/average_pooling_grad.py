@@ -10,15 +10,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_4_5,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -41,60 +37,6 @@ class AveragePoolingGrad(Description):
     """
 
     OPERATOR = "AVERAGE_POOLING_GRAD"
-    SINCE = FeatureLevel.LEVEL_3_0
-    LEVELS = (FeatureLevel.LEVEL_3_0,)
-    MEMBERS = (
-        Member("InputGradientTensor", "tensor", role="input", pointer=True),
-        Member("OutputGradientTensor", "tensor", role="output", pointer=True),
-        Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True),
-        Member("WindowSize", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("IncludePadding", "BOOL"),
-    )
-    RULES = (
-        Rule(
-            "DML-AVERAGE_POOLING_GRAD-same-rank", "docs",
-            reads="InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-AVERAGE_POOLING_GRAD-dimension-count", "docs",
-            reads="DimensionCount InputGradientTensor.DimensionCount",
-        ),
-        Rule("DML-AVERAGE_POOLING_GRAD-strides-range", "docs", reads="Strides"),
-        Rule("DML-AVERAGE_POOLING_GRAD-window-size-range", "docs", reads="WindowSize"),
-        Rule(
-            "DML-AVERAGE_POOLING_GRAD-same-type", "docs",
-            reads="InputGradientTensor.DataType OutputGradientTensor.DataType",
-        ),
-        Rule(
-            "DML-AVERAGE_POOLING_GRAD-window-fits", "ours", advice=True,
-            reads=(
-                "EndPadding OutputGradientTensor.DimensionCount OutputGradientTensor.Sizes StartPadding "
-                "WindowSize"
-            ),
-        ),
-        Rule(
-            "DML-AVERAGE_POOLING_GRAD-batches-channels", "docs",
-            reads="InputGradientTensor.Sizes OutputGradientTensor.Sizes",
-        ),
-        Rule(
-            "DML-AVERAGE_POOLING_GRAD-windows-within", "ours", advice=True,
-            reads=(
-                "EndPadding InputGradientTensor.Sizes OutputGradientTensor.DimensionCount "
-                "OutputGradientTensor.Sizes StartPadding Strides"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.0": {
-                "InputGradientTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "OutputGradientTensor": Support(RANKS_4_5, FLOAT_32_16),
-            },
-        }
-    )
 
     InputGradientTensor: TensorDesc
     OutputGradientTensor: TensorDesc

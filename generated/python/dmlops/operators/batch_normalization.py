@@ -5,20 +5,15 @@ it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, SupportsFloat, final
+from typing import SupportsFloat, final
 
 from .. import enums
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_8, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -44,105 +39,6 @@ class BatchNormalization(Description):
     """
 
     OPERATOR = "BATCH_NORMALIZATION"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (
-        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_3_1,
-        FeatureLevel.LEVEL_4_0, FeatureLevel.LEVEL_5_1, FeatureLevel.LEVEL_6_4,
-    )
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("MeanTensor", "tensor", role="input", pointer=True),
-        Member("VarianceTensor", "tensor", role="input", pointer=True),
-        Member("ScaleTensor", "tensor", role="input", pointer=True),
-        Member("BiasTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Spatial", "BOOL"),
-        Member("Epsilon", "FLOAT"),
-        Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
-    )
-    RULES = (
-        Rule(
-            "DML-BATCH_NORMALIZATION-same-rank", "docs",
-            reads=(
-                "BiasTensor.DimensionCount InputTensor.DimensionCount MeanTensor.DimensionCount "
-                "OutputTensor.DimensionCount ScaleTensor.DimensionCount VarianceTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION-same-type", "docs",
-            reads=(
-                "BiasTensor.DataType InputTensor.DataType MeanTensor.DataType OutputTensor.DataType "
-                "ScaleTensor.DataType VarianceTensor.DataType"
-            ),
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION-mean-broadcast", "docs",
-            reads="InputTensor.Sizes MeanTensor.DimensionCount MeanTensor.Sizes",
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION-variance-broadcast", "docs",
-            reads="InputTensor.Sizes VarianceTensor.DimensionCount VarianceTensor.Sizes",
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION-scale-broadcast", "docs",
-            reads="InputTensor.Sizes ScaleTensor.DimensionCount ScaleTensor.Sizes",
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION-bias-broadcast", "docs",
-            reads="BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes",
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION-mean-not-spatial", "docs", until=FeatureLevel.LEVEL_4_0,
-            reads="InputTensor.DimensionCount InputTensor.Sizes MeanTensor.Sizes Spatial",
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION-variance-not-spatial", "docs", until=FeatureLevel.LEVEL_4_0,
-            reads="InputTensor.DimensionCount InputTensor.Sizes Spatial VarianceTensor.Sizes",
-        ),
-        Rule("DML-BATCH_NORMALIZATION-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-        Rule(
-            "DML-BATCH_NORMALIZATION-float16-overflow", "observed", advice=True, reads="InputTensor.DataType"
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "MeanTensor": Support(RANK_4, FLOAT_32_16),
-                "VarianceTensor": Support(RANK_4, FLOAT_32_16),
-                "ScaleTensor": Support(RANK_4, FLOAT_32_16),
-                "BiasTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "3.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "MeanTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "VarianceTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "ScaleTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "BiasTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-            },
-        }
-    )
-    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
-        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
-        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
-        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
-    }
 
     InputTensor: TensorDesc
     MeanTensor: TensorDesc

@@ -8,15 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsFloat, final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -41,67 +37,6 @@ class BatchNormalizationGrad(Description):
     """
 
     OPERATOR = "BATCH_NORMALIZATION_GRAD"
-    SINCE = FeatureLevel.LEVEL_3_1
-    LEVELS = (FeatureLevel.LEVEL_3_1,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("InputGradientTensor", "tensor", role="input", pointer=True),
-        Member("MeanTensor", "tensor", role="input", pointer=True),
-        Member("VarianceTensor", "tensor", role="input", pointer=True),
-        Member("ScaleTensor", "tensor", role="input", pointer=True),
-        Member("OutputGradientTensor", "tensor", role="output", pointer=True),
-        Member("OutputScaleGradientTensor", "tensor", role="output", pointer=True),
-        Member("OutputBiasGradientTensor", "tensor", role="output", pointer=True),
-        Member("Epsilon", "FLOAT"),
-    )
-    RULES = (
-        Rule(
-            "DML-BATCH_NORMALIZATION_GRAD-same-rank", "docs",
-            reads=(
-                "InputGradientTensor.DimensionCount InputTensor.DimensionCount MeanTensor.DimensionCount "
-                "OutputBiasGradientTensor.DimensionCount OutputGradientTensor.DimensionCount "
-                "OutputScaleGradientTensor.DimensionCount ScaleTensor.DimensionCount "
-                "VarianceTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION_GRAD-same-type", "docs",
-            reads=(
-                "InputGradientTensor.DataType InputTensor.DataType MeanTensor.DataType "
-                "OutputBiasGradientTensor.DataType OutputGradientTensor.DataType "
-                "OutputScaleGradientTensor.DataType ScaleTensor.DataType VarianceTensor.DataType"
-            ),
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION_GRAD-input-sizes", "docs",
-            reads="InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION_GRAD-mean-broadcast", "docs",
-            reads="InputTensor.Sizes MeanTensor.DimensionCount MeanTensor.Sizes",
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION_GRAD-mean-sizes", "docs",
-            reads=(
-                "MeanTensor.Sizes OutputBiasGradientTensor.Sizes OutputScaleGradientTensor.Sizes "
-                "ScaleTensor.Sizes VarianceTensor.Sizes"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "InputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "MeanTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "VarianceTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "ScaleTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputScaleGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputBiasGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     InputGradientTensor: TensorDesc

@@ -5,20 +5,15 @@ then scales and shifts it and may add another tensor."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, SupportsFloat, final
+from typing import SupportsFloat, final
 
 from .. import enums
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -44,85 +39,6 @@ class BatchNormalizationTraining(Description):
     """
 
     OPERATOR = "BATCH_NORMALIZATION_TRAINING"
-    SINCE = FeatureLevel.LEVEL_4_1
-    LEVELS = (FeatureLevel.LEVEL_4_1, FeatureLevel.LEVEL_5_1, FeatureLevel.LEVEL_6_4)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("ScaleTensor", "tensor", role="input", pointer=True),
-        Member("BiasTensor", "tensor", role="input", pointer=True),
-        Member("FusedAddTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("OutputMeanTensor", "tensor", role="output", pointer=True),
-        Member("OutputVarianceTensor", "tensor", role="output", pointer=True),
-        Member("Epsilon", "FLOAT"),
-        Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
-    )
-    RULES = (
-        Rule(
-            "DML-BATCH_NORMALIZATION_TRAINING-same-rank", "docs",
-            reads=(
-                "BiasTensor.DimensionCount FusedAddTensor FusedAddTensor.DimensionCount "
-                "InputTensor.DimensionCount OutputMeanTensor.DimensionCount OutputTensor.DimensionCount "
-                "OutputVarianceTensor.DimensionCount ScaleTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION_TRAINING-same-type", "docs",
-            reads=(
-                "BiasTensor.DataType FusedAddTensor FusedAddTensor.DataType InputTensor.DataType "
-                "OutputMeanTensor.DataType OutputTensor.DataType OutputVarianceTensor.DataType "
-                "ScaleTensor.DataType"
-            ),
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION_TRAINING-scale-broadcast", "docs",
-            reads="InputTensor.Sizes ScaleTensor.DimensionCount ScaleTensor.Sizes",
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION_TRAINING-scale-sizes", "docs",
-            reads="BiasTensor.Sizes OutputMeanTensor.Sizes OutputVarianceTensor.Sizes ScaleTensor.Sizes",
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION_TRAINING-input-sizes", "docs",
-            reads="FusedAddTensor FusedAddTensor.Sizes InputTensor.Sizes OutputTensor.Sizes",
-        ),
-        Rule(
-            "DML-BATCH_NORMALIZATION_TRAINING-float16-overflow", "observed", advice=True,
-            reads="InputTensor.DataType",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "4.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "ScaleTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "BiasTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "FusedAddTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputMeanTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputVarianceTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-            },
-        }
-    )
-    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
-        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
-        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
-        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
-    }
 
     InputTensor: TensorDesc
     ScaleTensor: TensorDesc

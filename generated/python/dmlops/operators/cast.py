@@ -7,16 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_16_8_UINT_16_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8,
-    FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -31,36 +26,6 @@ class Cast(Description):
     """
 
     OPERATOR = "CAST"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_3_1, FeatureLevel.LEVEL_4_1)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule("DML-CAST-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"),
-        Rule("DML-CAST-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_16_8_UINT_16_8),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_16_8_UINT_16_8),
-            },
-            "3.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-            "3.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-            "4.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -5,22 +5,18 @@ bias."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar, SupportsIndex, final
+from typing import SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import ABSENT, inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_3_TO_5, RANKS_4_5,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -53,114 +49,6 @@ class Convolution(Description):
     """
 
     OPERATOR = "CONVOLUTION"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (
-        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_0,
-        FeatureLevel.LEVEL_5_1, FeatureLevel.LEVEL_6_0, FeatureLevel.LEVEL_6_4,
-    )
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("FilterTensor", "tensor", role="input", pointer=True),
-        Member("BiasTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Mode", "CONVOLUTION_MODE", default="CROSS_CORRELATION"),
-        Member("Direction", "CONVOLUTION_DIRECTION", default="FORWARD"),
-        Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("Dilations", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("OutputPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("GroupCount", "UINT", default=1),
-        Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
-    )
-    RULES = (
-        Rule(
-            "DML-CONVOLUTION-same-rank", "docs",
-            reads=(
-                "BiasTensor BiasTensor.DimensionCount FilterTensor.DimensionCount "
-                "InputTensor.DimensionCount OutputTensor.DimensionCount"
-            ),
-        ),
-        Rule("DML-CONVOLUTION-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
-        Rule("DML-CONVOLUTION-group-count-range", "docs", reads="GroupCount"),
-        Rule("DML-CONVOLUTION-strides-range", "docs", reads="Strides"),
-        Rule("DML-CONVOLUTION-dilations-range", "docs", reads="Dilations"),
-        Rule(
-            "DML-CONVOLUTION-same-type", "docs",
-            reads=(
-                "BiasTensor BiasTensor.DataType FilterTensor.DataType InputTensor.DataType "
-                "OutputTensor.DataType"
-            ),
-        ),
-        Rule("DML-CONVOLUTION-filter-groups", "docs", reads="FilterTensor.Sizes GroupCount"),
-        Rule(
-            "DML-CONVOLUTION-input-channels", "docs",
-            reads="Direction FilterTensor.Sizes GroupCount InputTensor.Sizes",
-        ),
-        Rule(
-            "DML-CONVOLUTION-filter-fits", "docs",
-            reads=(
-                "Dilations Direction EndPadding FilterTensor.Sizes InputTensor.DimensionCount "
-                "InputTensor.Sizes StartPadding"
-            ),
-        ),
-        Rule(
-            "DML-CONVOLUTION-bias-sizes", "docs",
-            reads=(
-                "BiasTensor BiasTensor.Sizes Direction FilterTensor.Sizes GroupCount "
-                "InputTensor.DimensionCount"
-            ),
-        ),
-        Rule("DML-CONVOLUTION-output-batches", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-        Rule(
-            "DML-CONVOLUTION-output-channels", "docs",
-            reads="Direction FilterTensor.Sizes GroupCount OutputTensor.Sizes",
-        ),
-        Rule(
-            "DML-CONVOLUTION-spatial-sizes", "ours", advice=True,
-            reads=(
-                "Dilations Direction EndPadding FilterTensor.Sizes InputTensor.DimensionCount "
-                "InputTensor.Sizes OutputPadding OutputTensor.Sizes StartPadding Strides"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "FilterTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "BiasTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
-            },
-            "4.0": {
-                "InputTensor": Support(RANKS_3_TO_5, FLOAT_32_16),
-                "FilterTensor": Support(RANKS_3_TO_5, FLOAT_32_16),
-                "BiasTensor": Support(RANKS_3_TO_5, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_3_TO_5, FLOAT_32_16),
-            },
-        }
-    )
-    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
-        "ELEMENT_WISE_CLIP": FeatureLevel.LEVEL_6_0,
-        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
-        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
-        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
-    }
 
     InputTensor: TensorDesc
     FilterTensor: TensorDesc

@@ -11,15 +11,11 @@ from typing import SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    INT_32, INT_8_UINT_8, RANKS_1_TO_4, RANKS_3_4, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -48,101 +44,6 @@ class ConvolutionInteger(Description):
     """
 
     OPERATOR = "CONVOLUTION_INTEGER"
-    SINCE = FeatureLevel.LEVEL_2_1
-    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_4_0)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("InputZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("FilterTensor", "tensor", role="input", pointer=True),
-        Member("FilterZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("Dilations", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("GroupCount", "UINT", default=1),
-    )
-    RULES = (
-        Rule(
-            "DML-CONVOLUTION_INTEGER-dimension-count", "docs",
-            reads="DimensionCount InputTensor.DimensionCount",
-        ),
-        Rule("DML-CONVOLUTION_INTEGER-group-count-range", "docs", reads="GroupCount"),
-        Rule("DML-CONVOLUTION_INTEGER-strides-range", "docs", reads="Strides"),
-        Rule("DML-CONVOLUTION_INTEGER-dilations-range", "docs", reads="Dilations"),
-        Rule(
-            "DML-CONVOLUTION_INTEGER-same-type-input-zero-point", "docs",
-            reads="InputTensor.DataType InputZeroPointTensor InputZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-CONVOLUTION_INTEGER-same-type-filter-zero-point", "docs",
-            reads="FilterTensor.DataType FilterZeroPointTensor FilterZeroPointTensor.DataType",
-        ),
-        Rule("DML-CONVOLUTION_INTEGER-filter-groups", "docs", reads="FilterTensor.Sizes GroupCount"),
-        Rule(
-            "DML-CONVOLUTION_INTEGER-input-channels", "docs",
-            reads="FilterTensor.Sizes GroupCount InputTensor.Sizes",
-        ),
-        Rule(
-            "DML-CONVOLUTION_INTEGER-filter-fits", "docs",
-            reads=(
-                "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
-                "StartPadding"
-            ),
-        ),
-        Rule(
-            "DML-CONVOLUTION_INTEGER-input-zero-point-sizes", "docs",
-            reads="InputZeroPointTensor InputZeroPointTensor.DimensionCount InputZeroPointTensor.Sizes",
-        ),
-        Rule(
-            "DML-CONVOLUTION_INTEGER-filter-zero-point-sizes", "docs",
-            reads=(
-                "FilterTensor.Sizes FilterZeroPointTensor FilterZeroPointTensor.DimensionCount "
-                "FilterZeroPointTensor.Sizes"
-            ),
-        ),
-        Rule("DML-CONVOLUTION_INTEGER-output-batches", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-        Rule(
-            "DML-CONVOLUTION_INTEGER-output-channels", "docs", reads="FilterTensor.Sizes OutputTensor.Sizes"
-        ),
-        Rule(
-            "DML-CONVOLUTION_INTEGER-spatial-sizes", "ours", advice=True,
-            reads=(
-                "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
-                "OutputTensor.Sizes StartPadding Strides"
-            ),
-        ),
-        Rule(
-            "DML-CONVOLUTION_INTEGER-same-rank-input-filter-output", "docs",
-            reads="FilterTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-CONVOLUTION_INTEGER-same-rank-zero-points", "docs",
-            reads=(
-                "FilterZeroPointTensor FilterZeroPointTensor.DimensionCount InputZeroPointTensor "
-                "InputZeroPointTensor.DimensionCount"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "2.1": {
-                "InputTensor": Support(RANK_4, INT_8_UINT_8),
-                "InputZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
-                "FilterTensor": Support(RANK_4, INT_8_UINT_8),
-                "FilterZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
-                "OutputTensor": Support(RANK_4, INT_32),
-            },
-            "4.0": {
-                "InputTensor": Support(RANKS_3_4, INT_8_UINT_8),
-                "InputZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
-                "FilterTensor": Support(RANKS_3_4, INT_8_UINT_8),
-                "FilterZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
-                "OutputTensor": Support(RANKS_3_4, INT_32),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     InputZeroPointTensor: TensorDesc | None

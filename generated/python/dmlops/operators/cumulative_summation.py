@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from .. import enums
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_32_UINT_32, FLOAT_32_16_INT_64_32_UINT_64_32, RANKS_1_TO_8, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -35,44 +31,6 @@ class CumulativeSummation(Description):
     """
 
     OPERATOR = "CUMULATIVE_SUMMATION"
-    SINCE = FeatureLevel.LEVEL_2_1
-    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_4_0, FeatureLevel.LEVEL_5_0)
-    IN_PLACE = ("InputTensor",)
-    AXES = ("Axis",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Axis", "UINT"),
-        Member("AxisDirection", "AXIS_DIRECTION"),
-        Member("HasExclusiveSum", "BOOL"),
-    )
-    RULES = (
-        Rule(
-            "DML-CUMULATIVE_SUMMATION-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-CUMULATIVE_SUMMATION-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"
-        ),
-        Rule("DML-CUMULATIVE_SUMMATION-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-        Rule("DML-CUMULATIVE_SUMMATION-axis-range", "docs", reads="Axis InputTensor.DimensionCount"),
-    )
-    SUPPORT = tables(
-        {
-            "2.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_UINT_32),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_UINT_32),
-            },
-            "4.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32),
-            },
-            "5.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_UINT_64_32),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_UINT_64_32),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

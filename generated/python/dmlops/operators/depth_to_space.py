@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -32,37 +28,6 @@ class DepthToSpace(Description):
     """
 
     OPERATOR = "DEPTH_TO_SPACE"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_5_0)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("BlockSize", "UINT"),
-    )
-    RULES = (
-        Rule("DML-DEPTH_TO_SPACE-block-size-range", "docs", reads="BlockSize"),
-        Rule("DML-DEPTH_TO_SPACE-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule("DML-DEPTH_TO_SPACE-channels-divisible", "docs", reads="BlockSize InputTensor.Sizes"),
-        Rule(
-            "DML-DEPTH_TO_SPACE-output-sizes", "docs", reads="BlockSize InputTensor.Sizes OutputTensor.Sizes"
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "2.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "5.0": {
-                "InputTensor": Support(RANK_4, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANK_4, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

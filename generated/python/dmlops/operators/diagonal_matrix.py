@@ -8,15 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsFloat, SupportsIndex, final
 
-from ..description import Description, Support, tables
-from ..enums import FeatureLevel
+from ..description import Description
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
-    RANKS_2_TO_4, RANK_4,
-)
 from ..tensor import TensorDesc
 
 
@@ -32,31 +26,6 @@ class DiagonalMatrix(Description):
     """
 
     OPERATOR = "DIAGONAL_MATRIX"
-    SINCE = FeatureLevel.LEVEL_2_0
-    LEVELS = (FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_4_0, FeatureLevel.LEVEL_5_1)
-    MEMBERS = (
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Offset", "INT"),
-        Member("Value", "FLOAT"),
-    )
-    RULES = (
-    )
-    SUPPORT = tables(
-        {
-            "2.0": {
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "2.1": {
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "4.0": {
-                "OutputTensor": Support(RANKS_2_TO_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "5.1": {
-                "OutputTensor": Support(RANKS_2_TO_4, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     OutputTensor: TensorDesc
     Offset: int

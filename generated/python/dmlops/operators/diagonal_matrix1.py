@@ -9,15 +9,11 @@ from dataclasses import dataclass
 from typing import SupportsFloat, SupportsIndex, final
 
 from .. import enums
-from ..description import Description, Rule, Support, tables
+from ..description import Description
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import ABSENT, inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_2_TO_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -38,39 +34,6 @@ class DiagonalMatrix1(Description):
     """
 
     OPERATOR = "DIAGONAL_MATRIX1"
-    SINCE = FeatureLevel.LEVEL_5_1
-    LEVELS = (FeatureLevel.LEVEL_5_1,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("ValueDataType", "TENSOR_DATA_TYPE"),
-        Member("Value", "SCALAR_UNION", typed_by="ValueDataType"),
-        Member("DiagonalFillBegin", "INT"),
-        Member("DiagonalFillEnd", "INT"),
-    )
-    RULES = (
-        Rule(
-            "DML-DIAGONAL_MATRIX1-same-rank", "docs",
-            reads="InputTensor InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-DIAGONAL_MATRIX1-same-type", "docs",
-            reads="InputTensor InputTensor.DataType OutputTensor.DataType",
-        ),
-        Rule("DML-DIAGONAL_MATRIX1-value-data-type", "docs", reads="OutputTensor.DataType ValueDataType"),
-        Rule(
-            "DML-DIAGONAL_MATRIX1-same-sizes", "docs",
-            reads="InputTensor InputTensor.Sizes OutputTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "5.1": {
-                "InputTensor": Support(RANKS_2_TO_4, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_2_TO_4, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc | None
     OutputTensor: TensorDesc

@@ -9,15 +9,11 @@ from dataclasses import dataclass
 from typing import final
 
 from .. import enums
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32, FLOAT_32_16, INT_8_UINT_8, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -37,48 +33,6 @@ class DynamicQuantizeLinear(Description):
     """
 
     OPERATOR = "DYNAMIC_QUANTIZE_LINEAR"
-    SINCE = FeatureLevel.LEVEL_4_0
-    LEVELS = (FeatureLevel.LEVEL_4_0,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("OutputScaleTensor", "tensor", role="output", pointer=True),
-        Member("OutputZeroPointTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-DYNAMIC_QUANTIZE_LINEAR-same-rank", "docs",
-            reads=(
-                "InputTensor.DimensionCount OutputScaleTensor.DimensionCount OutputTensor.DimensionCount "
-                "OutputZeroPointTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-DYNAMIC_QUANTIZE_LINEAR-same-type", "docs",
-            reads="OutputTensor.DataType OutputZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-DYNAMIC_QUANTIZE_LINEAR-output-scale-sizes", "docs",
-            reads="InputTensor.DimensionCount OutputScaleTensor.Sizes",
-        ),
-        Rule(
-            "DML-DYNAMIC_QUANTIZE_LINEAR-output-zero-point-sizes", "docs",
-            reads="InputTensor.DimensionCount OutputZeroPointTensor.Sizes",
-        ),
-        Rule(
-            "DML-DYNAMIC_QUANTIZE_LINEAR-output-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "4.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
-                "OutputScaleTensor": Support(RANKS_1_TO_8, FLOAT_32),
-                "OutputZeroPointTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from typing import final
 
 from .. import structs
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_32_16_8, FLOAT_32_16_INT_64_32_16_8, RANKS_1_TO_8, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -32,42 +28,6 @@ class ElementWiseAbs(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_ABS"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
-    IN_PLACE = ("InputTensor",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_ABS-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule("DML-ELEMENT_WISE_ABS-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule("DML-ELEMENT_WISE_ABS-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "2.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8),
-            },
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8),
-            },
-            "4.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

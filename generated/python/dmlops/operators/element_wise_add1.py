@@ -4,19 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_8, RANKS_4_5,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -33,61 +28,6 @@ class ElementWiseAdd1(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_ADD1"
-    SINCE = FeatureLevel.LEVEL_2_0
-    LEVELS = (FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_5_1, FeatureLevel.LEVEL_6_4)
-    IN_PLACE = ("ATensor", "BTensor")
-    MEMBERS = (
-        Member("ATensor", "tensor", role="input", pointer=True),
-        Member("BTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_ADD1-same-rank", "docs",
-            reads="ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_ADD1-same-type", "docs",
-            reads="ATensor.DataType BTensor.DataType OutputTensor.DataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_ADD1-same-sizes", "docs", reads="ATensor.Sizes BTensor.Sizes OutputTensor.Sizes"
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "2.0": {
-                "ATensor": Support(RANKS_4_5, FLOAT_32_16),
-                "BTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
-            },
-            "3.0": {
-                "ATensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "BTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-            },
-        }
-    )
-    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
-        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
-        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
-        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
-    }
 
     ATensor: TensorDesc
     BTensor: TensorDesc

@@ -8,15 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -34,37 +30,6 @@ class ElementWiseAtanYx(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_ATAN_YX"
-    SINCE = FeatureLevel.LEVEL_3_1
-    LEVELS = (FeatureLevel.LEVEL_3_1,)
-    IN_PLACE = ("ATensor", "BTensor")
-    MEMBERS = (
-        Member("ATensor", "tensor", role="input", pointer=True),
-        Member("BTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_ATAN_YX-same-rank", "docs",
-            reads="ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_ATAN_YX-same-type", "docs",
-            reads="ATensor.DataType BTensor.DataType OutputTensor.DataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_ATAN_YX-same-sizes", "docs",
-            reads="ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.1": {
-                "ATensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "BTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-            },
-        }
-    )
 
     ATensor: TensorDesc
     BTensor: TensorDesc

@@ -7,15 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, UINT_32_16_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -30,35 +26,6 @@ class ElementWiseBitNot(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_BIT_NOT"
-    SINCE = FeatureLevel.LEVEL_3_0
-    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
-    IN_PLACE = ("InputTensor",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_BIT_NOT-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_BIT_NOT-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"
-        ),
-        Rule("DML-ELEMENT_WISE_BIT_NOT-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, UINT_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, UINT_32_16_8),
-            },
-            "4.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from typing import SupportsFloat, final
 
 from .. import enums, structs
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -35,36 +31,6 @@ class ElementWiseClip1(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_CLIP1"
-    SINCE = FeatureLevel.LEVEL_5_0
-    LEVELS = (FeatureLevel.LEVEL_5_0,)
-    IN_PLACE = ("InputTensor",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
-        Member("MinMaxDataType", "TENSOR_DATA_TYPE"),
-        Member("Min", "SCALAR_UNION", typed_by="MinMaxDataType"),
-        Member("Max", "SCALAR_UNION", typed_by="MinMaxDataType"),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_CLIP1-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule("DML-ELEMENT_WISE_CLIP1-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule(
-            "DML-ELEMENT_WISE_CLIP1-min-max-data-type", "docs", reads="MinMaxDataType OutputTensor.DataType"
-        ),
-        Rule("DML-ELEMENT_WISE_CLIP1-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "5.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -8,15 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsFloat, final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -36,47 +32,6 @@ class ElementWiseClipGrad(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_CLIP_GRAD"
-    SINCE = FeatureLevel.LEVEL_3_1
-    LEVELS = (FeatureLevel.LEVEL_3_1, FeatureLevel.LEVEL_5_0)
-    IN_PLACE = ("InputTensor",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("InputGradientTensor", "tensor", role="input", pointer=True),
-        Member("OutputGradientTensor", "tensor", role="output", pointer=True),
-        Member("Min", "FLOAT"),
-        Member("Max", "FLOAT"),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_CLIP_GRAD-same-rank", "docs",
-            reads=(
-                "InputGradientTensor.DimensionCount InputTensor.DimensionCount "
-                "OutputGradientTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_CLIP_GRAD-same-type", "docs",
-            reads="InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_CLIP_GRAD-same-sizes", "docs",
-            reads="InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "InputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "5.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "InputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     InputGradientTensor: TensorDesc

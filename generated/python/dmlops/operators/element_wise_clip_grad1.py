@@ -9,15 +9,11 @@ from dataclasses import dataclass
 from typing import SupportsFloat, final
 
 from .. import enums
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -38,47 +34,6 @@ class ElementWiseClipGrad1(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_CLIP_GRAD1"
-    SINCE = FeatureLevel.LEVEL_5_0
-    LEVELS = (FeatureLevel.LEVEL_5_0,)
-    IN_PLACE = ("InputTensor",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("InputGradientTensor", "tensor", role="input", pointer=True),
-        Member("OutputGradientTensor", "tensor", role="output", pointer=True),
-        Member("MinMaxDataType", "TENSOR_DATA_TYPE"),
-        Member("Min", "SCALAR_UNION", typed_by="MinMaxDataType"),
-        Member("Max", "SCALAR_UNION", typed_by="MinMaxDataType"),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_CLIP_GRAD1-same-rank", "docs",
-            reads=(
-                "InputGradientTensor.DimensionCount InputTensor.DimensionCount "
-                "OutputGradientTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_CLIP_GRAD1-same-type", "docs",
-            reads="InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_CLIP_GRAD1-min-max-data-type", "docs",
-            reads="InputTensor.DataType MinMaxDataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_CLIP_GRAD1-same-sizes", "docs",
-            reads="InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "5.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "InputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     InputGradientTensor: TensorDesc

@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from typing import final
 
 from .. import enums
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32, FLOAT_32_16, INT_32_16_8_UINT_32_16_8, RANKS_1_TO_8, RANK_4, UINT_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -38,68 +34,6 @@ class ElementWiseDequantizeLinear(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_DEQUANTIZE_LINEAR"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (
-        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_6_0,
-        FeatureLevel.LEVEL_6_2,
-    )
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("ScaleTensor", "tensor", role="input", pointer=True),
-        Member("ZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-zero-point-given", "docs", until=FeatureLevel.LEVEL_6_2,
-            reads="ZeroPointTensor",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-input-zero-point", "docs",
-            reads="InputTensor.DataType ZeroPointTensor ZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-type-scale-output", "docs",
-            reads="OutputTensor.DataType ScaleTensor.DataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-rank", "docs",
-            reads=(
-                "InputTensor.DimensionCount OutputTensor.DimensionCount ScaleTensor.DimensionCount "
-                "ZeroPointTensor ZeroPointTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_DEQUANTIZE_LINEAR-same-sizes", "docs",
-            reads=(
-                "InputTensor.Sizes OutputTensor.Sizes ScaleTensor.Sizes ZeroPointTensor ZeroPointTensor.Sizes"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANK_4, UINT_8),
-                "ScaleTensor": Support(RANK_4, FLOAT_32),
-                "ZeroPointTensor": Support(RANK_4, UINT_8),
-                "OutputTensor": Support(RANK_4, FLOAT_32),
-            },
-            "2.1": {
-                "InputTensor": Support(RANK_4, INT_32_16_8_UINT_32_16_8),
-                "ZeroPointTensor": Support(RANK_4, INT_32_16_8_UINT_32_16_8),
-            },
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, INT_32_16_8_UINT_32_16_8),
-                "ScaleTensor": Support(RANKS_1_TO_8, FLOAT_32),
-                "ZeroPointTensor": Support(RANKS_1_TO_8, INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32),
-            },
-            "6.0": {
-                "ScaleTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     ScaleTensor: TensorDesc

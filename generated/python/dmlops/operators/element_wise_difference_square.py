@@ -7,15 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_32_UINT_32, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -31,37 +27,6 @@ class ElementWiseDifferenceSquare(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_DIFFERENCE_SQUARE"
-    SINCE = FeatureLevel.LEVEL_3_1
-    LEVELS = (FeatureLevel.LEVEL_3_1,)
-    IN_PLACE = ("ATensor", "BTensor")
-    MEMBERS = (
-        Member("ATensor", "tensor", role="input", pointer=True),
-        Member("BTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-rank", "docs",
-            reads="ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-type", "docs",
-            reads="ATensor.DataType BTensor.DataType OutputTensor.DataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_DIFFERENCE_SQUARE-same-sizes", "docs",
-            reads="ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.1": {
-                "ATensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32),
-                "BTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32),
-            },
-        }
-    )
 
     ATensor: TensorDesc
     BTensor: TensorDesc

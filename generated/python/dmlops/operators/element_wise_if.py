@@ -7,16 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
-    RANKS_1_TO_8, RANK_4, UINT_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -33,52 +28,6 @@ class ElementWiseIf(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_IF"
-    SINCE = FeatureLevel.LEVEL_2_0
-    LEVELS = (FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_5_0)
-    MEMBERS = (
-        Member("ConditionTensor", "tensor", role="input", pointer=True),
-        Member("ATensor", "tensor", role="input", pointer=True),
-        Member("BTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_IF-same-type", "docs",
-            reads="ATensor.DataType BTensor.DataType OutputTensor.DataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_IF-same-rank", "docs",
-            reads=(
-                "ATensor.DimensionCount BTensor.DimensionCount ConditionTensor.DimensionCount "
-                "OutputTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_IF-same-sizes", "docs",
-            reads="ATensor.Sizes BTensor.Sizes ConditionTensor.Sizes OutputTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "2.0": {
-                "ConditionTensor": Support(RANK_4, UINT_8),
-                "ATensor": Support(RANK_4, FLOAT_32_16),
-                "BTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "3.0": {
-                "ConditionTensor": Support(RANKS_1_TO_8, UINT_8),
-                "ATensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "BTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "5.0": {
-                "ATensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "BTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     ConditionTensor: TensorDesc
     ATensor: TensorDesc

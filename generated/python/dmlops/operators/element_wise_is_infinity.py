@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from typing import final
 
 from .. import enums
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_8, RANK_4, UINT_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -34,32 +30,6 @@ class ElementWiseIsInfinity(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_IS_INFINITY"
-    SINCE = FeatureLevel.LEVEL_2_1
-    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
-        Member("InfinityMode", "IS_INFINITY_MODE", default="EITHER"),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_IS_INFINITY-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule("DML-ELEMENT_WISE_IS_INFINITY-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "2.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, UINT_8),
-            },
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_8, UINT_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -7,15 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_8, RANK_4, UINT_32_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -30,31 +26,6 @@ class ElementWiseIsNan(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_IS_NAN"
-    SINCE = FeatureLevel.LEVEL_2_0
-    LEVELS = (FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_3_0)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_IS_NAN-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule("DML-ELEMENT_WISE_IS_NAN-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "2.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, UINT_32_8),
-            },
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_8, UINT_32_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -7,16 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8,
-    RANKS_1_TO_8, RANK_4, UINT_32, UINT_32_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -32,55 +27,6 @@ class ElementWiseLogicalGreaterThan(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_LOGICAL_GREATER_THAN"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (
-        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0,
-        FeatureLevel.LEVEL_4_1,
-    )
-    MEMBERS = (
-        Member("ATensor", "tensor", role="input", pointer=True),
-        Member("BTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-type", "docs",
-            reads="ATensor.DataType BTensor.DataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-rank", "docs",
-            reads="ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_LOGICAL_GREATER_THAN-same-sizes", "docs",
-            reads="ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "ATensor": Support(RANK_4, FLOAT_32_16),
-                "BTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, UINT_32),
-            },
-            "2.0": {
-                "OutputTensor": Support(RANK_4, UINT_32_8),
-            },
-            "2.1": {
-                "ATensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "BTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "3.0": {
-                "ATensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "BTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, UINT_32_8),
-            },
-            "4.1": {
-                "ATensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "BTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     ATensor: TensorDesc
     BTensor: TensorDesc

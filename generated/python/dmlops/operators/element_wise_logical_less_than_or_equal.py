@@ -8,15 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, UINT_32_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -32,40 +28,6 @@ class ElementWiseLogicalLessThanOrEqual(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL"
-    SINCE = FeatureLevel.LEVEL_3_0
-    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
-    MEMBERS = (
-        Member("ATensor", "tensor", role="input", pointer=True),
-        Member("BTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True, default="UINT8"),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-type", "docs",
-            reads="ATensor.DataType BTensor.DataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-rank", "docs",
-            reads="ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL-same-sizes", "docs",
-            reads="ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.0": {
-                "ATensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "BTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, UINT_32_8),
-            },
-            "4.1": {
-                "ATensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "BTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     ATensor: TensorDesc
     BTensor: TensorDesc

@@ -8,15 +8,11 @@ from dataclasses import dataclass
 from typing import final
 
 from .. import enums, structs
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, RANKS_1_TO_8, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -36,44 +32,6 @@ class ElementWisePow(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_POW"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_3_0)
-    IN_PLACE = ("InputTensor",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("ExponentTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("ScaleBias", "SCALE_BIAS", pointer=True, optional=True),
-    )
-    RULES = (
-        Rule("DML-ELEMENT_WISE_POW-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule(
-            "DML-ELEMENT_WISE_POW-exponent-type", "docs", until=FeatureLevel.LEVEL_3_0,
-            reads="ExponentTensor.DataType InputTensor.DataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_POW-same-rank", "docs",
-            reads="ExponentTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_POW-same-sizes", "docs",
-            reads="ExponentTensor.Sizes InputTensor.Sizes OutputTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "ExponentTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "ExponentTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     ExponentTensor: TensorDesc

@@ -8,15 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32, INT_8_UINT_8, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -46,85 +42,6 @@ class ElementWiseQuantizedLinearAdd(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
-    SINCE = FeatureLevel.LEVEL_4_0
-    LEVELS = (FeatureLevel.LEVEL_4_0,)
-    MEMBERS = (
-        Member("ATensor", "tensor", role="input", pointer=True),
-        Member("AScaleTensor", "tensor", role="input", pointer=True),
-        Member("AZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("BTensor", "tensor", role="input", pointer=True),
-        Member("BScaleTensor", "tensor", role="input", pointer=True),
-        Member("BZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputScaleTensor", "tensor", role="input", pointer=True),
-        Member("OutputZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-rank", "docs",
-            reads=(
-                "AScaleTensor.DimensionCount ATensor.DimensionCount AZeroPointTensor "
-                "AZeroPointTensor.DimensionCount BScaleTensor.DimensionCount BTensor.DimensionCount "
-                "BZeroPointTensor BZeroPointTensor.DimensionCount OutputScaleTensor.DimensionCount "
-                "OutputTensor.DimensionCount OutputZeroPointTensor OutputZeroPointTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-a-zero-point", "docs",
-            reads="ATensor.DataType AZeroPointTensor AZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-b-zero-point", "docs",
-            reads="BTensor.DataType BZeroPointTensor BZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-type-output-zero-point", "docs",
-            reads="OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-scale-sizes", "docs",
-            reads="AScaleTensor.DimensionCount AScaleTensor.Sizes",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-a-zero-point-sizes", "docs",
-            reads="AZeroPointTensor AZeroPointTensor.DimensionCount AZeroPointTensor.Sizes",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-scale-sizes", "docs",
-            reads="BScaleTensor.DimensionCount BScaleTensor.Sizes",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-b-zero-point-sizes", "docs",
-            reads="BZeroPointTensor BZeroPointTensor.DimensionCount BZeroPointTensor.Sizes",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-scale-sizes", "docs",
-            reads="OutputScaleTensor.DimensionCount OutputScaleTensor.Sizes",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-output-zero-point-sizes", "docs",
-            reads="OutputZeroPointTensor OutputZeroPointTensor.DimensionCount OutputZeroPointTensor.Sizes",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_QUANTIZED_LINEAR_ADD-same-sizes", "docs",
-            reads="ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "4.0": {
-                "ATensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
-                "AScaleTensor": Support(RANKS_1_TO_8, FLOAT_32),
-                "AZeroPointTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
-                "BTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
-                "BScaleTensor": Support(RANKS_1_TO_8, FLOAT_32),
-                "BZeroPointTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
-                "OutputScaleTensor": Support(RANKS_1_TO_8, FLOAT_32),
-                "OutputZeroPointTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
-                "OutputTensor": Support(RANKS_1_TO_8, INT_8_UINT_8),
-            },
-        }
-    )
 
     ATensor: TensorDesc
     AScaleTensor: TensorDesc

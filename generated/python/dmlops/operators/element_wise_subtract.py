@@ -7,16 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_32_UINT_32, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8,
-    FLOAT_32_16_INT_64_32_UINT_64_32, RANKS_1_TO_8, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -32,60 +27,6 @@ class ElementWiseSubtract(Description):
     """
 
     OPERATOR = "ELEMENT_WISE_SUBTRACT"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (
-        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1,
-        FeatureLevel.LEVEL_5_1,
-    )
-    IN_PLACE = ("ATensor", "BTensor")
-    MEMBERS = (
-        Member("ATensor", "tensor", role="input", pointer=True),
-        Member("BTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-ELEMENT_WISE_SUBTRACT-same-rank", "docs",
-            reads="ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_SUBTRACT-same-type", "docs",
-            reads="ATensor.DataType BTensor.DataType OutputTensor.DataType",
-        ),
-        Rule(
-            "DML-ELEMENT_WISE_SUBTRACT-same-sizes", "docs",
-            reads="ATensor.Sizes BTensor.Sizes OutputTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "ATensor": Support(RANK_4, FLOAT_32_16),
-                "BTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "2.1": {
-                "ATensor": Support(RANK_4, FLOAT_32_16_INT_32_UINT_32),
-                "BTensor": Support(RANK_4, FLOAT_32_16_INT_32_UINT_32),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_UINT_32),
-            },
-            "3.0": {
-                "ATensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32),
-                "BTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32),
-            },
-            "4.1": {
-                "ATensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_UINT_64_32),
-                "BTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_UINT_64_32),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_UINT_64_32),
-            },
-            "5.1": {
-                "ATensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "BTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     ATensor: TensorDesc
     BTensor: TensorDesc

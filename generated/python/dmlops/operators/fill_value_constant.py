@@ -8,14 +8,10 @@ from dataclasses import dataclass
 from typing import SupportsFloat, final
 
 from .. import enums
-from ..description import Description, Rule, Support, tables
+from ..description import Description
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -31,29 +27,6 @@ class FillValueConstant(Description):
     """
 
     OPERATOR = "FILL_VALUE_CONSTANT"
-    SINCE = FeatureLevel.LEVEL_2_1
-    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_4_0, FeatureLevel.LEVEL_4_1)
-    MEMBERS = (
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("ValueDataType", "TENSOR_DATA_TYPE"),
-        Member("Value", "SCALAR_UNION", typed_by="ValueDataType"),
-    )
-    RULES = (
-        Rule("DML-FILL_VALUE_CONSTANT-value-data-type", "docs", reads="OutputTensor.DataType ValueDataType"),
-    )
-    SUPPORT = tables(
-        {
-            "2.1": {
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "4.0": {
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "4.1": {
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     OutputTensor: TensorDesc
     ValueDataType: enums.TensorDataType

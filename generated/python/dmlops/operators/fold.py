@@ -10,15 +10,11 @@ from math import prod
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry, quotient, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_3_TO_8, RANK_3,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -40,45 +36,6 @@ class Fold(Description):
     """
 
     OPERATOR = "FOLD"
-    SINCE = FeatureLevel.LEVEL_6_4
-    LEVELS = (FeatureLevel.LEVEL_6_4,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("DimensionCount", "UINT"),
-        Member("WindowSizes", "UINT", count="DimensionCount", pointer=True),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True),
-        Member("Dilations", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
-    )
-    RULES = (
-        Rule("DML-FOLD-spatial-dimensions", "docs", reads="DimensionCount OutputTensor.DimensionCount"),
-        Rule("DML-FOLD-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule("DML-FOLD-window-sizes-range", "docs", reads="WindowSizes"),
-        Rule("DML-FOLD-strides-range", "docs", reads="Strides"),
-        Rule("DML-FOLD-dilations-range", "docs", reads="Dilations"),
-        Rule(
-            "DML-FOLD-window-fits", "docs",
-            reads="Dilations EndPadding OutputTensor.Sizes StartPadding WindowSizes",
-        ),
-        Rule("DML-FOLD-batch-size", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-        Rule("DML-FOLD-window-elements", "docs", reads="InputTensor.Sizes OutputTensor.Sizes WindowSizes"),
-        Rule(
-            "DML-FOLD-block-count", "docs",
-            reads=(
-                "Dilations EndPadding InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSizes"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "6.4": {
-                "InputTensor": Support(RANK_3, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_3_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -7,16 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
-    INT_64_32_UINT_64_32, RANKS_1_TO_8, RANK_4, UINT_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -38,46 +33,6 @@ class GatherElements(Description):
     """
 
     OPERATOR = "GATHER_ELEMENTS"
-    SINCE = FeatureLevel.LEVEL_2_1
-    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
-    AXES = ("Axis",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("IndicesTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Axis", "UINT"),
-    )
-    RULES = (
-        Rule(
-            "DML-GATHER_ELEMENTS-same-rank", "docs",
-            reads="IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule("DML-GATHER_ELEMENTS-axis-range", "docs", reads="Axis InputTensor.DimensionCount"),
-        Rule("DML-GATHER_ELEMENTS-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule(
-            "DML-GATHER_ELEMENTS-indices-sizes", "docs",
-            reads="Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
-        ),
-        Rule("DML-GATHER_ELEMENTS-output-sizes", "docs", reads="IndicesTensor.Sizes OutputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "2.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "IndicesTensor": Support(RANK_4, UINT_32),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "IndicesTensor": Support(RANKS_1_TO_8, INT_64_32_UINT_64_32),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "4.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     IndicesTensor: TensorDesc

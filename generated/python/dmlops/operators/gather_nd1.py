@@ -8,16 +8,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from ..arithmetic import align, entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
-    INT_64_32_UINT_64_32, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -41,81 +36,6 @@ class GatherNd1(Description):
     """
 
     OPERATOR = "GATHER_ND1"
-    SINCE = FeatureLevel.LEVEL_3_0
-    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("IndicesTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("InputDimensionCount", "UINT"),
-        Member("IndicesDimensionCount", "UINT"),
-        Member("BatchDimensionCount", "UINT"),
-    )
-    RULES = (
-        Rule(
-            "DML-GATHER_ND1-same-rank", "docs",
-            reads="IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-GATHER_ND1-input-dimension-count-range", "docs",
-            reads="InputDimensionCount InputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-GATHER_ND1-indices-dimension-count-range", "docs",
-            reads="IndicesDimensionCount IndicesTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-GATHER_ND1-batch-dimension-count-range", "docs",
-            reads="BatchDimensionCount IndicesDimensionCount InputDimensionCount",
-        ),
-        Rule("DML-GATHER_ND1-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule(
-            "DML-GATHER_ND1-input-leading-ones", "docs",
-            reads="InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes",
-        ),
-        Rule(
-            "DML-GATHER_ND1-indices-leading-ones", "docs",
-            reads="IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes",
-        ),
-        Rule(
-            "DML-GATHER_ND1-batch-sizes", "docs",
-            reads=(
-                "BatchDimensionCount IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes "
-                "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-GATHER_ND1-index-tuple-size", "docs",
-            reads="BatchDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount",
-        ),
-        Rule(
-            "DML-GATHER_ND1-output-rank", "docs",
-            reads=(
-                "BatchDimensionCount IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes "
-                "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-GATHER_ND1-output-sizes", "docs",
-            reads=(
-                "BatchDimensionCount IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes "
-                "InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "IndicesTensor": Support(RANKS_1_TO_8, INT_64_32_UINT_64_32),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "4.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     IndicesTensor: TensorDesc

@@ -5,21 +5,16 @@ the other."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, SupportsFloat, final
+from typing import SupportsFloat, final
 
 from .. import enums
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_2_TO_4, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -44,87 +39,6 @@ class Gemm(Description):
     """
 
     OPERATOR = "GEMM"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (
-        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_0,
-        FeatureLevel.LEVEL_5_1, FeatureLevel.LEVEL_6_0, FeatureLevel.LEVEL_6_1, FeatureLevel.LEVEL_6_4,
-    )
-    MEMBERS = (
-        Member("ATensor", "tensor", role="input", pointer=True),
-        Member("BTensor", "tensor", role="input", pointer=True),
-        Member("CTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("TransA", "MATRIX_TRANSFORM", default="NONE"),
-        Member("TransB", "MATRIX_TRANSFORM", default="NONE"),
-        Member("Alpha", "FLOAT", default=1.0),
-        Member("Beta", "FLOAT", default=1.0),
-        Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
-    )
-    RULES = (
-        Rule(
-            "DML-GEMM-same-rank", "docs",
-            reads=(
-                "ATensor.DimensionCount BTensor.DimensionCount CTensor CTensor.DimensionCount "
-                "OutputTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-GEMM-same-type", "docs",
-            reads="ATensor.DataType BTensor.DataType CTensor CTensor.DataType OutputTensor.DataType",
-        ),
-        Rule("DML-GEMM-batch-sizes", "docs", reads="ATensor.DimensionCount ATensor.Sizes BTensor.Sizes"),
-        Rule(
-            "DML-GEMM-inner-size", "docs",
-            reads="ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes TransA TransB",
-        ),
-        Rule(
-            "DML-GEMM-output-sizes", "docs",
-            reads=(
-                "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes "
-                "OutputTensor.Sizes TransA TransB"
-            ),
-        ),
-        Rule("DML-GEMM-same-sizes", "docs", reads="CTensor CTensor.Sizes OutputTensor.Sizes"),
-        Rule("DML-GEMM-channel-limit", "observed", advice=True, reads="ATensor.DimensionCount ATensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "ATensor": Support(RANK_4, FLOAT_32_16),
-                "BTensor": Support(RANK_4, FLOAT_32_16),
-                "CTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "4.0": {
-                "ATensor": Support(RANKS_2_TO_4, FLOAT_32_16),
-                "BTensor": Support(RANKS_2_TO_4, FLOAT_32_16),
-                "CTensor": Support(RANKS_2_TO_4, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_2_TO_4, FLOAT_32_16),
-            },
-        }
-    )
-    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
-        "ELEMENT_WISE_CLIP": FeatureLevel.LEVEL_6_0,
-        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTMAX": FeatureLevel.LEVEL_6_1,
-        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
-        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
-        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
-        "ACTIVATION_SOFTMAX1": FeatureLevel.LEVEL_6_1,
-    }
 
     ATensor: TensorDesc
     BTensor: TensorDesc

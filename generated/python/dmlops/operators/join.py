@@ -10,15 +10,10 @@ from typing import SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import entry, replaced
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred, tensor_at
-from ..member import Member
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_32_16_UINT_32_16,
-    FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, RANKS_4_5, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -35,59 +30,6 @@ class Join(Description):
     """
 
     OPERATOR = "JOIN"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (
-        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_3_1,
-        FeatureLevel.LEVEL_4_1,
-    )
-    AXES = ("Axis",)
-    MEMBERS = (
-        Member("InputCount", "UINT"),
-        Member("InputTensors", "tensor", role="input", count="InputCount", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Axis", "UINT"),
-    )
-    RULES = (
-        Rule(
-            "DML-JOIN-same-rank", "docs",
-            reads="InputTensors InputTensors.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule("DML-JOIN-input-count-range", "docs", reads="InputCount"),
-        Rule("DML-JOIN-axis-range", "docs", reads="Axis OutputTensor.DimensionCount"),
-        Rule("DML-JOIN-input-types", "docs", reads="InputTensors InputTensors.DataType"),
-        Rule("DML-JOIN-output-type", "docs", reads="InputTensors.DataType OutputTensor.DataType"),
-        Rule(
-            "DML-JOIN-input-sizes-off-axis", "docs",
-            reads="Axis InputTensors InputTensors.DimensionCount InputTensors.Sizes",
-        ),
-        Rule(
-            "DML-JOIN-output-sizes", "docs", reads="Axis InputTensors InputTensors.Sizes OutputTensor.Sizes"
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensors": Support(RANK_4, FLOAT_32_16_INT_32_16_UINT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_UINT_32_16),
-            },
-            "2.1": {
-                "InputTensors": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "3.0": {
-                "InputTensors": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "3.1": {
-                "InputTensors": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "4.1": {
-                "InputTensors": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputCount: int
     InputTensors: tuple[TensorDesc, ...]

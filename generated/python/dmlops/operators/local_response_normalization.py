@@ -7,15 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsFloat, SupportsIndex, final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -37,36 +33,6 @@ class LocalResponseNormalization(Description):
     """
 
     OPERATOR = "LOCAL_RESPONSE_NORMALIZATION"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (FeatureLevel.LEVEL_1_0,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("CrossChannel", "BOOL"),
-        Member("LocalSize", "UINT"),
-        Member("Alpha", "FLOAT"),
-        Member("Beta", "FLOAT"),
-        Member("Bias", "FLOAT"),
-    )
-    RULES = (
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION-local-size-range", "docs", reads="LocalSize"),
-        Rule(
-            "DML-LOCAL_RESPONSE_NORMALIZATION-same-type", "docs",
-            reads="InputTensor.DataType OutputTensor.DataType",
-        ),
-        Rule(
-            "DML-LOCAL_RESPONSE_NORMALIZATION-same-sizes", "docs",
-            reads="InputTensor.Sizes OutputTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -7,15 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsFloat, SupportsIndex, final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -38,38 +34,6 @@ class LocalResponseNormalizationGrad(Description):
     """
 
     OPERATOR = "LOCAL_RESPONSE_NORMALIZATION_GRAD"
-    SINCE = FeatureLevel.LEVEL_3_1
-    LEVELS = (FeatureLevel.LEVEL_3_1,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("InputGradientTensor", "tensor", role="input", pointer=True),
-        Member("OutputGradientTensor", "tensor", role="output", pointer=True),
-        Member("CrossChannel", "BOOL"),
-        Member("LocalSize", "UINT"),
-        Member("Alpha", "FLOAT"),
-        Member("Beta", "FLOAT"),
-        Member("Bias", "FLOAT"),
-    )
-    RULES = (
-        Rule("DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-local-size-range", "docs", reads="LocalSize"),
-        Rule(
-            "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-type", "docs",
-            reads="InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
-        ),
-        Rule(
-            "DML-LOCAL_RESPONSE_NORMALIZATION_GRAD-same-sizes", "docs",
-            reads="InputGradientTensor.Sizes InputTensor.Sizes OutputGradientTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "InputGradientTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputGradientTensor": Support(RANK_4, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     InputGradientTensor: TensorDesc

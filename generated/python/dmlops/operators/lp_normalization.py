@@ -7,15 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsFloat, SupportsIndex, final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_8, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -33,38 +29,6 @@ class LpNormalization(Description):
     """
 
     OPERATOR = "LP_NORMALIZATION"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_3_1)
-    AXES = ("Axis",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Axis", "UINT"),
-        Member("Epsilon", "FLOAT"),
-        Member("P", "UINT"),
-    )
-    RULES = (
-        Rule(
-            "DML-LP_NORMALIZATION-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule("DML-LP_NORMALIZATION-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule("DML-LP_NORMALIZATION-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-        Rule("DML-LP_NORMALIZATION-axis-range", "docs", reads="Axis InputTensor.DimensionCount"),
-        Rule("DML-LP_NORMALIZATION-p-values", "docs", reads="P"),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "3.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

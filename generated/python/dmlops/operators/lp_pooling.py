@@ -10,15 +10,11 @@ from typing import SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import entry, quotient, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_4_5,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -41,54 +37,6 @@ class LpPooling(Description):
     """
 
     OPERATOR = "LP_POOLING"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (FeatureLevel.LEVEL_1_0,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("WindowSize", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("P", "UINT", default=2),
-    )
-    RULES = (
-        Rule(
-            "DML-LP_POOLING-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"
-        ),
-        Rule("DML-LP_POOLING-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
-        Rule("DML-LP_POOLING-strides-range", "docs", reads="Strides"),
-        Rule("DML-LP_POOLING-window-size-range", "docs", reads="WindowSize"),
-        Rule("DML-LP_POOLING-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule(
-            "DML-LP_POOLING-window-fits", "ours", advice=True,
-            reads="EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
-        ),
-        Rule("DML-LP_POOLING-output-batches-channels", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-        Rule(
-            "DML-LP_POOLING-windows-within", "ours", advice=True,
-            reads="InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
-        ),
-        Rule("DML-LP_POOLING-first-window", "ours", advice=True, reads="StartPadding WindowSize"),
-        Rule(
-            "DML-LP_POOLING-spatial-sizes", "docs", advice=True,
-            reads=(
-                "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding "
-                "Strides WindowSize"
-            ),
-        ),
-        Rule("DML-LP_POOLING-p-range", "docs", reads="P"),
-        Rule("DML-LP_POOLING-float16-overflow", "observed", advice=True, reads="InputTensor.DataType"),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -11,15 +11,11 @@ from typing import SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import entry, quotient, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_4_5,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -44,57 +40,6 @@ class LpPooling1(Description):
     """
 
     OPERATOR = "LP_POOLING1"
-    SINCE = FeatureLevel.LEVEL_6_2
-    LEVELS = (FeatureLevel.LEVEL_6_2,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("WindowSize", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("Dilations", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("P", "UINT", default=2),
-    )
-    RULES = (
-        Rule(
-            "DML-LP_POOLING1-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule("DML-LP_POOLING1-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
-        Rule("DML-LP_POOLING1-strides-range", "docs", reads="Strides"),
-        Rule("DML-LP_POOLING1-window-size-range", "docs", reads="WindowSize"),
-        Rule("DML-LP_POOLING1-dilations-range", "docs", reads="Dilations"),
-        Rule("DML-LP_POOLING1-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule(
-            "DML-LP_POOLING1-window-fits", "ours", advice=True,
-            reads="Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
-        ),
-        Rule("DML-LP_POOLING1-output-batches-channels", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-        Rule(
-            "DML-LP_POOLING1-windows-within", "ours", advice=True,
-            reads="InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
-        ),
-        Rule("DML-LP_POOLING1-first-window", "ours", advice=True, reads="Dilations StartPadding WindowSize"),
-        Rule(
-            "DML-LP_POOLING1-spatial-sizes", "docs", advice=True,
-            reads=(
-                "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes "
-                "StartPadding Strides WindowSize"
-            ),
-        ),
-        Rule("DML-LP_POOLING1-p-range", "docs", reads="P"),
-        Rule("DML-LP_POOLING1-float16-overflow", "observed", advice=True, reads="InputTensor.DataType"),
-    )
-    SUPPORT = tables(
-        {
-            "6.2": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -4,21 +4,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, SupportsFloat, SupportsIndex, final
+from typing import SupportsFloat, SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import as_float, entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import ABSENT, inferred_if_given
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANK_4, UINT_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -59,138 +55,6 @@ class Lstm(Description):
     """
 
     OPERATOR = "LSTM"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (
-        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_5_1,
-        FeatureLevel.LEVEL_6_4,
-    )
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("WeightTensor", "tensor", role="input", pointer=True),
-        Member("RecurrenceTensor", "tensor", role="input", pointer=True),
-        Member("BiasTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("HiddenInitTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("CellMemInitTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("SequenceLengthsTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("PeepholeTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputSequenceTensor", "tensor", role="output", pointer=True, optional=True),
-        Member("OutputSingleTensor", "tensor", role="output", pointer=True, optional=True),
-        Member("OutputCellSingleTensor", "tensor", role="output", pointer=True, optional=True),
-        Member("ActivationDescCount", "UINT"),
-        Member("ActivationDescs", "OPERATOR_DESC", count="ActivationDescCount", pointer=True),
-        Member("Direction", "RECURRENT_NETWORK_DIRECTION"),
-        Member("ClipThreshold", "FLOAT"),
-        Member("UseClipThreshold", "BOOL"),
-        Member("CoupleInputForget", "BOOL"),
-    )
-    RULES = (
-        Rule("DML-LSTM-activation-desc-count", "docs", reads="ActivationDescCount Direction"),
-        Rule(
-            "DML-LSTM-same-type", "docs",
-            reads=(
-                "BiasTensor BiasTensor.DataType HiddenInitTensor HiddenInitTensor.DataType "
-                "InputTensor.DataType OutputSequenceTensor OutputSequenceTensor.DataType OutputSingleTensor "
-                "OutputSingleTensor.DataType RecurrenceTensor.DataType WeightTensor.DataType"
-            ),
-        ),
-        Rule(
-            "DML-LSTM-not-owned", "docs",
-            reads=(
-                "BiasTensor BiasTensor.Flags HiddenInitTensor HiddenInitTensor.Flags InputTensor.Flags "
-                "RecurrenceTensor.Flags SequenceLengthsTensor SequenceLengthsTensor.Flags WeightTensor.Flags"
-            ),
-        ),
-        Rule("DML-LSTM-input-shape", "docs", reads="InputTensor.Sizes"),
-        Rule("DML-LSTM-recurrence-shape", "docs", reads="RecurrenceTensor.Sizes"),
-        Rule("DML-LSTM-direction-count", "docs", reads="Direction RecurrenceTensor.Sizes"),
-        Rule(
-            "DML-LSTM-weight-shape", "docs",
-            reads="InputTensor.Sizes RecurrenceTensor.Sizes WeightTensor.Sizes",
-        ),
-        Rule("DML-LSTM-bias-shape", "docs", reads="BiasTensor BiasTensor.Sizes RecurrenceTensor.Sizes"),
-        Rule(
-            "DML-LSTM-hidden-init-shape", "docs",
-            reads="HiddenInitTensor HiddenInitTensor.Sizes InputTensor.Sizes RecurrenceTensor.Sizes",
-        ),
-        Rule(
-            "DML-LSTM-sequence-lengths-shape", "docs",
-            reads="InputTensor.Sizes SequenceLengthsTensor SequenceLengthsTensor.Sizes",
-        ),
-        Rule(
-            "DML-LSTM-output-sequence-shape", "docs",
-            reads="InputTensor.Sizes OutputSequenceTensor OutputSequenceTensor.Sizes RecurrenceTensor.Sizes",
-        ),
-        Rule(
-            "DML-LSTM-output-single-shape", "docs",
-            reads="InputTensor.Sizes OutputSingleTensor OutputSingleTensor.Sizes RecurrenceTensor.Sizes",
-        ),
-        Rule(
-            "DML-LSTM-output-given", "ours", advice=True,
-            reads="OutputCellSingleTensor OutputSequenceTensor OutputSingleTensor",
-        ),
-        Rule("DML-LSTM-clip-threshold-range", "ours", advice=True, reads="ClipThreshold UseClipThreshold"),
-        Rule(
-            "DML-LSTM-same-type-cell", "docs",
-            reads=(
-                "CellMemInitTensor CellMemInitTensor.DataType InputTensor.DataType OutputCellSingleTensor "
-                "OutputCellSingleTensor.DataType PeepholeTensor PeepholeTensor.DataType"
-            ),
-        ),
-        Rule(
-            "DML-LSTM-not-owned-cell", "docs",
-            reads="CellMemInitTensor CellMemInitTensor.Flags PeepholeTensor PeepholeTensor.Flags",
-        ),
-        Rule(
-            "DML-LSTM-cell-mem-init-shape", "docs",
-            reads="CellMemInitTensor CellMemInitTensor.Sizes InputTensor.Sizes RecurrenceTensor.Sizes",
-        ),
-        Rule(
-            "DML-LSTM-peephole-shape", "docs",
-            reads="PeepholeTensor PeepholeTensor.Sizes RecurrenceTensor.Sizes",
-        ),
-        Rule(
-            "DML-LSTM-output-cell-single-shape", "docs",
-            reads=(
-                "InputTensor.Sizes OutputCellSingleTensor OutputCellSingleTensor.Sizes RecurrenceTensor.Sizes"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "WeightTensor": Support(RANK_4, FLOAT_32_16),
-                "RecurrenceTensor": Support(RANK_4, FLOAT_32_16),
-                "BiasTensor": Support(RANK_4, FLOAT_32_16),
-                "HiddenInitTensor": Support(RANK_4, FLOAT_32_16),
-                "CellMemInitTensor": Support(RANK_4, FLOAT_32_16),
-                "SequenceLengthsTensor": Support(RANK_4, UINT_32),
-                "PeepholeTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputSequenceTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputSingleTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputCellSingleTensor": Support(RANK_4, FLOAT_32_16),
-            },
-        }
-    )
-    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
-        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
-        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
-        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
-    }
 
     InputTensor: TensorDesc
     WeightTensor: TensorDesc

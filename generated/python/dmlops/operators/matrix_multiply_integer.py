@@ -10,15 +10,11 @@ from typing import final
 
 from .. import enums
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    INT_32, INT_8_UINT_8, RANKS_1_TO_4, RANKS_2_TO_4, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -38,78 +34,6 @@ class MatrixMultiplyInteger(Description):
     """
 
     OPERATOR = "MATRIX_MULTIPLY_INTEGER"
-    SINCE = FeatureLevel.LEVEL_2_1
-    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_4_0, FeatureLevel.LEVEL_5_2)
-    MEMBERS = (
-        Member("ATensor", "tensor", role="input", pointer=True),
-        Member("AZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("BTensor", "tensor", role="input", pointer=True),
-        Member("BZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER-same-rank", "docs",
-            reads="ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER-same-type-a-zero-point", "docs",
-            reads="ATensor.DataType AZeroPointTensor AZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER-same-type-b-zero-point", "docs",
-            reads="BTensor.DataType BZeroPointTensor BZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER-batch-sizes", "docs",
-            reads="ATensor.DimensionCount ATensor.Sizes BTensor.Sizes",
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER-inner-size", "docs",
-            reads="ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes",
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER-a-zero-point-sizes", "docs",
-            reads=(
-                "ATensor.DimensionCount ATensor.Sizes AZeroPointTensor AZeroPointTensor.DimensionCount "
-                "AZeroPointTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER-b-zero-point-sizes", "docs",
-            reads=(
-                "BTensor.DimensionCount BTensor.Sizes BZeroPointTensor BZeroPointTensor.DimensionCount "
-                "BZeroPointTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER-output-sizes", "docs",
-            reads=(
-                "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes OutputTensor.Sizes"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "2.1": {
-                "ATensor": Support(RANK_4, INT_8_UINT_8),
-                "AZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
-                "BTensor": Support(RANK_4, INT_8_UINT_8),
-                "BZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
-                "OutputTensor": Support(RANK_4, INT_32),
-            },
-            "4.0": {
-                "ATensor": Support(RANKS_2_TO_4, INT_8_UINT_8),
-                "AZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
-                "BTensor": Support(RANKS_2_TO_4, INT_8_UINT_8),
-                "BZeroPointTensor": Support(RANKS_2_TO_4, INT_8_UINT_8),
-                "OutputTensor": Support(RANKS_2_TO_4, INT_32),
-            },
-            "5.2": {
-                "BZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
-            },
-        }
-    )
 
     ATensor: TensorDesc
     AZeroPointTensor: TensorDesc | None

@@ -10,15 +10,11 @@ from typing import final
 
 from .. import enums
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import ABSENT, inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, INT_32_16_8_UINT_32_16_8, RANKS_1_TO_4, RANKS_2_TO_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -40,104 +36,6 @@ class MatrixMultiplyIntegerToFloat(Description):
     """
 
     OPERATOR = "MATRIX_MULTIPLY_INTEGER_TO_FLOAT"
-    SINCE = FeatureLevel.LEVEL_6_2
-    LEVELS = (FeatureLevel.LEVEL_6_2,)
-    MEMBERS = (
-        Member("ATensor", "tensor", role="input", pointer=True),
-        Member("AScaleTensor", "tensor", role="input", pointer=True),
-        Member("AZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("BTensor", "tensor", role="input", pointer=True),
-        Member("BScaleTensor", "tensor", role="input", pointer=True),
-        Member("BZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("BiasTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank", "docs",
-            reads="ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-zero-point", "docs",
-            reads="ATensor.DataType AZeroPointTensor AZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-b-zero-point", "docs",
-            reads="BTensor.DataType BZeroPointTensor BZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-batch-sizes", "docs",
-            reads="ATensor.DimensionCount ATensor.Sizes BTensor.Sizes",
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-inner-size", "docs",
-            reads="ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes",
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-zero-point-sizes", "docs",
-            reads=(
-                "ATensor.DimensionCount ATensor.Sizes AZeroPointTensor AZeroPointTensor.DimensionCount "
-                "AZeroPointTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-zero-point-sizes", "docs",
-            reads=(
-                "BTensor.DimensionCount BTensor.Sizes BZeroPointTensor BZeroPointTensor.DimensionCount "
-                "BZeroPointTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-output-sizes", "docs",
-            reads=(
-                "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes OutputTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-rank-scales-zero-points", "docs",
-            reads=(
-                "AScaleTensor.DimensionCount AZeroPointTensor AZeroPointTensor.DimensionCount "
-                "BScaleTensor.DimensionCount BZeroPointTensor BZeroPointTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-a-b", "docs", advice=True,
-            reads="ATensor.DataType BTensor.DataType",
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-same-type-scales-bias-output", "docs",
-            reads=(
-                "AScaleTensor.DataType BScaleTensor.DataType BiasTensor BiasTensor.DataType "
-                "OutputTensor.DataType"
-            ),
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-a-scale-sizes", "docs",
-            reads="AScaleTensor.DimensionCount AScaleTensor.Sizes ATensor.DimensionCount ATensor.Sizes",
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-b-scale-sizes", "docs",
-            reads="BScaleTensor.DimensionCount BScaleTensor.Sizes BTensor.DimensionCount BTensor.Sizes",
-        ),
-        Rule(
-            "DML-MATRIX_MULTIPLY_INTEGER_TO_FLOAT-bias-sizes", "docs",
-            reads="BiasTensor BiasTensor.Sizes OutputTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "6.2": {
-                "ATensor": Support(RANKS_2_TO_4, INT_32_16_8_UINT_32_16_8),
-                "AScaleTensor": Support(RANKS_1_TO_4, FLOAT_32_16),
-                "AZeroPointTensor": Support(RANKS_1_TO_4, INT_32_16_8_UINT_32_16_8),
-                "BTensor": Support(RANKS_2_TO_4, INT_32_16_8_UINT_32_16_8),
-                "BScaleTensor": Support(RANKS_1_TO_4, FLOAT_32_16),
-                "BZeroPointTensor": Support(RANKS_1_TO_4, INT_32_16_8_UINT_32_16_8),
-                "BiasTensor": Support(RANKS_2_TO_4, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_2_TO_4, FLOAT_32_16),
-            },
-        }
-    )
 
     ATensor: TensorDesc
     AScaleTensor: TensorDesc

@@ -10,15 +10,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry, quotient, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, FLOAT_32_16_INT_8_UINT_8, RANKS_4_5,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -38,60 +34,6 @@ class MaxPooling(Description):
     """
 
     OPERATOR = "MAX_POOLING"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_5_0)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("WindowSize", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-    )
-    RULES = (
-        Rule(
-            "DML-MAX_POOLING-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule("DML-MAX_POOLING-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
-        Rule("DML-MAX_POOLING-strides-range", "docs", reads="Strides"),
-        Rule("DML-MAX_POOLING-window-size-range", "docs", reads="WindowSize"),
-        Rule("DML-MAX_POOLING-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule(
-            "DML-MAX_POOLING-window-fits", "ours", advice=True,
-            reads="EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
-        ),
-        Rule("DML-MAX_POOLING-output-batches-channels", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-        Rule(
-            "DML-MAX_POOLING-windows-within", "ours", advice=True,
-            reads="InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
-        ),
-        Rule("DML-MAX_POOLING-first-window", "ours", advice=True, reads="StartPadding WindowSize"),
-        Rule(
-            "DML-MAX_POOLING-spatial-sizes", "docs", advice=True,
-            reads=(
-                "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding "
-                "Strides WindowSize"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
-            },
-            "3.0": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_8_UINT_8),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_8_UINT_8),
-            },
-            "5.0": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

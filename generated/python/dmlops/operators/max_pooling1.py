@@ -10,16 +10,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry, quotient, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred, inferred_if_given
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, FLOAT_32_16_INT_8_UINT_8, RANKS_4_5, UINT_32,
-    UINT_64_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -42,73 +37,6 @@ class MaxPooling1(Description):
     """
 
     OPERATOR = "MAX_POOLING1"
-    SINCE = FeatureLevel.LEVEL_2_0
-    LEVELS = (FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_5_0)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("OutputIndicesTensor", "tensor", role="output", pointer=True, optional=True),
-        Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("WindowSize", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-    )
-    RULES = (
-        Rule(
-            "DML-MAX_POOLING1-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule("DML-MAX_POOLING1-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
-        Rule("DML-MAX_POOLING1-strides-range", "docs", reads="Strides"),
-        Rule("DML-MAX_POOLING1-window-size-range", "docs", reads="WindowSize"),
-        Rule("DML-MAX_POOLING1-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule(
-            "DML-MAX_POOLING1-window-fits", "ours", advice=True,
-            reads="EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
-        ),
-        Rule(
-            "DML-MAX_POOLING1-output-batches-channels", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"
-        ),
-        Rule(
-            "DML-MAX_POOLING1-windows-within", "ours", advice=True,
-            reads="InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
-        ),
-        Rule("DML-MAX_POOLING1-first-window", "ours", advice=True, reads="StartPadding WindowSize"),
-        Rule(
-            "DML-MAX_POOLING1-spatial-sizes", "docs", advice=True,
-            reads=(
-                "EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding "
-                "Strides WindowSize"
-            ),
-        ),
-        Rule(
-            "DML-MAX_POOLING1-indices-rank", "docs",
-            reads="InputTensor.DimensionCount OutputIndicesTensor OutputIndicesTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-MAX_POOLING1-indices-sizes", "docs",
-            reads="OutputIndicesTensor OutputIndicesTensor.Sizes OutputTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "2.0": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "OutputIndicesTensor": Support(RANKS_4_5, UINT_32),
-            },
-            "3.0": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_8_UINT_8),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_8_UINT_8),
-            },
-            "5.0": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputIndicesTensor": Support(RANKS_4_5, UINT_64_32),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -10,15 +10,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_4_5, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -44,68 +40,6 @@ class MaxPoolingGrad(Description):
     """
 
     OPERATOR = "MAX_POOLING_GRAD"
-    SINCE = FeatureLevel.LEVEL_3_0
-    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_0)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("InputGradientTensor", "tensor", role="input", pointer=True),
-        Member("OutputGradientTensor", "tensor", role="output", pointer=True),
-        Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True),
-        Member("WindowSize", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("Dilations", "UINT", count="DimensionCount", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-MAX_POOLING_GRAD-same-rank", "docs",
-            reads=(
-                "InputGradientTensor.DimensionCount InputTensor.DimensionCount "
-                "OutputGradientTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-MAX_POOLING_GRAD-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"
-        ),
-        Rule("DML-MAX_POOLING_GRAD-strides-range", "docs", reads="Strides"),
-        Rule("DML-MAX_POOLING_GRAD-window-size-range", "docs", reads="WindowSize"),
-        Rule("DML-MAX_POOLING_GRAD-dilations-range", "docs", reads="Dilations"),
-        Rule(
-            "DML-MAX_POOLING_GRAD-same-type", "docs",
-            reads="InputGradientTensor.DataType InputTensor.DataType OutputGradientTensor.DataType",
-        ),
-        Rule("DML-MAX_POOLING_GRAD-same-sizes", "docs", reads="InputTensor.Sizes OutputGradientTensor.Sizes"),
-        Rule(
-            "DML-MAX_POOLING_GRAD-window-fits", "ours", advice=True,
-            reads="Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
-        ),
-        Rule(
-            "DML-MAX_POOLING_GRAD-batches-channels", "docs",
-            reads="InputGradientTensor.Sizes InputTensor.Sizes",
-        ),
-        Rule(
-            "DML-MAX_POOLING_GRAD-windows-within", "ours", advice=True,
-            reads=(
-                "EndPadding InputGradientTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
-                "StartPadding Strides"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "InputGradientTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputGradientTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "4.0": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "InputGradientTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "OutputGradientTensor": Support(RANKS_4_5, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     InputGradientTensor: TensorDesc

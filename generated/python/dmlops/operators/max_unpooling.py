@@ -7,15 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANK_4, UINT_32, UINT_64_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation
 
@@ -35,31 +31,6 @@ class MaxUnpooling(Description):
     """
 
     OPERATOR = "MAX_UNPOOLING"
-    SINCE = FeatureLevel.LEVEL_2_0
-    LEVELS = (FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_5_0)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("IndicesTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule("DML-MAX_UNPOOLING-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule("DML-MAX_UNPOOLING-indices-sizes", "docs", reads="IndicesTensor.Sizes InputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "2.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "IndicesTensor": Support(RANK_4, UINT_32),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "5.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "IndicesTensor": Support(RANK_4, UINT_64_32),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     IndicesTensor: TensorDesc

@@ -5,21 +5,16 @@ its channels, then scales and shifts it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, SupportsFloat, final
+from typing import SupportsFloat, final
 
 from .. import enums
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -44,78 +39,6 @@ class MeanVarianceNormalization(Description):
     """
 
     OPERATOR = "MEAN_VARIANCE_NORMALIZATION"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (
-        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_5_1,
-        FeatureLevel.LEVEL_5_2, FeatureLevel.LEVEL_6_4,
-    )
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("ScaleTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("BiasTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("CrossChannel", "BOOL"),
-        Member("NormalizeVariance", "BOOL"),
-        Member("Epsilon", "FLOAT"),
-        Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
-    )
-    RULES = (
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION-scale-required", "docs", until=FeatureLevel.LEVEL_5_2,
-            reads="BiasTensor ScaleTensor",
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION-bias-required", "docs", until=FeatureLevel.LEVEL_5_2,
-            reads="BiasTensor ScaleTensor",
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION-same-type", "docs",
-            reads=(
-                "BiasTensor BiasTensor.DataType InputTensor.DataType OutputTensor.DataType ScaleTensor "
-                "ScaleTensor.DataType"
-            ),
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION-scale-broadcast", "docs",
-            reads="InputTensor.Sizes ScaleTensor ScaleTensor.DimensionCount ScaleTensor.Sizes",
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION-bias-broadcast", "docs",
-            reads="BiasTensor BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes",
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "ScaleTensor": Support(RANK_4, FLOAT_32_16),
-                "BiasTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-        }
-    )
-    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
-        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
-        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
-        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
-    }
 
     InputTensor: TensorDesc
     ScaleTensor: TensorDesc | None

@@ -5,21 +5,17 @@ scales and shifts it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, SupportsFloat, SupportsIndex, final
+from typing import SupportsFloat, SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import ABSENT, inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_8, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -46,111 +42,6 @@ class MeanVarianceNormalization1(Description):
     """
 
     OPERATOR = "MEAN_VARIANCE_NORMALIZATION1"
-    SINCE = FeatureLevel.LEVEL_2_1
-    LEVELS = (
-        FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_3_1, FeatureLevel.LEVEL_4_0,
-        FeatureLevel.LEVEL_5_1, FeatureLevel.LEVEL_5_2, FeatureLevel.LEVEL_6_4,
-    )
-    AXES = ("Axes",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("ScaleTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("BiasTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("AxisCount", "UINT"),
-        Member("Axes", "UINT", count="AxisCount", pointer=True),
-        Member("NormalizeVariance", "BOOL"),
-        Member("Epsilon", "FLOAT"),
-        Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
-    )
-    RULES = (
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION1-axis-count", "ours", advice=True,
-            reads="AxisCount InputTensor.DimensionCount",
-        ),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION1-axes-range", "docs", reads="Axes InputTensor.DimensionCount"),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION1-same-rank", "docs",
-            reads=(
-                "BiasTensor BiasTensor.DimensionCount InputTensor.DimensionCount "
-                "OutputTensor.DimensionCount ScaleTensor ScaleTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION1-same-type", "docs",
-            reads=(
-                "BiasTensor BiasTensor.DataType InputTensor.DataType OutputTensor.DataType ScaleTensor "
-                "ScaleTensor.DataType"
-            ),
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION1-scale-broadcast", "docs",
-            reads="InputTensor.Sizes ScaleTensor ScaleTensor.DimensionCount ScaleTensor.Sizes",
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION1-bias-broadcast", "docs",
-            reads="BiasTensor BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes",
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION1-same-sizes", "docs",
-            reads="InputTensor.Sizes OutputTensor.Sizes",
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION1-scale-required", "docs", until=FeatureLevel.LEVEL_5_2,
-            reads="BiasTensor ScaleTensor",
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION1-bias-required", "docs", until=FeatureLevel.LEVEL_5_2,
-            reads="BiasTensor ScaleTensor",
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION1-scale-channels", "docs", until=FeatureLevel.LEVEL_4_0,
-            reads="InputTensor.Sizes ScaleTensor ScaleTensor.Sizes",
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION1-bias-channels", "docs", until=FeatureLevel.LEVEL_4_0,
-            reads="BiasTensor BiasTensor.Sizes InputTensor.Sizes",
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION1-float16-overflow", "observed", advice=True,
-            reads="InputTensor.DataType NormalizeVariance",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "2.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "ScaleTensor": Support(RANK_4, FLOAT_32_16),
-                "BiasTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "3.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "ScaleTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "BiasTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-            },
-        }
-    )
-    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
-        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
-        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
-        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
-    }
 
     InputTensor: TensorDesc
     ScaleTensor: TensorDesc | None

@@ -5,20 +5,16 @@ choice, then scales and shifts it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, SupportsFloat, SupportsIndex, final
+from typing import SupportsFloat, SupportsIndex, final
 
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -42,83 +38,6 @@ class MeanVarianceNormalization2(Description):
     """
 
     OPERATOR = "MEAN_VARIANCE_NORMALIZATION2"
-    SINCE = FeatureLevel.LEVEL_6_3
-    LEVELS = (FeatureLevel.LEVEL_6_3, FeatureLevel.LEVEL_6_4)
-    AXES = ("Axes",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("ScaleTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("BiasTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("AxisCount", "UINT"),
-        Member("Axes", "UINT", count="AxisCount", pointer=True),
-        Member("UseMean", "BOOL"),
-        Member("UseVariance", "BOOL"),
-        Member("Epsilon", "FLOAT"),
-        Member("FusedActivation", "OPERATOR_DESC", pointer=True, optional=True),
-    )
-    RULES = (
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION2-axis-count", "ours", advice=True,
-            reads="AxisCount InputTensor.DimensionCount",
-        ),
-        Rule("DML-MEAN_VARIANCE_NORMALIZATION2-axes-range", "docs", reads="Axes InputTensor.DimensionCount"),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION2-same-rank", "docs",
-            reads=(
-                "BiasTensor BiasTensor.DimensionCount InputTensor.DimensionCount "
-                "OutputTensor.DimensionCount ScaleTensor ScaleTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION2-same-type", "docs",
-            reads=(
-                "BiasTensor BiasTensor.DataType InputTensor.DataType OutputTensor.DataType ScaleTensor "
-                "ScaleTensor.DataType"
-            ),
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION2-scale-broadcast", "docs",
-            reads="InputTensor.Sizes ScaleTensor ScaleTensor.DimensionCount ScaleTensor.Sizes",
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION2-bias-broadcast", "docs",
-            reads="BiasTensor BiasTensor.DimensionCount BiasTensor.Sizes InputTensor.Sizes",
-        ),
-        Rule(
-            "DML-MEAN_VARIANCE_NORMALIZATION2-same-sizes", "docs",
-            reads="InputTensor.Sizes OutputTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "6.3": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "ScaleTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "BiasTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-            },
-        }
-    )
-    FUSABLE: ClassVar[Mapping[str, FeatureLevel]] = {
-        "ACTIVATION_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_HARD_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_IDENTITY": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LEAKY_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_LINEAR": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_PARAMETRIC_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_ELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SCALED_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SIGMOID": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTPLUS": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SOFTSIGN": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_TANH": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_THRESHOLDED_RELU": FeatureLevel.LEVEL_1_0,
-        "ACTIVATION_SHRINK": FeatureLevel.LEVEL_2_0,
-        "ACTIVATION_CELU": FeatureLevel.LEVEL_3_0,
-        "ACTIVATION_GELU": FeatureLevel.LEVEL_5_1,
-    }
 
     InputTensor: TensorDesc
     ScaleTensor: TensorDesc | None

@@ -11,14 +11,10 @@ from typing import final
 
 from .. import enums
 from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, tables
+from ..description import Description
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, RANKS_1_TO_8, RANKS_2_TO_8, RANKS_4_5, UINT_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -39,48 +35,6 @@ class NonzeroCoordinates(Description):
     """
 
     OPERATOR = "NONZERO_COORDINATES"
-    SINCE = FeatureLevel.LEVEL_3_0
-    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_0)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputCountTensor", "tensor", role="output", pointer=True),
-        Member("OutputCoordinatesTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-NONZERO_COORDINATES-count-scalar", "docs",
-            reads="OutputCountTensor.DimensionCount OutputCountTensor.Sizes",
-        ),
-        Rule(
-            "DML-NONZERO_COORDINATES-coordinates-leading-ones", "docs",
-            reads="OutputCoordinatesTensor.DimensionCount OutputCoordinatesTensor.Sizes",
-        ),
-        Rule(
-            "DML-NONZERO_COORDINATES-coordinates-rows", "docs",
-            reads="InputTensor.Sizes OutputCoordinatesTensor.DimensionCount OutputCoordinatesTensor.Sizes",
-        ),
-        Rule(
-            "DML-NONZERO_COORDINATES-coordinates-columns", "docs",
-            reads=(
-                "InputTensor.DimensionCount InputTensor.Sizes OutputCoordinatesTensor.DimensionCount "
-                "OutputCoordinatesTensor.Sizes"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.0": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputCountTensor": Support(RANKS_4_5, UINT_32),
-                "OutputCoordinatesTensor": Support(RANKS_4_5, UINT_32),
-            },
-            "4.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputCountTensor": Support(RANKS_1_TO_8, UINT_32),
-                "OutputCoordinatesTensor": Support(RANKS_2_TO_8, UINT_32),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputCountTensor: TensorDesc

@@ -10,16 +10,11 @@ from math import prod
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry, replaced, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
-    INT_64_32_UINT_64_32, RANKS_1_TO_8, RANK_4, UINT_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -40,47 +35,6 @@ class OneHot(Description):
     """
 
     OPERATOR = "ONE_HOT"
-    SINCE = FeatureLevel.LEVEL_2_0
-    LEVELS = (FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
-    AXES = ("Axis",)
-    MEMBERS = (
-        Member("IndicesTensor", "tensor", role="input", pointer=True),
-        Member("ValuesTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Axis", "UINT"),
-    )
-    RULES = (
-        Rule(
-            "DML-ONE_HOT-same-rank", "docs",
-            reads="IndicesTensor.DimensionCount OutputTensor.DimensionCount ValuesTensor.DimensionCount",
-        ),
-        Rule("DML-ONE_HOT-axis-range", "docs", reads="Axis IndicesTensor.DimensionCount"),
-        Rule("DML-ONE_HOT-same-type", "docs", reads="OutputTensor.DataType ValuesTensor.DataType"),
-        Rule("DML-ONE_HOT-values-element-count", "docs", reads="ValuesTensor.Sizes"),
-        Rule("DML-ONE_HOT-indices-sizes", "docs", reads="Axis IndicesTensor.Sizes OutputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "2.0": {
-                "IndicesTensor": Support(RANK_4, UINT_32),
-                "ValuesTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "2.1": {
-                "ValuesTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "3.0": {
-                "IndicesTensor": Support(RANKS_1_TO_8, INT_64_32_UINT_64_32),
-                "ValuesTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "4.1": {
-                "ValuesTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     IndicesTensor: TensorDesc
     ValuesTensor: TensorDesc

@@ -10,16 +10,11 @@ from typing import SupportsFloat, SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
-    RANKS_1_TO_8, RANKS_4_5,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -45,51 +40,6 @@ class Padding(Description):
     """
 
     OPERATOR = "PADDING"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (
-        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_3_1,
-        FeatureLevel.LEVEL_5_0, FeatureLevel.LEVEL_6_4,
-    )
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("PaddingMode", "PADDING_MODE"),
-        Member("PaddingValue", "FLOAT"),
-        Member("DimensionCount", "UINT"),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
-    )
-    RULES = (
-        Rule("DML-PADDING-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"),
-        Rule("DML-PADDING-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule("DML-PADDING-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
-        Rule("DML-PADDING-padding-mode-symmetric", "docs", until=FeatureLevel.LEVEL_3_0, reads="PaddingMode"),
-        Rule("DML-PADDING-padding-mode-wrap", "docs", until=FeatureLevel.LEVEL_6_4, reads="PaddingMode"),
-        Rule(
-            "DML-PADDING-output-sizes", "docs",
-            reads="EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
-            },
-            "2.1": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "3.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "5.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

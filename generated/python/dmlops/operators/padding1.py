@@ -10,15 +10,11 @@ from typing import SupportsFloat, SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -42,39 +38,6 @@ class Padding1(Description):
     """
 
     OPERATOR = "PADDING1"
-    SINCE = FeatureLevel.LEVEL_5_0
-    LEVELS = (FeatureLevel.LEVEL_5_0, FeatureLevel.LEVEL_6_4)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("PaddingMode", "PADDING_MODE"),
-        Member("PaddingValueDataType", "TENSOR_DATA_TYPE"),
-        Member("PaddingValue", "SCALAR_UNION", typed_by="PaddingValueDataType"),
-        Member("DimensionCount", "UINT"),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-PADDING1-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"
-        ),
-        Rule("DML-PADDING1-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule("DML-PADDING1-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
-        Rule("DML-PADDING1-padding-mode-wrap", "docs", until=FeatureLevel.LEVEL_6_4, reads="PaddingMode"),
-        Rule("DML-PADDING1-padding-value-type", "docs", reads="OutputTensor.DataType PaddingValueDataType"),
-        Rule(
-            "DML-PADDING1-output-sizes", "docs",
-            reads="EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "5.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

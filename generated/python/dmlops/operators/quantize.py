@@ -11,15 +11,11 @@ from typing import SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import entry, remainder
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred, tensor_at
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_8_4_UINT_8_4, INT_8_4_UINT_8_4, RANKS_1_TO_8,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -43,49 +39,6 @@ class Quantize(Description):
     """
 
     OPERATOR = "QUANTIZE"
-    SINCE = FeatureLevel.LEVEL_6_3
-    LEVELS = (FeatureLevel.LEVEL_6_3,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("QuantizationType", "QUANTIZATION_TYPE"),
-        Member("QuantizationTensorCount", "UINT"),
-        Member("QuantizationTensors", "tensor", role="input", count="QuantizationTensorCount", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-QUANTIZE-same-rank", "docs",
-            reads=(
-                "InputTensor.DimensionCount OutputTensor.DimensionCount QuantizationTensors "
-                "QuantizationTensors.DimensionCount"
-            ),
-        ),
-        Rule("DML-QUANTIZE-quantization-type", "header", reads="QuantizationType"),
-        Rule(
-            "DML-QUANTIZE-quantization-tensor-count", "header",
-            reads="QuantizationTensorCount QuantizationType",
-        ),
-        Rule(
-            "DML-QUANTIZE-block-sizes", "docs",
-            reads="InputTensor.DimensionCount InputTensor.Sizes QuantizationTensors.Sizes",
-        ),
-        Rule("DML-QUANTIZE-zero-point-sizes", "docs", reads="QuantizationTensors.Sizes QuantizationType"),
-        Rule("DML-QUANTIZE-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-        Rule("DML-QUANTIZE-scale-type", "docs", reads="InputTensor.DataType QuantizationTensors.DataType"),
-        Rule(
-            "DML-QUANTIZE-zero-point-type", "docs",
-            reads="OutputTensor.DataType QuantizationTensors.DataType QuantizationType",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "6.3": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16),
-                "QuantizationTensors": Support(RANKS_1_TO_8, FLOAT_32_16_INT_8_4_UINT_8_4),
-                "OutputTensor": Support(RANKS_1_TO_8, INT_8_4_UINT_8_4),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     QuantizationType: enums.QuantizationType

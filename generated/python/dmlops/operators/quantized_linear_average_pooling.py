@@ -10,15 +10,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry, quotient, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32, INT_8_UINT_8, RANKS_1_TO_5, RANKS_4_5,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -51,101 +47,6 @@ class QuantizedLinearAveragePooling(Description):
     """
 
     OPERATOR = "QUANTIZED_LINEAR_AVERAGE_POOLING"
-    SINCE = FeatureLevel.LEVEL_6_2
-    LEVELS = (FeatureLevel.LEVEL_6_2,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("InputScaleTensor", "tensor", role="input", pointer=True),
-        Member("InputZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputScaleTensor", "tensor", role="input", pointer=True),
-        Member("OutputZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("WindowSize", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("Dilations", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("IncludePadding", "BOOL", default=False),
-    )
-    RULES = (
-        Rule(
-            "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dimension-count", "docs",
-            reads="DimensionCount InputTensor.DimensionCount",
-        ),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-strides-range", "docs", reads="Strides"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-size-range", "docs", reads="WindowSize"),
-        Rule("DML-QUANTIZED_LINEAR_AVERAGE_POOLING-dilations-range", "docs", reads="Dilations"),
-        Rule(
-            "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-input-zero-point", "docs",
-            reads="InputTensor.DataType InputZeroPointTensor InputZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-same-type-output-zero-point", "docs",
-            reads="OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-window-fits", "ours", advice=True,
-            reads="Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes StartPadding WindowSize",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-scale-sizes", "docs",
-            reads="InputScaleTensor.DimensionCount InputScaleTensor.Sizes InputTensor.Sizes",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-input-zero-point-sizes", "docs",
-            reads=(
-                "InputTensor.Sizes InputZeroPointTensor InputZeroPointTensor.DimensionCount "
-                "InputZeroPointTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-scale-sizes", "docs",
-            reads="InputTensor.Sizes OutputScaleTensor.DimensionCount OutputScaleTensor.Sizes",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-zero-point-sizes", "docs",
-            reads=(
-                "InputTensor.Sizes OutputZeroPointTensor OutputZeroPointTensor.DimensionCount "
-                "OutputZeroPointTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-output-batches-channels", "docs",
-            reads="InputTensor.Sizes OutputTensor.Sizes",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-windows-within", "ours", advice=True,
-            reads="InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes StartPadding Strides",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-first-window", "ours", advice=True,
-            reads="Dilations InputTensor.DimensionCount StartPadding WindowSize",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_AVERAGE_POOLING-spatial-sizes", "docs", advice=True,
-            reads=(
-                "Dilations EndPadding InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes "
-                "StartPadding Strides WindowSize"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "6.2": {
-                "InputTensor": Support(RANKS_4_5, INT_8_UINT_8),
-                "InputScaleTensor": Support(RANKS_1_TO_5, FLOAT_32),
-                "InputZeroPointTensor": Support(RANKS_1_TO_5, INT_8_UINT_8),
-                "OutputScaleTensor": Support(RANKS_1_TO_5, FLOAT_32),
-                "OutputZeroPointTensor": Support(RANKS_1_TO_5, INT_8_UINT_8),
-                "OutputTensor": Support(RANKS_4_5, INT_8_UINT_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     InputScaleTensor: TensorDesc

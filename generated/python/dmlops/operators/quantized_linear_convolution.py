@@ -11,15 +11,11 @@ from math import prod
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32, INT_32, INT_8_UINT_8, RANKS_1_TO_4, RANKS_3_4, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -59,143 +55,6 @@ class QuantizedLinearConvolution(Description):
     """
 
     OPERATOR = "QUANTIZED_LINEAR_CONVOLUTION"
-    SINCE = FeatureLevel.LEVEL_2_1
-    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_4_0, FeatureLevel.LEVEL_5_2)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("InputScaleTensor", "tensor", role="input", pointer=True),
-        Member("InputZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("FilterTensor", "tensor", role="input", pointer=True),
-        Member("FilterScaleTensor", "tensor", role="input", pointer=True),
-        Member("FilterZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("BiasTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputScaleTensor", "tensor", role="input", pointer=True),
-        Member("OutputZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("DimensionCount", "UINT"),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("Dilations", "UINT", count="DimensionCount", pointer=True, default=1),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True, default=0),
-        Member("GroupCount", "UINT", default=1),
-    )
-    RULES = (
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-dimension-count", "docs",
-            reads="DimensionCount InputTensor.DimensionCount",
-        ),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-group-count-range", "docs", reads="GroupCount"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-strides-range", "docs", reads="Strides"),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-dilations-range", "docs", reads="Dilations"),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-input-zero-point", "docs",
-            reads="InputTensor.DataType InputZeroPointTensor InputZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-filter-zero-point", "docs",
-            reads="FilterTensor.DataType FilterZeroPointTensor FilterZeroPointTensor.DataType",
-        ),
-        Rule("DML-QUANTIZED_LINEAR_CONVOLUTION-filter-groups", "docs", reads="FilterTensor.Sizes GroupCount"),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-input-channels", "docs",
-            reads="FilterTensor.Sizes GroupCount InputTensor.Sizes",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-fits", "docs",
-            reads=(
-                "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
-                "StartPadding"
-            ),
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-input-zero-point-sizes", "docs",
-            reads="InputZeroPointTensor InputZeroPointTensor.DimensionCount InputZeroPointTensor.Sizes",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-zero-point-sizes", "docs",
-            reads=(
-                "FilterTensor.Sizes FilterZeroPointTensor FilterZeroPointTensor.DimensionCount "
-                "FilterZeroPointTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-output-batches", "docs",
-            reads="InputTensor.Sizes OutputTensor.Sizes",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-output-channels", "docs",
-            reads="FilterTensor.Sizes OutputTensor.Sizes",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-spatial-sizes", "ours", advice=True,
-            reads=(
-                "Dilations EndPadding FilterTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes "
-                "OutputTensor.Sizes StartPadding Strides"
-            ),
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-same-rank", "docs",
-            reads=(
-                "BiasTensor BiasTensor.DimensionCount FilterTensor.DimensionCount "
-                "InputTensor.DimensionCount OutputTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-same-type-output-zero-point", "docs",
-            reads="OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-input-scale-sizes", "docs",
-            reads="InputScaleTensor.DimensionCount InputScaleTensor.Sizes",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-filter-scale-sizes", "docs",
-            reads="FilterScaleTensor.DimensionCount FilterScaleTensor.Sizes FilterTensor.Sizes",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-bias-sizes", "docs",
-            reads="BiasTensor BiasTensor.Sizes FilterTensor.Sizes InputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-output-scale-sizes", "docs",
-            reads="OutputScaleTensor.DimensionCount OutputScaleTensor.Sizes",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_CONVOLUTION-output-zero-point-sizes", "docs",
-            reads="OutputZeroPointTensor OutputZeroPointTensor.DimensionCount OutputZeroPointTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "2.1": {
-                "InputTensor": Support(RANK_4, INT_8_UINT_8),
-                "InputScaleTensor": Support(RANK_4, FLOAT_32),
-                "InputZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
-                "FilterTensor": Support(RANK_4, INT_8_UINT_8),
-                "FilterScaleTensor": Support(RANK_4, FLOAT_32),
-                "FilterZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
-                "BiasTensor": Support(RANK_4, INT_32),
-                "OutputScaleTensor": Support(RANK_4, FLOAT_32),
-                "OutputZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
-                "OutputTensor": Support(RANK_4, INT_8_UINT_8),
-            },
-            "4.0": {
-                "InputTensor": Support(RANKS_3_4, INT_8_UINT_8),
-                "InputScaleTensor": Support(RANKS_1_TO_4, FLOAT_32),
-                "InputZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
-                "FilterTensor": Support(RANKS_3_4, INT_8_UINT_8),
-                "FilterScaleTensor": Support(RANKS_3_4, FLOAT_32),
-                "FilterZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
-                "BiasTensor": Support(RANKS_3_4, INT_32),
-                "OutputScaleTensor": Support(RANKS_1_TO_4, FLOAT_32),
-                "OutputZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
-                "OutputTensor": Support(RANKS_3_4, INT_8_UINT_8),
-            },
-            "5.2": {
-                "FilterScaleTensor": Support(RANKS_1_TO_4, FLOAT_32),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     InputScaleTensor: TensorDesc

@@ -9,15 +9,11 @@ from dataclasses import dataclass
 from typing import final
 
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import ABSENT, inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32, INT_8_UINT_8, RANKS_1_TO_4, RANKS_2_TO_4, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -48,121 +44,6 @@ class QuantizedLinearMatrixMultiply(Description):
     """
 
     OPERATOR = "QUANTIZED_LINEAR_MATRIX_MULTIPLY"
-    SINCE = FeatureLevel.LEVEL_2_1
-    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_4_0)
-    MEMBERS = (
-        Member("ATensor", "tensor", role="input", pointer=True),
-        Member("AScaleTensor", "tensor", role="input", pointer=True),
-        Member("AZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("BTensor", "tensor", role="input", pointer=True),
-        Member("BScaleTensor", "tensor", role="input", pointer=True),
-        Member("BZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputScaleTensor", "tensor", role="input", pointer=True),
-        Member("OutputZeroPointTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank", "docs",
-            reads="ATensor.DimensionCount BTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-a-zero-point", "docs",
-            reads="ATensor.DataType AZeroPointTensor AZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-b-zero-point", "docs",
-            reads="BTensor.DataType BZeroPointTensor BZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-batch-sizes", "docs",
-            reads="ATensor.DimensionCount ATensor.Sizes BTensor.Sizes",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-inner-size", "docs",
-            reads="ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-zero-point-sizes", "docs",
-            reads=(
-                "ATensor.DimensionCount ATensor.Sizes AZeroPointTensor AZeroPointTensor.DimensionCount "
-                "AZeroPointTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-zero-point-sizes", "docs",
-            reads=(
-                "BTensor.DimensionCount BTensor.Sizes BZeroPointTensor BZeroPointTensor.DimensionCount "
-                "BZeroPointTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-sizes", "docs",
-            reads=(
-                "ATensor.DimensionCount ATensor.Sizes BTensor.DimensionCount BTensor.Sizes OutputTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-rank-scales-zero-points", "docs",
-            reads=(
-                "AScaleTensor.DimensionCount AZeroPointTensor AZeroPointTensor.DimensionCount "
-                "BScaleTensor.DimensionCount BZeroPointTensor BZeroPointTensor.DimensionCount "
-                "OutputScaleTensor.DimensionCount OutputZeroPointTensor OutputZeroPointTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-same-type-output-zero-point", "docs",
-            reads="OutputTensor.DataType OutputZeroPointTensor OutputZeroPointTensor.DataType",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-a-scale-sizes", "docs",
-            reads="AScaleTensor.DimensionCount AScaleTensor.Sizes ATensor.DimensionCount ATensor.Sizes",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-b-scale-sizes", "docs",
-            reads="BScaleTensor.DimensionCount BScaleTensor.Sizes BTensor.DimensionCount BTensor.Sizes",
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-scale-sizes", "docs",
-            reads=(
-                "ATensor.DimensionCount ATensor.Sizes OutputScaleTensor.DimensionCount "
-                "OutputScaleTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-QUANTIZED_LINEAR_MATRIX_MULTIPLY-output-zero-point-sizes", "docs",
-            reads=(
-                "ATensor.DimensionCount ATensor.Sizes OutputZeroPointTensor "
-                "OutputZeroPointTensor.DimensionCount OutputZeroPointTensor.Sizes"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "2.1": {
-                "ATensor": Support(RANK_4, INT_8_UINT_8),
-                "AScaleTensor": Support(RANK_4, FLOAT_32),
-                "AZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
-                "BTensor": Support(RANK_4, INT_8_UINT_8),
-                "BScaleTensor": Support(RANK_4, FLOAT_32),
-                "BZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
-                "OutputScaleTensor": Support(RANK_4, FLOAT_32),
-                "OutputZeroPointTensor": Support(RANK_4, INT_8_UINT_8),
-                "OutputTensor": Support(RANK_4, INT_8_UINT_8),
-            },
-            "4.0": {
-                "ATensor": Support(RANKS_2_TO_4, INT_8_UINT_8),
-                "AScaleTensor": Support(RANKS_1_TO_4, FLOAT_32),
-                "AZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
-                "BTensor": Support(RANKS_2_TO_4, INT_8_UINT_8),
-                "BScaleTensor": Support(RANKS_1_TO_4, FLOAT_32),
-                "BZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
-                "OutputScaleTensor": Support(RANKS_1_TO_4, FLOAT_32),
-                "OutputZeroPointTensor": Support(RANKS_1_TO_4, INT_8_UINT_8),
-                "OutputTensor": Support(RANKS_2_TO_4, INT_8_UINT_8),
-            },
-        }
-    )
 
     ATensor: TensorDesc
     AScaleTensor: TensorDesc

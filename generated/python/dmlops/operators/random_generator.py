@@ -10,15 +10,11 @@ from typing import final
 
 from .. import enums
 from ..arithmetic import align, entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred, inferred_if_given
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    RANKS_1_TO_8, RANK_4, UINT_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -43,42 +39,6 @@ class RandomGenerator(Description):
     """
 
     OPERATOR = "RANDOM_GENERATOR"
-    SINCE = FeatureLevel.LEVEL_3_0
-    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_0)
-    MEMBERS = (
-        Member("InputStateTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("OutputStateTensor", "tensor", role="output", pointer=True, optional=True),
-        Member("Type", "RANDOM_GENERATOR_TYPE", default="PHILOX_4X32_10"),
-    )
-    RULES = (
-        Rule(
-            "DML-RANDOM_GENERATOR-state-sizes", "docs",
-            reads="InputStateTensor.DimensionCount InputStateTensor.Sizes",
-        ),
-        Rule(
-            "DML-RANDOM_GENERATOR-same-rank", "docs",
-            reads="InputStateTensor.DimensionCount OutputStateTensor OutputStateTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-RANDOM_GENERATOR-same-sizes", "docs",
-            reads="InputStateTensor.Sizes OutputStateTensor OutputStateTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.0": {
-                "InputStateTensor": Support(RANK_4, UINT_32),
-                "OutputTensor": Support(RANK_4, UINT_32),
-                "OutputStateTensor": Support(RANK_4, UINT_32),
-            },
-            "4.0": {
-                "InputStateTensor": Support(RANKS_1_TO_8, UINT_32),
-                "OutputTensor": Support(RANKS_1_TO_8, UINT_32),
-                "OutputStateTensor": Support(RANKS_1_TO_8, UINT_32),
-            },
-        }
-    )
 
     InputStateTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -10,17 +10,11 @@ from typing import SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, given, in_any_case, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_32_UINT_32,
-    FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, FLOAT_32_16_INT_64_32_UINT_64_32, INT_64_32_UINT_64_32,
-    RANKS_1_TO_8, RANK_4, UINT_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -51,92 +45,6 @@ class Reduce(Description):
     """
 
     OPERATOR = "REDUCE"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (
-        FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1,
-        FeatureLevel.LEVEL_5_0,
-    )
-    AXES = ("Axes",)
-    MEMBERS = (
-        Member("Function", "REDUCE_FUNCTION"),
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("AxisCount", "UINT"),
-        Member("Axes", "UINT", count="AxisCount", pointer=True),
-    )
-    RULES = (
-        Rule("DML-REDUCE-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"),
-        Rule("DML-REDUCE-axis-count", "ours", advice=True, reads="AxisCount InputTensor.DimensionCount"),
-        Rule("DML-REDUCE-axes-range", "docs", reads="Axes InputTensor.DimensionCount"),
-        Rule("DML-REDUCE-same-type", "docs", reads="Function InputTensor.DataType OutputTensor.DataType"),
-        Rule(
-            "DML-REDUCE-output-sizes", "docs",
-            reads="Axes InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes",
-        ),
-    )
-    CASES = tables(
-        {
-            "1.0": {
-                "InputTensor": (
-                    (0, Support(RANK_4, FLOAT_32_16)),
-                    (1, Support(RANK_4, FLOAT_32_16)),
-                ),
-                "OutputTensor": (
-                    (0, Support(RANK_4, UINT_32)),
-                    (1, Support(RANK_4, FLOAT_32_16)),
-                ),
-            },
-            "2.1": {
-                "InputTensor": (
-                    (0, Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8)),
-                    (2, Support(RANK_4, FLOAT_32_16)),
-                    (3, Support(RANK_4, FLOAT_32_16_INT_32_UINT_32)),
-                ),
-                "OutputTensor": (
-                    (0, Support(RANK_4, UINT_32)),
-                    (2, Support(RANK_4, FLOAT_32_16)),
-                    (3, Support(RANK_4, FLOAT_32_16_INT_32_UINT_32)),
-                ),
-            },
-            "3.0": {
-                "InputTensor": (
-                    (0, Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8)),
-                    (2, Support(RANKS_1_TO_8, FLOAT_32_16)),
-                    (4, Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8)),
-                    (5, Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32)),
-                ),
-                "OutputTensor": (
-                    (0, Support(RANKS_1_TO_8, INT_64_32_UINT_64_32)),
-                    (2, Support(RANKS_1_TO_8, FLOAT_32_16)),
-                    (4, Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8)),
-                    (5, Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32)),
-                ),
-            },
-            "4.1": {
-                "InputTensor": (
-                    (0, Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8)),
-                    (2, Support(RANKS_1_TO_8, FLOAT_32_16)),
-                    (4, Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8)),
-                    (5, Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_UINT_32)),
-                ),
-            },
-            "5.0": {
-                "InputTensor": (
-                    (0, Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8)),
-                    (6, Support(RANKS_1_TO_8, FLOAT_32_16)),
-                    (7, Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_UINT_64_32)),
-                    (4, Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8)),
-                ),
-                "OutputTensor": (
-                    (0, Support(RANKS_1_TO_8, INT_64_32_UINT_64_32)),
-                    (6, Support(RANKS_1_TO_8, FLOAT_32_16)),
-                    (7, Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_UINT_64_32)),
-                    (4, Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8)),
-                ),
-            },
-        }
-    )
-    SUPPORT = in_any_case(CASES)
 
     Function: enums.ReduceFunction
     InputTensor: TensorDesc

@@ -11,15 +11,11 @@ from typing import SupportsFloat, SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import as_float, entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_8_UINT_8, RANKS_1_TO_4, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -38,44 +34,6 @@ class Resample(Description):
     """
 
     OPERATOR = "RESAMPLE"
-    SINCE = FeatureLevel.LEVEL_2_0
-    LEVELS = (FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_5_1, FeatureLevel.LEVEL_6_2)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("InterpolationMode", "INTERPOLATION_MODE"),
-        Member("ScaleCount", "UINT"),
-        Member("Scales", "FLOAT", count="ScaleCount", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-RESAMPLE-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"
-        ),
-        Rule("DML-RESAMPLE-scale-count", "docs", reads="InputTensor.DimensionCount ScaleCount"),
-        Rule("DML-RESAMPLE-scales-range", "docs", reads="Scales"),
-        Rule("DML-RESAMPLE-scales-positive", "ours", advice=True, reads="Scales"),
-        Rule("DML-RESAMPLE-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule(
-            "DML-RESAMPLE-output-sizes", "ours", advice=True,
-            reads="InputTensor.Sizes OutputTensor.Sizes Scales",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "2.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "5.1": {
-                "InputTensor": Support(RANKS_1_TO_4, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_4, FLOAT_32_16),
-            },
-            "6.2": {
-                "InputTensor": Support(RANKS_1_TO_4, FLOAT_32_16_INT_8_UINT_8),
-                "OutputTensor": Support(RANKS_1_TO_4, FLOAT_32_16_INT_8_UINT_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

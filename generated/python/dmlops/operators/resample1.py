@@ -10,15 +10,11 @@ from typing import SupportsFloat, SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import as_float, entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_8_UINT_8, RANKS_1_TO_4, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -41,46 +37,6 @@ class Resample1(Description):
     """
 
     OPERATOR = "RESAMPLE1"
-    SINCE = FeatureLevel.LEVEL_2_1
-    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_5_1, FeatureLevel.LEVEL_6_2)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("InterpolationMode", "INTERPOLATION_MODE"),
-        Member("DimensionCount", "UINT"),
-        Member("Scales", "FLOAT", count="DimensionCount", pointer=True),
-        Member("InputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=0.5),
-        Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=-0.5),
-    )
-    RULES = (
-        Rule(
-            "DML-RESAMPLE1-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"
-        ),
-        Rule("DML-RESAMPLE1-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
-        Rule("DML-RESAMPLE1-scales-range", "docs", reads="Scales"),
-        Rule("DML-RESAMPLE1-scales-positive", "ours", advice=True, reads="Scales"),
-        Rule("DML-RESAMPLE1-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule(
-            "DML-RESAMPLE1-output-sizes", "ours", advice=True,
-            reads="InputPixelOffsets InputTensor.Sizes OutputTensor.Sizes Scales",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "2.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "5.1": {
-                "InputTensor": Support(RANKS_1_TO_4, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_1_TO_4, FLOAT_32_16),
-            },
-            "6.2": {
-                "InputTensor": Support(RANKS_1_TO_4, FLOAT_32_16_INT_8_UINT_8),
-                "OutputTensor": Support(RANKS_1_TO_4, FLOAT_32_16_INT_8_UINT_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

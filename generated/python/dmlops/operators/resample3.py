@@ -11,15 +11,11 @@ from typing import SupportsFloat, SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import as_float, entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_8_UINT_8, RANKS_1_TO_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -47,40 +43,6 @@ class Resample3(Description):
     """
 
     OPERATOR = "RESAMPLE3"
-    SINCE = FeatureLevel.LEVEL_6_4
-    LEVELS = (FeatureLevel.LEVEL_6_4,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("InterpolationMode", "INTERPOLATION_MODE"),
-        Member("RoundingDirection", "AXIS_DIRECTION", default="INCREASING"),
-        Member("DimensionCount", "UINT"),
-        Member("Scales", "FLOAT", count="DimensionCount", pointer=True),
-        Member("InputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=0.5),
-        Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=-0.5),
-        Member("Antialiased", "BOOL"),
-    )
-    RULES = (
-        Rule(
-            "DML-RESAMPLE3-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"
-        ),
-        Rule("DML-RESAMPLE3-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
-        Rule("DML-RESAMPLE3-scales-range", "docs", reads="Scales"),
-        Rule("DML-RESAMPLE3-scales-positive", "ours", advice=True, reads="Scales"),
-        Rule("DML-RESAMPLE3-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule(
-            "DML-RESAMPLE3-output-sizes", "ours", advice=True,
-            reads="InputPixelOffsets InputTensor.Sizes OutputTensor.Sizes Scales",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "6.4": {
-                "InputTensor": Support(RANKS_1_TO_4, FLOAT_32_16_INT_8_UINT_8),
-                "OutputTensor": Support(RANKS_1_TO_4, FLOAT_32_16_INT_8_UINT_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -11,15 +11,11 @@ from typing import SupportsFloat, SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import as_float, entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_4, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -41,49 +37,6 @@ class ResampleGrad(Description):
     """
 
     OPERATOR = "RESAMPLE_GRAD"
-    SINCE = FeatureLevel.LEVEL_3_0
-    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_5_1)
-    MEMBERS = (
-        Member("InputGradientTensor", "tensor", role="input", pointer=True),
-        Member("OutputGradientTensor", "tensor", role="output", pointer=True),
-        Member("InterpolationMode", "INTERPOLATION_MODE"),
-        Member("DimensionCount", "UINT"),
-        Member("Scales", "FLOAT", count="DimensionCount", pointer=True),
-        Member("InputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=0.5),
-        Member("OutputPixelOffsets", "FLOAT", count="DimensionCount", pointer=True, default=-0.5),
-    )
-    RULES = (
-        Rule(
-            "DML-RESAMPLE_GRAD-same-rank", "docs",
-            reads="InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-RESAMPLE_GRAD-dimension-count", "docs",
-            reads="DimensionCount InputGradientTensor.DimensionCount",
-        ),
-        Rule("DML-RESAMPLE_GRAD-scales-range", "docs", reads="Scales"),
-        Rule("DML-RESAMPLE_GRAD-scales-positive", "observed", advice=True, reads="Scales"),
-        Rule(
-            "DML-RESAMPLE_GRAD-offsets-exchanged", "observed", advice=True,
-            reads="InputPixelOffsets OutputPixelOffsets Scales",
-        ),
-        Rule(
-            "DML-RESAMPLE_GRAD-same-type", "docs",
-            reads="InputGradientTensor.DataType OutputGradientTensor.DataType",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.0": {
-                "InputGradientTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputGradientTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "5.1": {
-                "InputGradientTensor": Support(RANKS_1_TO_4, FLOAT_32_16),
-                "OutputGradientTensor": Support(RANKS_1_TO_4, FLOAT_32_16),
-            },
-        }
-    )
 
     InputGradientTensor: TensorDesc
     OutputGradientTensor: TensorDesc

@@ -9,16 +9,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8,
-    RANKS_4_5, RANK_4, UINT_32, UINT_64_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -39,60 +34,6 @@ class ReverseSubsequences(Description):
     """
 
     OPERATOR = "REVERSE_SUBSEQUENCES"
-    SINCE = FeatureLevel.LEVEL_2_1
-    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_0, FeatureLevel.LEVEL_5_0)
-    AXES = ("Axis",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("SequenceLengthsTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Axis", "UINT"),
-    )
-    RULES = (
-        Rule(
-            "DML-REVERSE_SUBSEQUENCES-same-rank", "docs",
-            reads=(
-                "InputTensor.DimensionCount OutputTensor.DimensionCount SequenceLengthsTensor.DimensionCount"
-            ),
-        ),
-        Rule("DML-REVERSE_SUBSEQUENCES-axis-range", "docs", reads="Axis InputTensor.DimensionCount"),
-        Rule(
-            "DML-REVERSE_SUBSEQUENCES-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"
-        ),
-        Rule(
-            "DML-REVERSE_SUBSEQUENCES-sequence-lengths-sizes", "docs",
-            reads="Axis InputTensor.DimensionCount InputTensor.Sizes SequenceLengthsTensor.Sizes",
-        ),
-        Rule(
-            "DML-REVERSE_SUBSEQUENCES-sequence-lengths-axis-size", "docs",
-            reads="Axis SequenceLengthsTensor.Sizes",
-        ),
-        Rule("DML-REVERSE_SUBSEQUENCES-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "2.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "SequenceLengthsTensor": Support(RANK_4, UINT_32),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "3.0": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "SequenceLengthsTensor": Support(RANKS_4_5, UINT_32),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "4.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "SequenceLengthsTensor": Support(RANKS_1_TO_8, UINT_32),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "5.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "SequenceLengthsTensor": Support(RANKS_1_TO_8, UINT_64_32),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     SequenceLengthsTensor: TensorDesc

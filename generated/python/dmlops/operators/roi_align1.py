@@ -10,15 +10,11 @@ from typing import SupportsFloat, SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import align, entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_4, RANKS_2_TO_4, RANK_4, UINT_32, UINT_64_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -53,61 +49,6 @@ class RoiAlign1(Description):
     """
 
     OPERATOR = "ROI_ALIGN1"
-    SINCE = FeatureLevel.LEVEL_4_0
-    LEVELS = (FeatureLevel.LEVEL_4_0, FeatureLevel.LEVEL_5_0)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("ROITensor", "tensor", role="input", pointer=True),
-        Member("BatchIndicesTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("ReductionFunction", "REDUCE_FUNCTION"),
-        Member("InterpolationMode", "INTERPOLATION_MODE"),
-        Member("SpatialScaleX", "FLOAT"),
-        Member("SpatialScaleY", "FLOAT"),
-        Member("InputPixelOffset", "FLOAT"),
-        Member("OutputPixelOffset", "FLOAT"),
-        Member("OutOfBoundsInputValue", "FLOAT"),
-        Member("MinimumSamplesPerOutput", "UINT"),
-        Member("MaximumSamplesPerOutput", "UINT"),
-        Member("AlignRegionsToCorners", "BOOL"),
-    )
-    RULES = (
-        Rule("DML-ROI_ALIGN1-reduction-function", "docs", reads="ReductionFunction"),
-        Rule(
-            "DML-ROI_ALIGN1-sample-range", "ours", advice=True,
-            reads="MaximumSamplesPerOutput MinimumSamplesPerOutput",
-        ),
-        Rule("DML-ROI_ALIGN1-maximum-samples-range", "docs", reads="MaximumSamplesPerOutput"),
-        Rule(
-            "DML-ROI_ALIGN1-same-type", "docs",
-            reads="InputTensor.DataType OutputTensor.DataType ROITensor.DataType",
-        ),
-        Rule("DML-ROI_ALIGN1-roi-sizes", "docs", reads="ROITensor.DimensionCount ROITensor.Sizes"),
-        Rule(
-            "DML-ROI_ALIGN1-batch-indices-sizes", "docs",
-            reads=(
-                "BatchIndicesTensor.DimensionCount BatchIndicesTensor.Sizes ROITensor.DimensionCount "
-                "ROITensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-ROI_ALIGN1-output-shape", "docs",
-            reads="InputTensor.Sizes OutputTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "4.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "ROITensor": Support(RANKS_2_TO_4, FLOAT_32_16),
-                "BatchIndicesTensor": Support(RANKS_1_TO_4, UINT_32),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "5.0": {
-                "BatchIndicesTensor": Support(RANKS_1_TO_4, UINT_64_32),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     ROITensor: TensorDesc

@@ -9,15 +9,11 @@ from typing import SupportsFloat, SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import align, entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel, name_of
 from ..forms import created
 from ..inference import ABSENT, inferred_if_given
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_1_TO_4, RANKS_2_TO_4, RANK_4, UINT_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -53,86 +49,6 @@ class RoiAlignGrad(Description):
     """
 
     OPERATOR = "ROI_ALIGN_GRAD"
-    SINCE = FeatureLevel.LEVEL_4_1
-    LEVELS = (FeatureLevel.LEVEL_4_1,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True, optional=True),
-        Member("InputGradientTensor", "tensor", role="input", pointer=True),
-        Member("ROITensor", "tensor", role="input", pointer=True),
-        Member("BatchIndicesTensor", "tensor", role="input", pointer=True),
-        Member("OutputGradientTensor", "tensor", role="output", pointer=True, optional=True),
-        Member("OutputROIGradientTensor", "tensor", role="output", pointer=True, optional=True),
-        Member("ReductionFunction", "REDUCE_FUNCTION"),
-        Member("InterpolationMode", "INTERPOLATION_MODE"),
-        Member("SpatialScaleX", "FLOAT"),
-        Member("SpatialScaleY", "FLOAT"),
-        Member("InputPixelOffset", "FLOAT"),
-        Member("OutputPixelOffset", "FLOAT"),
-        Member("MinimumSamplesPerOutput", "UINT"),
-        Member("MaximumSamplesPerOutput", "UINT"),
-        Member("AlignRegionsToCorners", "BOOL"),
-    )
-    RULES = (
-        Rule("DML-ROI_ALIGN_GRAD-some-output", "docs", reads="OutputGradientTensor OutputROIGradientTensor"),
-        Rule("DML-ROI_ALIGN_GRAD-reduction-function", "docs", reads="ReductionFunction"),
-        Rule(
-            "DML-ROI_ALIGN_GRAD-input-for-roi-gradient", "docs", reads="InputTensor OutputROIGradientTensor"
-        ),
-        Rule("DML-ROI_ALIGN_GRAD-input-for-max", "docs", reads="InputTensor ReductionFunction"),
-        Rule(
-            "DML-ROI_ALIGN_GRAD-sample-range", "ours", advice=True,
-            reads="MaximumSamplesPerOutput MinimumSamplesPerOutput",
-        ),
-        Rule("DML-ROI_ALIGN_GRAD-maximum-samples-range", "docs", reads="MaximumSamplesPerOutput"),
-        Rule(
-            "DML-ROI_ALIGN_GRAD-same-type", "docs",
-            reads=(
-                "InputGradientTensor.DataType InputTensor InputTensor.DataType OutputGradientTensor "
-                "OutputGradientTensor.DataType OutputROIGradientTensor OutputROIGradientTensor.DataType "
-                "ROITensor.DataType"
-            ),
-        ),
-        Rule("DML-ROI_ALIGN_GRAD-roi-sizes", "docs", reads="ROITensor.DimensionCount ROITensor.Sizes"),
-        Rule(
-            "DML-ROI_ALIGN_GRAD-batch-indices-sizes", "docs",
-            reads=(
-                "BatchIndicesTensor.DimensionCount BatchIndicesTensor.Sizes ROITensor.DimensionCount "
-                "ROITensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-ROI_ALIGN_GRAD-input-gradient-regions", "docs",
-            reads="InputGradientTensor.Sizes ROITensor.DimensionCount ROITensor.Sizes",
-        ),
-        Rule(
-            "DML-ROI_ALIGN_GRAD-input-channels", "docs",
-            reads="InputGradientTensor.Sizes InputTensor InputTensor.Sizes",
-        ),
-        Rule(
-            "DML-ROI_ALIGN_GRAD-output-channels", "docs",
-            reads="InputGradientTensor.Sizes InputTensor OutputGradientTensor OutputGradientTensor.Sizes",
-        ),
-        Rule(
-            "DML-ROI_ALIGN_GRAD-output-sizes", "docs",
-            reads="InputTensor InputTensor.Sizes OutputGradientTensor OutputGradientTensor.Sizes",
-        ),
-        Rule(
-            "DML-ROI_ALIGN_GRAD-output-roi-sizes", "docs",
-            reads="OutputROIGradientTensor OutputROIGradientTensor.Sizes ROITensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "4.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "InputGradientTensor": Support(RANK_4, FLOAT_32_16),
-                "ROITensor": Support(RANKS_2_TO_4, FLOAT_32_16),
-                "BatchIndicesTensor": Support(RANKS_1_TO_4, UINT_32),
-                "OutputGradientTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputROIGradientTensor": Support(RANKS_2_TO_4, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc | None
     InputGradientTensor: TensorDesc

@@ -9,15 +9,11 @@ from typing import SupportsFloat, final
 
 from .. import structs
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -40,35 +36,6 @@ class RoiPooling(Description):
     """
 
     OPERATOR = "ROI_POOLING"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (FeatureLevel.LEVEL_1_0,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("ROITensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("SpatialScale", "FLOAT"),
-        Member("PooledSize", "SIZE_2D"),
-    )
-    RULES = (
-        Rule(
-            "DML-ROI_POOLING-same-type", "docs",
-            reads="InputTensor.DataType OutputTensor.DataType ROITensor.DataType",
-        ),
-        Rule("DML-ROI_POOLING-roi-shape", "docs", reads="ROITensor.Sizes"),
-        Rule(
-            "DML-ROI_POOLING-output-shape", "docs",
-            reads="InputTensor.Sizes OutputTensor.Sizes PooledSize ROITensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "ROITensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     ROITensor: TensorDesc

@@ -7,16 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import SupportsIndex, final
 
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
-    INT_64_32_UINT_64_32, RANKS_1_TO_8, RANK_4, UINT_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -40,66 +35,6 @@ class ScatterElements(Description):
     """
 
     OPERATOR = "SCATTER_ELEMENTS"
-    SINCE = FeatureLevel.LEVEL_2_0
-    LEVELS = (FeatureLevel.LEVEL_2_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
-    AXES = ("Axis",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("IndicesTensor", "tensor", role="input", pointer=True),
-        Member("UpdatesTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Axis", "UINT"),
-    )
-    RULES = (
-        Rule(
-            "DML-SCATTER_ELEMENTS-same-rank", "docs",
-            reads=(
-                "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount "
-                "UpdatesTensor.DimensionCount"
-            ),
-        ),
-        Rule("DML-SCATTER_ELEMENTS-axis-range", "docs", reads="Axis InputTensor.DimensionCount"),
-        Rule(
-            "DML-SCATTER_ELEMENTS-same-type", "docs",
-            reads="InputTensor.DataType OutputTensor.DataType UpdatesTensor.DataType",
-        ),
-        Rule(
-            "DML-SCATTER_ELEMENTS-indices-within", "docs",
-            reads="Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
-        ),
-        Rule(
-            "DML-SCATTER_ELEMENTS-indices-sizes", "docs", advice=True,
-            reads="Axis IndicesTensor.Sizes InputTensor.DimensionCount InputTensor.Sizes",
-        ),
-        Rule("DML-SCATTER_ELEMENTS-updates-sizes", "docs", reads="IndicesTensor.Sizes UpdatesTensor.Sizes"),
-        Rule("DML-SCATTER_ELEMENTS-output-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "2.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "IndicesTensor": Support(RANK_4, UINT_32),
-                "UpdatesTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-            "2.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "UpdatesTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "IndicesTensor": Support(RANKS_1_TO_8, INT_64_32_UINT_64_32),
-                "UpdatesTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "4.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "UpdatesTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     IndicesTensor: TensorDesc

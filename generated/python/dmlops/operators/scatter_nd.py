@@ -8,16 +8,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from ..arithmetic import align, entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8,
-    INT_64_32_UINT_64_32, RANKS_1_TO_8, RANK_4, UINT_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -42,85 +37,6 @@ class ScatterNd(Description):
     """
 
     OPERATOR = "SCATTER_ND"
-    SINCE = FeatureLevel.LEVEL_2_1
-    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("IndicesTensor", "tensor", role="input", pointer=True),
-        Member("UpdatesTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("InputDimensionCount", "UINT"),
-        Member("IndicesDimensionCount", "UINT"),
-    )
-    RULES = (
-        Rule(
-            "DML-SCATTER_ND-same-rank", "docs",
-            reads=(
-                "IndicesTensor.DimensionCount InputTensor.DimensionCount OutputTensor.DimensionCount "
-                "UpdatesTensor.DimensionCount"
-            ),
-        ),
-        Rule(
-            "DML-SCATTER_ND-input-dimension-count-range", "docs",
-            reads="InputDimensionCount InputTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-SCATTER_ND-indices-dimension-count-range", "docs",
-            reads="IndicesDimensionCount IndicesTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-SCATTER_ND-same-type", "docs",
-            reads="InputTensor.DataType OutputTensor.DataType UpdatesTensor.DataType",
-        ),
-        Rule(
-            "DML-SCATTER_ND-input-leading-ones", "docs",
-            reads="InputDimensionCount InputTensor.DimensionCount InputTensor.Sizes",
-        ),
-        Rule(
-            "DML-SCATTER_ND-indices-leading-ones", "docs",
-            reads="IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes",
-        ),
-        Rule(
-            "DML-SCATTER_ND-index-tuple-size", "docs",
-            reads="IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount",
-        ),
-        Rule(
-            "DML-SCATTER_ND-updates-rank", "docs",
-            reads=(
-                "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount "
-                "InputTensor.DimensionCount InputTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-SCATTER_ND-updates-sizes", "docs",
-            reads=(
-                "IndicesDimensionCount IndicesTensor.DimensionCount IndicesTensor.Sizes InputDimensionCount "
-                "InputTensor.DimensionCount InputTensor.Sizes UpdatesTensor.Sizes"
-            ),
-        ),
-        Rule("DML-SCATTER_ND-output-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "2.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "IndicesTensor": Support(RANK_4, UINT_32),
-                "UpdatesTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "IndicesTensor": Support(RANKS_1_TO_8, INT_64_32_UINT_64_32),
-                "UpdatesTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "4.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "UpdatesTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     IndicesTensor: TensorDesc

@@ -9,16 +9,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_32_16_UINT_32_16,
-    FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, RANKS_4_5,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -37,46 +32,6 @@ class Slice(Description):
     """
 
     OPERATOR = "SLICE"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("DimensionCount", "UINT"),
-        Member("Offsets", "UINT", count="DimensionCount", pointer=True),
-        Member("Sizes", "UINT", count="DimensionCount", pointer=True),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True),
-    )
-    RULES = (
-        Rule("DML-SLICE-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"),
-        Rule("DML-SLICE-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule("DML-SLICE-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
-        Rule(
-            "DML-SLICE-slice-bounds", "docs",
-            reads="InputTensor.DimensionCount InputTensor.Sizes Offsets Sizes Strides",
-        ),
-        Rule("DML-SLICE-output-sizes", "docs", reads="OutputTensor.Sizes Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_UINT_32_16),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_UINT_32_16),
-            },
-            "2.1": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "4.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -9,16 +9,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry, quotient
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8,
-    RANKS_4_5,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -38,51 +33,6 @@ class Slice1(Description):
     """
 
     OPERATOR = "SLICE1"
-    SINCE = FeatureLevel.LEVEL_2_1
-    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("DimensionCount", "UINT"),
-        Member("InputWindowOffsets", "UINT", count="DimensionCount", pointer=True),
-        Member("InputWindowSizes", "UINT", count="DimensionCount", pointer=True),
-        Member("InputWindowStrides", "INT", count="DimensionCount", pointer=True),
-    )
-    RULES = (
-        Rule("DML-SLICE1-same-rank", "docs", reads="InputTensor.DimensionCount OutputTensor.DimensionCount"),
-        Rule("DML-SLICE1-dimension-count", "docs", reads="DimensionCount InputTensor.DimensionCount"),
-        Rule("DML-SLICE1-window-sizes-range", "docs", reads="InputWindowSizes"),
-        Rule("DML-SLICE1-strides-range", "docs", reads="InputWindowStrides"),
-        Rule("DML-SLICE1-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule(
-            "DML-SLICE1-window-bounds", "docs",
-            reads="InputTensor.DimensionCount InputTensor.Sizes InputWindowOffsets InputWindowSizes",
-        ),
-        Rule(
-            "DML-SLICE1-output-sizes", "docs",
-            reads="InputWindowSizes InputWindowStrides OutputTensor.DimensionCount OutputTensor.Sizes",
-        ),
-        Rule(
-            "DML-SLICE1-whole-window", "ours", advice=True,
-            reads="InputWindowSizes InputWindowStrides OutputTensor.DimensionCount OutputTensor.Sizes",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "2.1": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "4.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -10,16 +10,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry, quotient
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8,
-    RANKS_4_5,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -39,62 +34,6 @@ class SliceGrad(Description):
     """
 
     OPERATOR = "SLICE_GRAD"
-    SINCE = FeatureLevel.LEVEL_3_0
-    LEVELS = (FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_3_1, FeatureLevel.LEVEL_4_1)
-    MEMBERS = (
-        Member("InputGradientTensor", "tensor", role="input", pointer=True),
-        Member("OutputGradientTensor", "tensor", role="output", pointer=True),
-        Member("DimensionCount", "UINT"),
-        Member("InputWindowOffsets", "UINT", count="DimensionCount", pointer=True),
-        Member("InputWindowSizes", "UINT", count="DimensionCount", pointer=True),
-        Member("InputWindowStrides", "INT", count="DimensionCount", pointer=True),
-    )
-    RULES = (
-        Rule(
-            "DML-SLICE_GRAD-same-rank", "docs",
-            reads="InputGradientTensor.DimensionCount OutputGradientTensor.DimensionCount",
-        ),
-        Rule(
-            "DML-SLICE_GRAD-dimension-count", "docs",
-            reads="DimensionCount InputGradientTensor.DimensionCount",
-        ),
-        Rule("DML-SLICE_GRAD-window-sizes-range", "docs", reads="InputWindowSizes"),
-        Rule("DML-SLICE_GRAD-strides-range", "docs", reads="InputWindowStrides"),
-        Rule(
-            "DML-SLICE_GRAD-same-type", "docs",
-            reads="InputGradientTensor.DataType OutputGradientTensor.DataType",
-        ),
-        Rule(
-            "DML-SLICE_GRAD-window-bounds", "docs",
-            reads=(
-                "InputWindowOffsets InputWindowSizes OutputGradientTensor.DimensionCount "
-                "OutputGradientTensor.Sizes"
-            ),
-        ),
-        Rule(
-            "DML-SLICE_GRAD-input-gradient-sizes", "docs",
-            reads=(
-                "InputGradientTensor.DimensionCount InputGradientTensor.Sizes InputWindowSizes "
-                "InputWindowStrides"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "3.0": {
-                "InputGradientTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputGradientTensor": Support(RANKS_4_5, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "3.1": {
-                "InputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputGradientTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "4.1": {
-                "InputGradientTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputGradientTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputGradientTensor: TensorDesc
     OutputGradientTensor: TensorDesc

@@ -9,15 +9,11 @@ from typing import SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import entry, quotient, remainder, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -35,34 +31,6 @@ class SpaceToDepth1(Description):
     """
 
     OPERATOR = "SPACE_TO_DEPTH1"
-    SINCE = FeatureLevel.LEVEL_2_1
-    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_5_0)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("BlockSize", "UINT"),
-        Member("Order", "DEPTH_SPACE_ORDER", default="DEPTH_COLUMN_ROW"),
-    )
-    RULES = (
-        Rule("DML-SPACE_TO_DEPTH1-block-size-range", "docs", reads="BlockSize"),
-        Rule("DML-SPACE_TO_DEPTH1-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule("DML-SPACE_TO_DEPTH1-blocks-divide", "docs", reads="BlockSize InputTensor.Sizes"),
-        Rule(
-            "DML-SPACE_TO_DEPTH1-output-sizes", "docs", reads="BlockSize InputTensor.Sizes OutputTensor.Sizes"
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "2.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "5.0": {
-                "InputTensor": Support(RANK_4, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANK_4, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

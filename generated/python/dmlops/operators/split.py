@@ -10,14 +10,9 @@ from typing import SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, tables
+from ..description import Description
 from ..enums import FeatureLevel, name_of
 from ..forms import created
-from ..member import Member
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_32_16_UINT_32_16,
-    FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -34,51 +29,6 @@ class Split(Description):
     """
 
     OPERATOR = "SPLIT"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_0, FeatureLevel.LEVEL_4_1)
-    AXES = ("Axis",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputCount", "UINT"),
-        Member("OutputTensors", "tensor", role="output", count="OutputCount", pointer=True),
-        Member("Axis", "UINT"),
-    )
-    RULES = (
-        Rule(
-            "DML-SPLIT-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensors OutputTensors.DimensionCount",
-        ),
-        Rule(
-            "DML-SPLIT-same-type", "docs", reads="InputTensor.DataType OutputTensors OutputTensors.DataType"
-        ),
-        Rule("DML-SPLIT-output-count-range", "docs", reads="OutputCount"),
-        Rule("DML-SPLIT-axis-range", "docs", reads="Axis InputTensor.DimensionCount"),
-        Rule(
-            "DML-SPLIT-output-sizes-off-axis", "docs",
-            reads="Axis InputTensor.DimensionCount InputTensor.Sizes OutputTensors OutputTensors.Sizes",
-        ),
-        Rule("DML-SPLIT-axis-size", "docs", reads="Axis InputTensor.Sizes OutputTensors OutputTensors.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_UINT_32_16),
-                "OutputTensors": Support(RANK_4, FLOAT_32_16_INT_32_16_UINT_32_16),
-            },
-            "2.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensors": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "3.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputTensors": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "4.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensors": Support(RANKS_1_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputCount: int

@@ -8,16 +8,11 @@ from dataclasses import dataclass
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry, replaced
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8,
-    RANKS_1_TO_8, RANK_4, UINT_32, UINT_64_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -35,58 +30,6 @@ class TopK(Description):
     """
 
     OPERATOR = "TOP_K"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (FeatureLevel.LEVEL_1_0, FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_1, FeatureLevel.LEVEL_5_0)
-    AXES = ("Axis",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputValueTensor", "tensor", role="output", pointer=True),
-        Member("OutputIndexTensor", "tensor", role="output", pointer=True),
-        Member("Axis", "UINT"),
-        Member("K", "UINT"),
-    )
-    RULES = (
-        Rule(
-            "DML-TOP_K-same-rank", "docs",
-            reads=(
-                "InputTensor.DimensionCount OutputIndexTensor.DimensionCount OutputValueTensor.DimensionCount"
-            ),
-        ),
-        Rule("DML-TOP_K-axis-range", "docs", reads="Axis InputTensor.DimensionCount"),
-        Rule("DML-TOP_K-k-positive", "docs", reads="K"),
-        Rule("DML-TOP_K-same-type", "docs", reads="InputTensor.DataType OutputValueTensor.DataType"),
-        Rule("DML-TOP_K-k-range", "docs", reads="Axis InputTensor.Sizes K"),
-        Rule("DML-TOP_K-k-below-size", "docs", advice=True, reads="Axis InputTensor.Sizes K"),
-        Rule(
-            "DML-TOP_K-output-value-sizes", "docs", reads="Axis InputTensor.Sizes K OutputValueTensor.Sizes"
-        ),
-        Rule(
-            "DML-TOP_K-output-index-sizes", "docs", reads="Axis InputTensor.Sizes K OutputIndexTensor.Sizes"
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputValueTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputIndexTensor": Support(RANK_4, UINT_32),
-            },
-            "2.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputValueTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-            },
-            "3.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputValueTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputIndexTensor": Support(RANKS_1_TO_8, UINT_32),
-            },
-            "5.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputValueTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputIndexTensor": Support(RANKS_1_TO_8, UINT_64_32),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputValueTensor: TensorDesc

@@ -10,16 +10,11 @@ from typing import SupportsIndex, final
 
 from .. import enums
 from ..arithmetic import entry, replaced
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16_INT_32_16_8_UINT_32_16_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_1_TO_8, RANK_4,
-    UINT_32, UINT_64_32,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -39,55 +34,6 @@ class TopK1(Description):
     """
 
     OPERATOR = "TOP_K1"
-    SINCE = FeatureLevel.LEVEL_2_1
-    LEVELS = (FeatureLevel.LEVEL_2_1, FeatureLevel.LEVEL_3_1, FeatureLevel.LEVEL_5_0)
-    AXES = ("Axis",)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputValueTensor", "tensor", role="output", pointer=True),
-        Member("OutputIndexTensor", "tensor", role="output", pointer=True),
-        Member("Axis", "UINT"),
-        Member("K", "UINT"),
-        Member("AxisDirection", "AXIS_DIRECTION"),
-    )
-    RULES = (
-        Rule(
-            "DML-TOP_K1-same-rank", "docs",
-            reads=(
-                "InputTensor.DimensionCount OutputIndexTensor.DimensionCount OutputValueTensor.DimensionCount"
-            ),
-        ),
-        Rule("DML-TOP_K1-axis-range", "docs", reads="Axis InputTensor.DimensionCount"),
-        Rule("DML-TOP_K1-k-positive", "docs", reads="K"),
-        Rule("DML-TOP_K1-same-type", "docs", reads="InputTensor.DataType OutputValueTensor.DataType"),
-        Rule("DML-TOP_K1-k-range", "docs", reads="Axis InputTensor.Sizes K"),
-        Rule("DML-TOP_K1-k-below-size", "docs", advice=True, reads="Axis InputTensor.Sizes K"),
-        Rule(
-            "DML-TOP_K1-output-value-sizes", "docs", reads="Axis InputTensor.Sizes K OutputValueTensor.Sizes"
-        ),
-        Rule(
-            "DML-TOP_K1-output-index-sizes", "docs", reads="Axis InputTensor.Sizes K OutputIndexTensor.Sizes"
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "2.1": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputValueTensor": Support(RANK_4, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputIndexTensor": Support(RANK_4, UINT_32),
-            },
-            "3.1": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputValueTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_32_16_8_UINT_32_16_8),
-                "OutputIndexTensor": Support(RANKS_1_TO_8, UINT_32),
-            },
-            "5.0": {
-                "InputTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputValueTensor": Support(RANKS_1_TO_8, FLOAT_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputIndexTensor": Support(RANKS_1_TO_8, UINT_64_32),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputValueTensor: TensorDesc

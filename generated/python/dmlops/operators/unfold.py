@@ -10,15 +10,11 @@ from math import prod
 from typing import SupportsIndex, final
 
 from ..arithmetic import entry, quotient, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8, RANKS_3_TO_8, RANK_3,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -40,43 +36,6 @@ class Unfold(Description):
     """
 
     OPERATOR = "UNFOLD"
-    SINCE = FeatureLevel.LEVEL_6_4
-    LEVELS = (FeatureLevel.LEVEL_6_4,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("DimensionCount", "UINT"),
-        Member("WindowSizes", "UINT", count="DimensionCount", pointer=True),
-        Member("Strides", "UINT", count="DimensionCount", pointer=True),
-        Member("Dilations", "UINT", count="DimensionCount", pointer=True),
-        Member("StartPadding", "UINT", count="DimensionCount", pointer=True),
-        Member("EndPadding", "UINT", count="DimensionCount", pointer=True),
-    )
-    RULES = (
-        Rule("DML-UNFOLD-spatial-dimensions", "docs", reads="DimensionCount InputTensor.DimensionCount"),
-        Rule("DML-UNFOLD-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule("DML-UNFOLD-window-sizes-range", "docs", reads="WindowSizes"),
-        Rule("DML-UNFOLD-strides-range", "docs", reads="Strides"),
-        Rule("DML-UNFOLD-dilations-range", "docs", reads="Dilations"),
-        Rule(
-            "DML-UNFOLD-window-fits", "docs",
-            reads="Dilations EndPadding InputTensor.Sizes StartPadding WindowSizes",
-        ),
-        Rule(
-            "DML-UNFOLD-output-sizes", "docs",
-            reads=(
-                "Dilations EndPadding InputTensor.Sizes OutputTensor.Sizes StartPadding Strides WindowSizes"
-            ),
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "6.4": {
-                "InputTensor": Support(RANKS_3_TO_8, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-                "OutputTensor": Support(RANK_3, FLOAT_64_32_16_INT_64_32_16_8_UINT_64_32_16_8),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

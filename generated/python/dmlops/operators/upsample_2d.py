@@ -9,15 +9,11 @@ from typing import final
 
 from .. import enums, structs
 from ..arithmetic import entry, saturate
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANKS_4_5,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -35,34 +31,6 @@ class Upsample2d(Description):
     """
 
     OPERATOR = "UPSAMPLE_2D"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (FeatureLevel.LEVEL_1_0,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("ScaleSize", "SIZE_2D"),
-        Member("InterpolationMode", "INTERPOLATION_MODE"),
-    )
-    RULES = (
-        Rule(
-            "DML-UPSAMPLE_2D-same-rank", "docs",
-            reads="InputTensor.DimensionCount OutputTensor.DimensionCount",
-        ),
-        Rule("DML-UPSAMPLE_2D-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule("DML-UPSAMPLE_2D-scale-size", "docs", reads="ScaleSize"),
-        Rule(
-            "DML-UPSAMPLE_2D-output-sizes", "docs",
-            reads="InputTensor.DimensionCount InputTensor.Sizes OutputTensor.Sizes ScaleSize",
-        ),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANKS_4_5, FLOAT_32_16),
-                "OutputTensor": Support(RANKS_4_5, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -9,15 +9,11 @@ from dataclasses import dataclass
 from typing import SupportsFloat, SupportsIndex, final
 
 from ..arithmetic import entry
-from ..description import Description, Rule, Support, given, tables
+from ..description import Description, given
 from ..enums import FeatureLevel
 from ..forms import created
 from ..inference import inferred
-from ..member import Member
 from ..same_field import same_field
-from ..supported import (
-    FLOAT_32_16, RANK_4,
-)
 from ..tensor import TensorDesc
 from ..violation import Violation, report
 
@@ -35,29 +31,6 @@ class ValueScale2d(Description):
     """
 
     OPERATOR = "VALUE_SCALE_2D"
-    SINCE = FeatureLevel.LEVEL_1_0
-    LEVELS = (FeatureLevel.LEVEL_1_0,)
-    MEMBERS = (
-        Member("InputTensor", "tensor", role="input", pointer=True),
-        Member("OutputTensor", "tensor", role="output", pointer=True),
-        Member("Scale", "FLOAT"),
-        Member("ChannelCount", "UINT"),
-        Member("Bias", "FLOAT", count="ChannelCount", pointer=True),
-    )
-    RULES = (
-        Rule("DML-VALUE_SCALE_2D-channel-count-values", "docs", reads="ChannelCount"),
-        Rule("DML-VALUE_SCALE_2D-same-type", "docs", reads="InputTensor.DataType OutputTensor.DataType"),
-        Rule("DML-VALUE_SCALE_2D-channel-count", "docs", reads="ChannelCount InputTensor.Sizes"),
-        Rule("DML-VALUE_SCALE_2D-same-sizes", "docs", reads="InputTensor.Sizes OutputTensor.Sizes"),
-    )
-    SUPPORT = tables(
-        {
-            "1.0": {
-                "InputTensor": Support(RANK_4, FLOAT_32_16),
-                "OutputTensor": Support(RANK_4, FLOAT_32_16),
-            },
-        }
-    )
 
     InputTensor: TensorDesc
     OutputTensor: TensorDesc

@@ -40,7 +40,7 @@ class _Site:
         self._registry = registry
         self._templates = templates
         shaders = hlsl.render(registry, templates) | definition.render(registry, templates)
-        self._package = python.render(registry, templates)
+        self._package = python.installed(registry, templates)
         self._operators = Operators(Validators(registry, self._package), matrices, shaders)
         self._names = _names_of(registry)
         self._files: dict[str, bytes] = {}

@@ -1,18 +1,17 @@
-"""The registry as data: feature levels, operators, structs, the texts of general rules, and queries."""
+"""The registry as data: feature levels, operators, types, structs, and queries."""
 
 from __future__ import annotations
-{% from "python/dmlops/checks.j2" import listed -%}
-{% from "python/dmlops/members.j2" import members_of %}
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
-from .data import RuleText, rule_texts
-from .description import Description, Support
+from .data import RuleText, operator_data, registry_data, rule_texts
+from .description import Description
 from .enums import PREFIXES, FeatureLevel, LevelLike, TensorDataType, feature_level
-from .member import Member
+from .facts import Support
+from .member import Member, members_of
 from .safe_text import nearest, shown
 
 
@@ -30,7 +29,8 @@ class WindowsRelease:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A feature level: the first DirectML version that supports it, and the first Windows release that includes it.
+    """A feature level: the first DirectML version that supports it, and the first Windows release that
+    includes it.
 
     `in_box` is None if no Windows release introduced exactly this level; later releases include it too.
     """
@@ -48,15 +48,6 @@ class Operator:
 
 
 @dataclass(frozen=True, slots=True)
-class GeneralRule:
-    """A rule on every operator: its message and its hint, as texts, each followed by the name of a value."""
-
-    id: str
-    message: tuple[tuple[str, str], ...]
-    hint: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Change:
     """How an operator differs between two feature levels: table entries by tensor, and applicable rules."""
 
@@ -69,78 +60,53 @@ class Change:
 
 
 LEVELS: dict[FeatureLevel, Level] = {
-{% for level in registry.levels %}
-    FeatureLevel.LEVEL_{{ level.name | replace(".", "_") }}: Level(
-        {{ level.directml | string }},
-{% if level.in_box %}
-        WindowsRelease({{ level.in_box.build }}, {{ level.in_box.name | string }}, {{ level.in_box.source | string }}),
-{% else %}
-        None,
-{% endif %}
-    ),
-{% endfor %}
+    feature_level(one["name"]): Level(
+        one["directml"], WindowsRelease(**one["windows"]) if "windows" in one else None
+    )
+    for one in registry_data()["levels"]
 }
 
 OPERATORS: dict[str, Operator] = {
-{% for operator in registry.operators %}
-    {{ operator.name | string }}: Operator(
-        {{ operator.name | pascal | string }},
-        FeatureLevel.LEVEL_{{ operator.since.name | replace(".", "_") }},
-    ),
-{% endfor %}
+    name: Operator("".join(map(str.capitalize, name.split("_"))), feature_level(one["since"]))
+    for name, one in operator_data().items()
 }
 
 # Other names that DirectML.h declares.
-ALIASES: dict[str, str] = {
-{% for operator in registry.operators if operator.alias %}
-    {{ operator.alias | string }}: {{ operator.name | string }},
-{% endfor %}
-}
+ALIASES: dict[str, str] = {one["alias"]: name for name, one in operator_data().items() if "alias" in one}
+
+
+def integer_range(bits: int, kind: str) -> tuple[int, int]:
+    """The least and the greatest integer of a "signed" or "unsigned" type."""
+    return (-1 << bits - 1, (1 << bits - 1) - 1) if kind == "signed" else (0, (1 << bits) - 1)
+
 
 # Bits and kind of the number types; the range of those that are integers.
 NUMBERS: dict[str, tuple[int, str]] = {
-{% for type in registry.types.values() %}
-    {{ type.name | string }}: ({{ type.bits }}, {{ type.kind | string }}),
-{% endfor %}
+    one["name"]: (one["bits"], one["kind"]) for one in registry_data()["types"]
 }
 INTEGERS: dict[str, tuple[int, int]] = {
-{% for type in registry.types.values() if type.kind != "float" %}
-    {{ type.name | string }}: ({{ type.range[0] }}, {{ type.range[1] }}),
-{% endfor %}
+    name: integer_range(bits, kind) for name, (bits, kind) in NUMBERS.items() if kind != "float"
 }
 
-{% macro message(pieces) %}
-{% if pieces %}
-        (
-{% for piece in pieces %}
-            ({{ piece.text | string }}, {{ (piece.name or "") | string }}),
-{% endfor %}
-        ),
-{% else %}
-        (),
-{% endif %}
-{% endmacro %}
-GENERAL_RULES: dict[str, GeneralRule] = {
-{% for rule in registry.operator_rules if rule.applies_to != "abi" %}
-    {{ rule.slug | string }}: GeneralRule(
-        {{ rule.id | string }},
-{{ message(rule.message) }}{{ message(rule.hint) }}{# ends its lines itself #}
-    ),
-{% endfor %}
-}
 
-# What is said of an axis below 0, of a tensor with too few dimensions, and of one with sizes of 1 instead of others.
-NEGATIVE_HINT = {{ registry.hints.negative[0].text | string }}
-RANK_HINT = {{ registry.hints.rank[0].text | string }}
-BROADCAST_HINT = {{ broadcast | string }}
-SAME_FIELD = {{ same_field | string }}
+def _hint(name: str) -> str:
+    """An addition to messages that is the same with every operator, with {} around the names of values."""
+    parts = registry_data()["hints"][name]
+    return "".join(part if isinstance(part, str) else f"{{{part[1]}}}" for part in parts)
+
+
+# What is said of an axis below 0, of a tensor with too few dimensions, and of one with sizes of 1 instead of
+# others.
+NEGATIVE_HINT, RANK_HINT, BROADCAST_HINT = map(_hint, ("negative", "rank", "broadcast"))
+
+SAME_FIELD: str = registry_data()["same_field"]
 """The message if a field of a tensor differs from that of another one."""
 
 # Structs of DirectML.h that descriptions are made of.
+_USED = {member["type"] for one in operator_data().values() for member in one["members"]}
+_USED |= {"BUFFER_TENSOR_DESC", "TENSOR_DESC", "OPERATOR_DESC"}
 STRUCTS: dict[str, tuple[Member, ...]] = {
-{% for struct in structs %}
-    {{ struct.c_name | string }}: {{ listed(members_of(struct.members).splitlines() | select | list, 4) }},
-{% endfor %}
+    one["c_name"]: members_of(one) for one in registry_data()["structs"] if one["name"] in _USED
 }
 
 
@@ -199,7 +165,8 @@ def support(name: str, level: LevelLike) -> Mapping[str, Support]:
 
 
 def since(name: str, tensor: str, data_type: TensorDataType | str) -> FeatureLevel | None:
-    """The feature level at which an operator's tensor first supports a data type ("INT64"); None if it never does.
+    """The feature level at which an operator's tensor first supports a data type ("INT64"); None if it never
+    does.
 
     Raises KeyError for a name that is not a tensor of the operator, or not a data type.
     """
