@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,13 @@ def options(desc: Any) -> set[str]:
         for one in gpu.plan(desc).dispatches
     ]
     return {option for code in codes for option in gpu.required_options(code)}
+
+
+@cache
+def every_case() -> list[tuple[Any, set[str]]]:
+    """The description of each case of the matrices, and what its shaders require."""
+    descs = (described(case) for operator in OPERATORS for case in cases(operator))
+    return [(desc, options(desc)) for desc in descs]
 
 
 @pytest.mark.parametrize(
@@ -98,8 +106,8 @@ def test_devices_get_no_plan_that_needs_what_they_lack(lack: Capability) -> None
     """
     option, _ = LACKING[lack]
     found = {True: 0, False: 0}
-    for desc in (described(case) for operator in OPERATORS for case in cases(operator)):
-        needs = option in options(desc)
+    for desc, required_options in every_case():
+        needs = option in required_options
         assert refused(desc, lack) == (
             needs
             or lack is Capability.LACKS_64_BIT
@@ -115,12 +123,11 @@ def is_power_of_integers(desc: Any) -> bool:
 
 def test_the_table_says_the_same() -> None:
     """What `dmlops show` and the site list by data type, of each case; Int64ShaderOps is for all."""
-    for operator in OPERATORS:
-        listed = operator_data()[operator.upper()].get("requires", [])
-        for desc in map(described, cases(operator)):
-            found = {one["option"] for one in listed if applies(one, desc)}
-            needs = {option for lack, (option, _) in LACKING.items() if refused(desc, lack)} - {INTEGERS}
-            assert found == needs, desc
+    for desc, _ in every_case():
+        listed = operator_data()[desc.OPERATOR].get("requires", [])
+        found = {one["option"] for one in listed if applies(one, desc)}
+        needs = {option for lack, (option, _) in LACKING.items() if refused(desc, lack)} - {INTEGERS}
+        assert found == needs, desc
 
 
 def applies(listed: dict[str, Any], desc: Any) -> bool:

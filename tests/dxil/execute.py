@@ -26,6 +26,7 @@ EXACT = ("-O0", "-ffp-contract=off")
 LOOSE = (
     *("-DLOOSE", "-O1", "-march=native", "-ffp-contract=fast", "-fassociative-math", "-freciprocal-math"),
     *("-fno-signed-zeros", "-fno-trapping-math", "-fno-math-errno"),
+    *("-fira-region=one", "-fira-algorithm=priority"),  # registers need not be few: a quarter of gcc's time
 )
 WAVE = 32  # lanes
 FILLS = (0xCA, 0xFF)  # bytes that nobody has written; the second make NaN of each type
