@@ -869,11 +869,8 @@ FUSED_ADD_VALUE LoadFusedAdd(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 FUSED_ADD_VALUE ReadFusedAdd(List at)
 {
-#if FUSED_ADD_PRESENT
-    return (FUSED_ADD_VALUE)fusedAddTensor[ClampedOffset(at, fusedAddSizes, fusedAddStrides, FUSED_ADD_SIZES_LENGTH)];
-#else
-    return (FUSED_ADD_VALUE)0;
-#endif
+    return FUSED_ADD_PRESENT ? (FUSED_ADD_VALUE)fusedAddTensor[ClampedOffset(at, fusedAddSizes, fusedAddStrides,
+        FUSED_ADD_SIZES_LENGTH)] : (FUSED_ADD_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)

@@ -1063,11 +1063,8 @@ FILTER_VALUE ReadFilter(List at)
 // The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
-#if BIAS_PRESENT
-    return (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)];
-#else
-    return (BIAS_VALUE)0;
-#endif
+    return BIAS_PRESENT ? (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)]
+        : (BIAS_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)

@@ -557,12 +557,8 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
-#if INPUT_ZERO_POINT_PRESENT
-    return LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
-        INPUT_ZERO_POINT_SIZES_LENGTH));
-#else
-    return (INPUT_ZERO_POINT_VALUE)0;
-#endif
+    return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
+        INPUT_ZERO_POINT_SIZES_LENGTH)) : (INPUT_ZERO_POINT_VALUE)0;
 }
 
 FILTER_VALUE LoadFilter(uint offset)
@@ -589,12 +585,8 @@ FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 {
-#if FILTER_ZERO_POINT_PRESENT
-    return LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes, filterZeroPointStrides,
-        FILTER_ZERO_POINT_SIZES_LENGTH));
-#else
-    return (FILTER_ZERO_POINT_VALUE)0;
-#endif
+    return FILTER_ZERO_POINT_PRESENT ? LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes,
+        filterZeroPointStrides, FILTER_ZERO_POINT_SIZES_LENGTH)) : (FILTER_ZERO_POINT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)

@@ -798,11 +798,7 @@ B_VALUE ReadB(List at)
 // The element at a coordinate, which is clamped to the tensor
 C_VALUE ReadC(List at)
 {
-#if C_PRESENT
-    return (C_VALUE)cTensor[ClampedOffset(at, cSizes, cStrides, C_SIZES_LENGTH)];
-#else
-    return (C_VALUE)0;
-#endif
+    return C_PRESENT ? (C_VALUE)cTensor[ClampedOffset(at, cSizes, cStrides, C_SIZES_LENGTH)] : (C_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)

@@ -924,33 +924,22 @@ RECURRENCE_VALUE ReadRecurrence(List at)
 // The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
-#if BIAS_PRESENT
-    return (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)];
-#else
-    return (BIAS_VALUE)0;
-#endif
+    return BIAS_PRESENT ? (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)]
+        : (BIAS_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 HIDDEN_INIT_VALUE ReadHiddenInit(List at)
 {
-#if HIDDEN_INIT_PRESENT
-    return (HIDDEN_INIT_VALUE)hiddenInitTensor[ClampedOffset(at, hiddenInitSizes, hiddenInitStrides,
-        HIDDEN_INIT_SIZES_LENGTH)];
-#else
-    return (HIDDEN_INIT_VALUE)0;
-#endif
+    return HIDDEN_INIT_PRESENT ? (HIDDEN_INIT_VALUE)hiddenInitTensor[ClampedOffset(at, hiddenInitSizes,
+        hiddenInitStrides, HIDDEN_INIT_SIZES_LENGTH)] : (HIDDEN_INIT_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 SEQUENCE_LENGTHS_VALUE ReadSequenceLengths(List at)
 {
-#if SEQUENCE_LENGTHS_PRESENT
-    return (SEQUENCE_LENGTHS_VALUE)sequenceLengthsTensor[ClampedOffset(at, sequenceLengthsSizes, sequenceLengthsStrides,
-        SEQUENCE_LENGTHS_SIZES_LENGTH)];
-#else
-    return (SEQUENCE_LENGTHS_VALUE)0;
-#endif
+    return SEQUENCE_LENGTHS_PRESENT ? (SEQUENCE_LENGTHS_VALUE)sequenceLengthsTensor[ClampedOffset(at,
+        sequenceLengthsSizes, sequenceLengthsStrides, SEQUENCE_LENGTHS_SIZES_LENGTH)] : (SEQUENCE_LENGTHS_VALUE)0;
 }
 
 void WriteOutputSequence(List at, OUTPUT_SEQUENCE_VALUE entry)
@@ -1371,6 +1360,7 @@ static const bool isRecurrent = false;  // whether it runs along steps, the firs
 static const bool isByRow = true;  // whether what an element needs besides its sums is the same for all columns
 static const uint rowsEach = COOPERATIVE_MATRIX ? 4 : 1;  // adjacent elements of a thread
 static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
+#define FactorOf(sum) (0)
 #define WEIGHTS weightTensor
 #define WEIGHTS_STRIDE (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
@@ -1380,6 +1370,7 @@ static const bool isRecurrent = true;  // whether it runs along steps, the first
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
 static const uint rowsEach = 1;  // adjacent elements of a thread
 static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
+#define FactorOf(sum) (0)
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
@@ -1389,6 +1380,7 @@ static const bool isRecurrent = true;  // whether it runs along steps, the first
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
 static const uint rowsEach = 1;  // adjacent elements of a thread
 static const uint factorVectors = 2;  // vectors loaded for one of eight float16 factors
+#define FactorOf(sum) (0)
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
@@ -1398,6 +1390,7 @@ static const bool isRecurrent = true;  // whether it runs along steps, the first
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
 static const uint rowsEach = 1;  // adjacent elements of a thread
 static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
+#define FactorOf(sum) (sum == 0 ? 0 : 1)
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
@@ -1576,7 +1569,24 @@ List CoordinateOf(uint step, uint other, uint column, uint row)
     at.entries[1] = (int)row;
     return at;
 }
+#elif PASS == 6 || PASS == 7 || PASS == 8
+uint3 Extents()
+{
+    return uint3(sizes[3].size, sizes[2].size, sizes[1].size);
+}
 
+List CoordinateOf(uint step, uint other, uint column, uint row)
+{
+    List at = Zeros(RANK);
+    at.entries[0] = (int)step;
+    at.entries[1] = (int)other;
+    at.entries[2] = (int)column;
+    at.entries[3] = (int)row;
+    return at;
+}
+#endif
+
+#if PASS == 5
 // Stores where the weights of a row start, and the factors of a column
 void LocateWeights(uint row, List at)
 {
@@ -1588,11 +1598,6 @@ void LocateFactors(uint column, List at)
 {
     StoreWord(PositionOf(readsStart + column), ClampedOffset(Listed(0, Entry(at, 0), Entry(at, 2), 0), inputSizes,
         inputStrides, INPUT_SIZES_LENGTH), NON_PRIVATE);
-}
-
-uint FactorOf(uint sum)
-{
-    return 0;
 }
 
 #if COOPERATIVE_MATRIX
@@ -1637,21 +1642,6 @@ uint PositionInKeptHidden(List at)
         + (COOPERATIVE_MATRIX ? (uint)keptHiddenFirst + 2 * count * sizes[0].size : 0);
 }
 
-uint3 Extents()
-{
-    return uint3(sizes[3].size, sizes[2].size, sizes[1].size);
-}
-
-List CoordinateOf(uint step, uint other, uint column, uint row)
-{
-    List at = Zeros(RANK);
-    at.entries[0] = (int)step;
-    at.entries[1] = (int)other;
-    at.entries[2] = (int)column;
-    at.entries[3] = (int)row;
-    return at;
-}
-
 // Stores where the weights of a row start, and the factors of a column
 void LocateWeights(uint row, List at)
 {
@@ -1670,11 +1660,6 @@ void LocateFactors(uint column, List at)
 {
     StoreWord(PositionOf(readsStart + column), PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
         0)), NON_PRIVATE);
-}
-
-uint FactorOf(uint sum)
-{
-    return 0;
 }
 
 #if COOPERATIVE_MATRIX
@@ -1741,21 +1726,6 @@ float FinishElement(uint number, List at, ReadBefore before, float sums[SUMS])
     return Hidden;
 }
 #elif PASS == 7
-uint3 Extents()
-{
-    return uint3(sizes[3].size, sizes[2].size, sizes[1].size);
-}
-
-List CoordinateOf(uint step, uint other, uint column, uint row)
-{
-    List at = Zeros(RANK);
-    at.entries[0] = (int)step;
-    at.entries[1] = (int)other;
-    at.entries[2] = (int)column;
-    at.entries[3] = (int)row;
-    return at;
-}
-
 // Stores where the weights of a row start, and the factors of a column
 void LocateWeights(uint row, List at)
 {
@@ -1769,11 +1739,6 @@ void LocateFactors(uint column, List at)
     StoreWord(PositionOf(readsStart + column), (uint)keptHiddenFirst
         + ClampedIndex(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0), keptHiddenSizes,
         KEPT_HIDDEN_SIZES_LENGTH), NON_PRIVATE);
-}
-
-uint FactorOf(uint sum)
-{
-    return 0;
 }
 
 #if COOPERATIVE_MATRIX
@@ -1815,21 +1780,6 @@ float FinishElement(uint number, List at, ReadBefore before, float sums[SUMS])
     return Reset;
 }
 #elif PASS == 8
-uint3 Extents()
-{
-    return uint3(sizes[3].size, sizes[2].size, sizes[1].size);
-}
-
-List CoordinateOf(uint step, uint other, uint column, uint row)
-{
-    List at = Zeros(RANK);
-    at.entries[0] = (int)step;
-    at.entries[1] = (int)other;
-    at.entries[2] = (int)column;
-    at.entries[3] = (int)row;
-    return at;
-}
-
 // Stores where the weights of a row start, and the factors of a column
 void LocateWeights(uint row, List at)
 {
@@ -1852,11 +1802,6 @@ void LocateFactors(uint column, List at)
     StoreWord(PositionOf(readsStart + 2 * SUM_COLUMNS + column),
         (uint)keptHiddenFirst + ClampedIndex(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0), keptHiddenSizes,
         KEPT_HIDDEN_SIZES_LENGTH), NON_PRIVATE);
-}
-
-uint FactorOf(uint sum)
-{
-    return sum == 0 ? 0 : 1;
 }
 
 float LoadFactor(uint factor, uint column, uint k)

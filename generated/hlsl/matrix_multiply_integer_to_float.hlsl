@@ -498,11 +498,8 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
-#if AZERO_POINT_PRESENT
-    return LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides, AZERO_POINT_SIZES_LENGTH));
-#else
-    return (AZERO_POINT_VALUE)0;
-#endif
+    return AZERO_POINT_PRESENT ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides,
+        AZERO_POINT_SIZES_LENGTH)) : (AZERO_POINT_VALUE)0;
 }
 
 B_VALUE LoadB(uint offset)
@@ -543,21 +540,15 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
-#if BZERO_POINT_PRESENT
-    return LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides, BZERO_POINT_SIZES_LENGTH));
-#else
-    return (BZERO_POINT_VALUE)0;
-#endif
+    return BZERO_POINT_PRESENT ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides,
+        BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
-#if BIAS_PRESENT
-    return (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)];
-#else
-    return (BIAS_VALUE)0;
-#endif
+    return BIAS_PRESENT ? (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)]
+        : (BIAS_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)

@@ -811,11 +811,8 @@ SCALE_VALUE LoadScale(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 SCALE_VALUE ReadScale(List at)
 {
-#if SCALE_PRESENT
-    return (SCALE_VALUE)scaleTensor[ClampedOffset(at, scaleSizes, scaleStrides, SCALE_SIZES_LENGTH)];
-#else
-    return (SCALE_VALUE)0;
-#endif
+    return SCALE_PRESENT ? (SCALE_VALUE)scaleTensor[ClampedOffset(at, scaleSizes, scaleStrides, SCALE_SIZES_LENGTH)]
+        : (SCALE_VALUE)0;
 }
 
 BIAS_VALUE LoadBias(uint offset)
@@ -826,11 +823,8 @@ BIAS_VALUE LoadBias(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
-#if BIAS_PRESENT
-    return (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)];
-#else
-    return (BIAS_VALUE)0;
-#endif
+    return BIAS_PRESENT ? (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)]
+        : (BIAS_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)

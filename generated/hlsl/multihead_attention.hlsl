@@ -675,116 +675,79 @@ int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 // The element at a coordinate, which is clamped to the tensor
 QUERY_VALUE ReadQuery(List at)
 {
-#if QUERY_PRESENT
-    return (QUERY_VALUE)queryTensor[ClampedOffset(at, querySizes, queryStrides, QUERY_SIZES_LENGTH)];
-#else
-    return (QUERY_VALUE)0;
-#endif
+    return QUERY_PRESENT ? (QUERY_VALUE)queryTensor[ClampedOffset(at, querySizes, queryStrides, QUERY_SIZES_LENGTH)]
+        : (QUERY_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 KEY_VALUE ReadKey(List at)
 {
-#if KEY_PRESENT
-    return (KEY_VALUE)keyTensor[ClampedOffset(at, keySizes, keyStrides, KEY_SIZES_LENGTH)];
-#else
-    return (KEY_VALUE)0;
-#endif
+    return KEY_PRESENT ? (KEY_VALUE)keyTensor[ClampedOffset(at, keySizes, keyStrides, KEY_SIZES_LENGTH)] : (KEY_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 VALUE_VALUE ReadValue(List at)
 {
-#if VALUE_PRESENT
-    return (VALUE_VALUE)valueTensor[ClampedOffset(at, value_Sizes, value_Strides, VALUE_SIZES_LENGTH)];
-#else
-    return (VALUE_VALUE)0;
-#endif
+    return VALUE_PRESENT ? (VALUE_VALUE)valueTensor[ClampedOffset(at, value_Sizes, value_Strides, VALUE_SIZES_LENGTH)]
+        : (VALUE_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 STACKED_QUERY_KEY_VALUE ReadStackedQueryKey(List at)
 {
-#if STACKED_QUERY_KEY_PRESENT
-    return (STACKED_QUERY_KEY_VALUE)stackedQueryKeyTensor[ClampedOffset(at, stackedQueryKeySizes,
-        stackedQueryKeyStrides, STACKED_QUERY_KEY_SIZES_LENGTH)];
-#else
-    return (STACKED_QUERY_KEY_VALUE)0;
-#endif
+    return STACKED_QUERY_KEY_PRESENT ? (STACKED_QUERY_KEY_VALUE)stackedQueryKeyTensor[ClampedOffset(at,
+        stackedQueryKeySizes, stackedQueryKeyStrides, STACKED_QUERY_KEY_SIZES_LENGTH)] : (STACKED_QUERY_KEY_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 STACKED_KEY_VALUE_VALUE ReadStackedKeyValue(List at)
 {
-#if STACKED_KEY_VALUE_PRESENT
-    return (STACKED_KEY_VALUE_VALUE)stackedKeyValueTensor[ClampedOffset(at, stackedKeyValueSizes,
-        stackedKeyValueStrides, STACKED_KEY_VALUE_SIZES_LENGTH)];
-#else
-    return (STACKED_KEY_VALUE_VALUE)0;
-#endif
+    return STACKED_KEY_VALUE_PRESENT ? (STACKED_KEY_VALUE_VALUE)stackedKeyValueTensor[ClampedOffset(at,
+        stackedKeyValueSizes, stackedKeyValueStrides, STACKED_KEY_VALUE_SIZES_LENGTH)] : (STACKED_KEY_VALUE_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 STACKED_QUERY_KEY_VALUE_VALUE ReadStackedQueryKeyValue(List at)
 {
-#if STACKED_QUERY_KEY_VALUE_PRESENT
-    return (STACKED_QUERY_KEY_VALUE_VALUE)stackedQueryKeyValueTensor[ClampedOffset(at, stackedQueryKeyValueSizes,
-        stackedQueryKeyValueStrides, STACKED_QUERY_KEY_VALUE_SIZES_LENGTH)];
-#else
-    return (STACKED_QUERY_KEY_VALUE_VALUE)0;
-#endif
+    return STACKED_QUERY_KEY_VALUE_PRESENT ? (STACKED_QUERY_KEY_VALUE_VALUE)stackedQueryKeyValueTensor[ClampedOffset(at,
+        stackedQueryKeyValueSizes, stackedQueryKeyValueStrides, STACKED_QUERY_KEY_VALUE_SIZES_LENGTH)]
+        : (STACKED_QUERY_KEY_VALUE_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
-#if BIAS_PRESENT
-    return (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)];
-#else
-    return (BIAS_VALUE)0;
-#endif
+    return BIAS_PRESENT ? (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)]
+        : (BIAS_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 MASK_VALUE ReadMask(List at)
 {
-#if MASK_PRESENT
-    return (MASK_VALUE)maskTensor[ClampedOffset(at, maskSizes, maskStrides, MASK_SIZES_LENGTH)];
-#else
-    return (MASK_VALUE)0;
-#endif
+    return MASK_PRESENT ? (MASK_VALUE)maskTensor[ClampedOffset(at, maskSizes, maskStrides, MASK_SIZES_LENGTH)]
+        : (MASK_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 RELATIVE_POSITION_BIAS_VALUE ReadRelativePositionBias(List at)
 {
-#if RELATIVE_POSITION_BIAS_PRESENT
-    return (RELATIVE_POSITION_BIAS_VALUE)relativePositionBiasTensor[ClampedOffset(at, relativePositionBiasSizes,
-        relativePositionBiasStrides, RELATIVE_POSITION_BIAS_SIZES_LENGTH)];
-#else
-    return (RELATIVE_POSITION_BIAS_VALUE)0;
-#endif
+    return RELATIVE_POSITION_BIAS_PRESENT ? (RELATIVE_POSITION_BIAS_VALUE)relativePositionBiasTensor[ClampedOffset(at,
+        relativePositionBiasSizes, relativePositionBiasStrides, RELATIVE_POSITION_BIAS_SIZES_LENGTH)]
+        : (RELATIVE_POSITION_BIAS_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 PAST_KEY_VALUE ReadPastKey(List at)
 {
-#if PAST_KEY_PRESENT
-    return (PAST_KEY_VALUE)pastKeyTensor[ClampedOffset(at, pastKeySizes, pastKeyStrides, PAST_KEY_SIZES_LENGTH)];
-#else
-    return (PAST_KEY_VALUE)0;
-#endif
+    return PAST_KEY_PRESENT ? (PAST_KEY_VALUE)pastKeyTensor[ClampedOffset(at, pastKeySizes, pastKeyStrides,
+        PAST_KEY_SIZES_LENGTH)] : (PAST_KEY_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 PAST_VALUE_VALUE ReadPastValue(List at)
 {
-#if PAST_VALUE_PRESENT
-    return (PAST_VALUE_VALUE)pastValueTensor[ClampedOffset(at, pastValueSizes, pastValueStrides,
-        PAST_VALUE_SIZES_LENGTH)];
-#else
-    return (PAST_VALUE_VALUE)0;
-#endif
+    return PAST_VALUE_PRESENT ? (PAST_VALUE_VALUE)pastValueTensor[ClampedOffset(at, pastValueSizes, pastValueStrides,
+        PAST_VALUE_SIZES_LENGTH)] : (PAST_VALUE_VALUE)0;
 }
 
 void WriteOutput(List at, OUTPUT_VALUE entry)

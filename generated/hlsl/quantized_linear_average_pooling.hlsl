@@ -590,12 +590,8 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
-#if INPUT_ZERO_POINT_PRESENT
-    return LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
-        INPUT_ZERO_POINT_SIZES_LENGTH));
-#else
-    return (INPUT_ZERO_POINT_VALUE)0;
-#endif
+    return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
+        INPUT_ZERO_POINT_SIZES_LENGTH)) : (INPUT_ZERO_POINT_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -616,12 +612,8 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
-#if OUTPUT_ZERO_POINT_PRESENT
-    return LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes, outputZeroPointStrides,
-        OUTPUT_ZERO_POINT_SIZES_LENGTH));
-#else
-    return (OUTPUT_ZERO_POINT_VALUE)0;
-#endif
+    return OUTPUT_ZERO_POINT_PRESENT ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes,
+        outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH)) : (OUTPUT_ZERO_POINT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)

@@ -866,12 +866,8 @@ INPUT_ZERO_POINT_VALUE LoadInputZeroPoint(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_ZERO_POINT_VALUE ReadInputZeroPoint(List at)
 {
-#if INPUT_ZERO_POINT_PRESENT
-    return LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
-        INPUT_ZERO_POINT_SIZES_LENGTH));
-#else
-    return (INPUT_ZERO_POINT_VALUE)0;
-#endif
+    return INPUT_ZERO_POINT_PRESENT ? LoadInputZeroPoint(ClampedOffset(at, inputZeroPointSizes, inputZeroPointStrides,
+        INPUT_ZERO_POINT_SIZES_LENGTH)) : (INPUT_ZERO_POINT_VALUE)0;
 }
 
 FILTER_VALUE LoadFilter(uint offset)
@@ -905,22 +901,15 @@ FILTER_ZERO_POINT_VALUE LoadFilterZeroPoint(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 FILTER_ZERO_POINT_VALUE ReadFilterZeroPoint(List at)
 {
-#if FILTER_ZERO_POINT_PRESENT
-    return LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes, filterZeroPointStrides,
-        FILTER_ZERO_POINT_SIZES_LENGTH));
-#else
-    return (FILTER_ZERO_POINT_VALUE)0;
-#endif
+    return FILTER_ZERO_POINT_PRESENT ? LoadFilterZeroPoint(ClampedOffset(at, filterZeroPointSizes,
+        filterZeroPointStrides, FILTER_ZERO_POINT_SIZES_LENGTH)) : (FILTER_ZERO_POINT_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
 BIAS_VALUE ReadBias(List at)
 {
-#if BIAS_PRESENT
-    return (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)];
-#else
-    return (BIAS_VALUE)0;
-#endif
+    return BIAS_PRESENT ? (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)]
+        : (BIAS_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -941,12 +930,8 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
-#if OUTPUT_ZERO_POINT_PRESENT
-    return LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes, outputZeroPointStrides,
-        OUTPUT_ZERO_POINT_SIZES_LENGTH));
-#else
-    return (OUTPUT_ZERO_POINT_VALUE)0;
-#endif
+    return OUTPUT_ZERO_POINT_PRESENT ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes,
+        outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH)) : (OUTPUT_ZERO_POINT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)

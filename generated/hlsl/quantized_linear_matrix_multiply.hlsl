@@ -635,11 +635,8 @@ AZERO_POINT_VALUE LoadAZeroPoint(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 AZERO_POINT_VALUE ReadAZeroPoint(List at)
 {
-#if AZERO_POINT_PRESENT
-    return LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides, AZERO_POINT_SIZES_LENGTH));
-#else
-    return (AZERO_POINT_VALUE)0;
-#endif
+    return AZERO_POINT_PRESENT ? LoadAZeroPoint(ClampedOffset(at, aZeroPointSizes, aZeroPointStrides,
+        AZERO_POINT_SIZES_LENGTH)) : (AZERO_POINT_VALUE)0;
 }
 
 B_VALUE LoadB(uint offset)
@@ -672,11 +669,8 @@ BZERO_POINT_VALUE LoadBZeroPoint(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 BZERO_POINT_VALUE ReadBZeroPoint(List at)
 {
-#if BZERO_POINT_PRESENT
-    return LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides, BZERO_POINT_SIZES_LENGTH));
-#else
-    return (BZERO_POINT_VALUE)0;
-#endif
+    return BZERO_POINT_PRESENT ? LoadBZeroPoint(ClampedOffset(at, bZeroPointSizes, bZeroPointStrides,
+        BZERO_POINT_SIZES_LENGTH)) : (BZERO_POINT_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -697,12 +691,8 @@ OUTPUT_ZERO_POINT_VALUE LoadOutputZeroPoint(uint offset)
 // The element at a coordinate, which is clamped to the tensor
 OUTPUT_ZERO_POINT_VALUE ReadOutputZeroPoint(List at)
 {
-#if OUTPUT_ZERO_POINT_PRESENT
-    return LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes, outputZeroPointStrides,
-        OUTPUT_ZERO_POINT_SIZES_LENGTH));
-#else
-    return (OUTPUT_ZERO_POINT_VALUE)0;
-#endif
+    return OUTPUT_ZERO_POINT_PRESENT ? LoadOutputZeroPoint(ClampedOffset(at, outputZeroPointSizes,
+        outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH)) : (OUTPUT_ZERO_POINT_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)

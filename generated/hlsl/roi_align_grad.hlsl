@@ -680,11 +680,8 @@ float Min(float a, float b)
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
 {
-#if INPUT_PRESENT
-    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
-#else
-    return (INPUT_VALUE)0;
-#endif
+    return INPUT_PRESENT ? (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)]
+        : (INPUT_VALUE)0;
 }
 
 // The element at a coordinate, which is clamped to the tensor

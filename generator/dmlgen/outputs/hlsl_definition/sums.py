@@ -63,6 +63,11 @@ class SumsPass:
         return tuple(d for d in range(self.rank) if d not in taken)
 
     @property
+    def layout(self) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
+        """All that the coordinates of rows and columns depend on."""
+        return self.rows, self.columns, self.along
+
+    @property
     def every(self) -> tuple[Read, ...]:
         """All reads for factors, in order."""
         return tuple(read for factor in self.factors for read in factor)
