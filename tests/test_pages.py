@@ -17,7 +17,7 @@ import dmlops
 from dmlgen import revisions, source
 from dmlgen.cli import ROOT
 from dmlgen.outputs.spec_page import sections
-from dmlops import forms, reading, registry
+from dmlops import forms, registry
 from dmlops.counterparts import tensors
 from dmlops.gpu.graphs import exporting
 
@@ -144,7 +144,6 @@ def test_numbers_are_those_of_their_files() -> None:
         ("SECURITY.md", r"at most # files and"): revisions.MAX_FILES,
         ("SECURITY.md", r"files and # MiB"): revisions.MAX_TOTAL >> 20,
         ("SECURITY.md", "At most # entries are taken"): forms.MOST_ENTRIES,
-        ("SECURITY.md", "a line of more than # MiB"): reading.LONGEST_LINE >> 20,
         ("SECURITY.md", "no data of more than # numbers"): tensors.LARGEST,
         ("docs/CHECKING.md", "Constants of more than # KiB"): int(constant) >> 10,
         ("docs/PLANS.md", "Offsets are multiples of #: a part"): exporting.ALIGNMENT,
