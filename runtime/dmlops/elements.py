@@ -63,16 +63,16 @@ def convert(value: Any, data_type: TensorDataType) -> Any:
     """A number converted to the type in which elements of `data_type` are computed.
 
     Floats are truncated toward 0; values out of an integer type's range become its nearest limit, and NaN
-    becomes 0 (Direct3D 11.3 functional specification, "ftoi" and "ftou"). FLOAT64 is rounded to FLOAT16
-    directly, which avoids double rounding.
+    becomes 0 (Direct3D 11.3 functional specification, "ftoi" and "ftou"). FLOAT64 is rounded to narrower
+    floats directly, which avoids double rounding.
     """
     target = computed_type(data_type)
     array = np.asarray(_real(value) if type(value) is int and target.kind == "f" else value)
     if array.dtype == object:  # an integer beyond all NumPy types
         array = np.asarray(_real(value))
+    if array.dtype == np.float64 and target.kind == "f":
+        return computed(stored(array, data_type), data_type)[()]
     if array.dtype.kind != "f" or target.kind == "f":
-        if array.dtype == np.float64 and data_type == TensorDataType.FLOAT16:
-            array = array.astype(np.float16)
         return array.astype(target)[()]
     return _limited(array, target)
 
