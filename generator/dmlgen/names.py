@@ -18,7 +18,8 @@ from dmlgen.expr import arithmetic, ir
 from dmlgen.registry import Declaration, Definition, Enum, Operator, Registry, Struct
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """Words written with spaces between them."""
     return frozenset(text.split())
 
 
@@ -26,7 +27,7 @@ def _words(text: str) -> frozenset[str]:
 ARITHMETIC = tuple(sorted(name for name, one in vars(arithmetic).items() if isfunction(one)))
 # Variables and functions of the modules for operators, tensor rules and computations. A test compares them
 # with the modules.
-PYTHON_NAMES = frozenset(ARITHMETIC) | _words(
+PYTHON_NAMES = frozenset(ARITHMETIC) | words(
     """
     above absolute acos acosh activated activation_parameter activation_type annotations asin asinh atan
     atan2 atanh below bit_count bit_not both case ceil check_structure check_values cls computation
@@ -38,7 +39,7 @@ PYTHON_NAMES = frozenset(ARITHMETIC) | _words(
     """
 )
 # Classes in an operator's module, where its members are parameters with exactly their own names.
-PYTHON_CLASSES = _words(
+PYTHON_CLASSES = words(
     """
     Any Description FeatureLevel Iterable OperatorType Size2d SupportsFloat SupportsIndex TensorDataType
     TensorDesc TensorFlags Violation
@@ -48,26 +49,30 @@ _PACKAGE = {"Description", "InvalidDescription", "JsonError", "Support", "Violat
 _PACKAGE |= {"FeatureLevel", "OperatorType", "Any"}
 _FILES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
 
-# Words that the HLSL compiler rejects as variables, functions of it that shaders call, and variables of the
-# templates. A test tries every word of the compiler, so the first part is complete.
-_HLSL_WORDS = _words(
+# Words that the HLSL compiler rejects as variables, and functions of it that shaders call. A test tries every
+# word of the compiler, so the first part is complete.
+HLSL_WORDS = words(
     """
     Technique abs acos all any asdouble asfloat asin asint asm asm_fragment asuint atan atan2 auto bool
     break buffer case catch cbuffer ceil centroid char clamp class clip column_major compile const
     const_cast continue cos cosh countbits cross ddx ddy default degrees delete determinant discard
     distance do dot double dst dword dynamic_cast else enum exp exp2 explicit export extern f16tof32
     f32tof16 false firstbithigh firstbitlow fixed float floor fma fmod for frac frexp friend fwidth
-    globallycoherent goto groupshared half if in inline inout int interface isfinite isinf isnan ldexp
-    lerp line lineadj linear lit log log10 log2 long mad matrix max min modf mul mutable namespace new
-    nointerpolation noise noperspective normalize null operator out packoffset pass payload
-    pixelfragment pixelshader point pow precise primitives private protected public radians rcp reflect
-    refract register reinterpret_cast return reversebits round row_major rsqrt sample sampler
-    sampler_state saturate shared short sign signed sin sincos sinh sizeof smoothstep snorm sqrt
-    stateblock static static_cast string struct switch tan tanh tbuffer technique technique10
-    technique11 template texture this throw transpose triangle triangleadj true trunc try typedef typeid
-    typename uint uniform union unorm unsigned using vector vertexfragment vertexshader vertices virtual
-    void volatile wchar_t while at count dimensions group groupColumns halving inner item multiplier
-    outer params place rest shift size thread value
+    globallycoherent goto groupshared half if in inline inout int interface isfinite isinf isnan ldexp lerp
+    line lineadj linear lit log log10 log2 long mad matrix max min modf mul mutable namespace new
+    nointerpolation noise noperspective normalize null operator out packoffset pass payload pixelfragment
+    pixelshader point pow precise primitives private protected public radians rcp reflect refract register
+    reinterpret_cast return reversebits round row_major rsqrt sample sampler sampler_state saturate shared
+    short sign signed sin sincos sinh sizeof smoothstep snorm sqrt stateblock static static_cast string
+    struct switch tan tanh tbuffer technique technique10 technique11 template texture this throw transpose
+    triangle triangleadj true trunc try typedef typeid typename uint uniform union unorm unsigned using
+    vector vertexfragment vertexshader vertices virtual void volatile wchar_t while
+    """
+)
+_HLSL_VARIABLES = words(  # of the templates
+    """
+    at count dimensions group groupColumns halving inner item multiplier outer params place rest shift size
+    thread value
     """
 )
 _HLSL_NUMBERED = re.compile(
@@ -82,8 +87,8 @@ _HLSL_MACROS = re.compile(
 @cache
 def snake(name: str) -> str:
     """A name of the ABI as a Python variable: InputTensor becomes input_tensor."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
-    return f"{words}_" if keyword.iskeyword(words) or hasattr(builtins, words) else words
+    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    return f"{text}_" if keyword.iskeyword(text) or hasattr(builtins, text) else text
 
 
 def python_variable(name: str) -> str:
@@ -104,7 +109,7 @@ def field_local(tensor: str, field: str) -> str:
 
 def shader_variable(name: str) -> str:
     """A name as a variable of a shader."""
-    return f"{name}_" if name in _HLSL_WORDS or _HLSL_NUMBERED.fullmatch(name) else name
+    return f"{name}_" if name in HLSL_WORDS | _HLSL_VARIABLES or _HLSL_NUMBERED.fullmatch(name) else name
 
 
 def shader_macro(name: str) -> str:

@@ -545,17 +545,12 @@ class _Definition(Parser):
         return ir.Call("apply_activation", (value, activation, *numbers), ir.FLOAT)
 
     def reduce(
-        self,
-        node: ast.expr,
-        kind: ir.Reduction,
-        body: ast.expr,
-        generators: list[ast.comprehension],
-        depth: int,
+        self, node: ast.expr, kind: ir.Reduction, loop: ast.ListComp | ast.GeneratorExp, depth: int
     ) -> ir.Expr:
         """A list comprehension: one entry per dimension."""
-        if len(generators) != 1 or generators[0].ifs:
+        if len(loop.generators) != 1 or loop.generators[0].ifs:
             raise self.fail(node, "expression-form", "a list has one loop, `for d in range(n)`")
-        return super().reduce(node, kind, body, generators, depth)
+        return super().reduce(node, kind, loop, depth)
 
     def check_bounds(self, node: ast.expr, first: ir.Expr, last: ir.Expr) -> None:
         """A definition's loops can depend on what only elements or parameters say."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from dmlgen.expr import ir
@@ -20,6 +20,21 @@ def walk_through(node: ir.Expr) -> Iterator[ir.Expr]:
             if isinstance(part, ir.Apply) and part.function not in seen:
                 seen.add(part.function)
                 todo.append(part.function.body)
+
+
+def local_names(values: Iterable[ir.Expr]) -> Iterator[str]:
+    """The names of parameters and loop variables in values, and `at`."""
+    for value in values:
+        for part in ir.walk(value):
+            match part:
+                case ir.Local(name=name):
+                    yield name
+                case ir.Fold(loops=loops):
+                    yield from (loop.variable.name for loop in loops)
+                case ir.Reduce(loop=loop):
+                    yield loop.variable.name
+                case ir.Apply(function=function):
+                    yield from (parameter.name for parameter in function.parameters)
 
 
 def entries_of(node: ir.Expr) -> list[ir.Entry]:

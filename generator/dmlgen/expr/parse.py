@@ -196,8 +196,8 @@ class Parser:
                 return ir.Conditional(self.typed(test, deeper, ir.BOOL), then, otherwise)
             case ast.List(elts=items):
                 return ir.ListOf(tuple(self.typed(item, deeper, ir.INT) for item in items))
-            case ast.ListComp(elt=body, generators=generators):
-                return self.reduce(node, "list", body, generators, deeper)
+            case ast.ListComp():
+                return self.reduce(node, "list", node, deeper)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 return self.call(node, name, arguments, deeper)
         what = type(node).__name__
@@ -322,8 +322,7 @@ class Parser:
 
     def call(self, node: ast.Call, name: str, arguments: list[ast.expr], depth: int) -> ir.Expr:
         if name in _REDUCTIONS and len(arguments) == 1 and isinstance(arguments[0], ast.GeneratorExp):
-            generator = arguments[0]
-            return self.reduce(node, cast(ir.Reduction, name), generator.elt, generator.generators, depth)
+            return self.reduce(node, cast(ir.Reduction, name), arguments[0], depth)
         if name == "present" and len(arguments) == 1:
             item = self.expression(arguments[0], depth)
             if not isinstance(item, ir.Tensor | ir.Field | ir.Member):
@@ -374,15 +373,10 @@ class Parser:
             raise self.fail(node, finding.code, message) from None
 
     def reduce(
-        self,
-        node: ast.expr,
-        kind: ir.Reduction,
-        body: ast.expr,
-        generators: list[ast.comprehension],
-        depth: int,
+        self, node: ast.expr, kind: ir.Reduction, loop: ast.ListComp | ast.GeneratorExp, depth: int
     ) -> ir.Expr:
-        generator = generators[0]
-        if len(generators) != 1 or not isinstance(generator.target, ast.Name) or len(generator.ifs) > 1:
+        generator = loop.generators[0]
+        if len(loop.generators) != 1 or not isinstance(generator.target, ast.Name) or len(generator.ifs) > 1:
             message = "a loop has one variable, one range and at most one condition"
             raise self.fail(node, "expression-form", message)
         variable = self.variable(generator.target, ir.INT)
@@ -392,7 +386,7 @@ class Parser:
         inner = self.within([variable])
         condition = inner.typed(generator.ifs[0], depth, ir.BOOL) if generator.ifs else None
         wanted = ir.BOOL if kind in ("all", "any") else ir.INT
-        value = inner.typed(body, depth, wanted)
+        value = inner.typed(loop.elt, depth, wanted)
         result = ir.INTS if kind == "list" else wanted
         return ir.Reduce(kind, ir.Loop(variable, first, each.last, condition), value, result)
 

@@ -7,14 +7,13 @@ and with free ones becomes two.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dmlgen.analysis.functions import gelu_of
 from dmlgen.analysis.keyed import keyed
 from dmlgen.expr import ir
 from dmlgen.expr.define import NUMBERS, PLACES, varies
-from dmlgen.expr.definition_queries import uses_at
+from dmlgen.expr.definition_queries import local_names, uses_at
 from dmlgen.expr.precise_floats import deciding_parameters
 from dmlgen.expr.printer import ATOM, PRODUCT, Spelling
 from dmlgen.names import pascal, snake
@@ -27,7 +26,7 @@ from dmlgen.outputs.python_definition import definition_view
 from dmlgen.outputs.python_printer import DescPrinter
 from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import package_plans
-from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
+from dmlgen.registry import Intermediate, Operator, Registry
 from dmlgen.schedules import follows_definition
 
 _NUMPY = {"int": "np.int64", "bool": "np.bool_"}
@@ -166,7 +165,9 @@ class DefinitionPrinter(DescPrinter):
         self._single = False
         self._names: dict[object, str] = {}
         assert operator.defines is not None
-        self._variables = {*_RESERVED, *map(_local, _variables(operator.defines))}
+        whole = [*operator.defines.whole]
+        named = [part.value for one in whole for part in ir.walk(one) if isinstance(part, ir.Definition)]
+        self._variables = {*_RESERVED, *map(_local, local_names([*whole, *named]))}
 
     def free(self, node: ir.Expr) -> str:
         """The text of a value whose floats are free."""
@@ -484,21 +485,3 @@ def _local(name: str) -> str:
     """A parameter or a loop variable, in Python."""
     text = snake(name)
     return f"{text}_" if text in _RESERVED and name != "at" else text
-
-
-def _variables(defines: OutputDefinitions) -> Iterator[str]:
-    """The names of parameters and loop variables, which functions must not have."""
-    for whole in (*defines.whole, *(node.value for node in _rule_definitions(defines))):
-        for node in ir.walk(whole):
-            match node:
-                case ir.Fold(loops=loops):
-                    yield from (loop.variable.name for loop in loops)
-                case ir.Reduce(loop=loop):
-                    yield loop.variable.name
-                case ir.Apply(function=function):
-                    yield from (parameter.name for parameter in function.parameters)
-
-
-def _rule_definitions(defines: OutputDefinitions) -> Iterator[ir.Definition]:
-    for whole in defines.whole:
-        yield from (node for node in ir.walk(whole) if isinstance(node, ir.Definition))

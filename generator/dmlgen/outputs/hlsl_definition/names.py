@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Container, Iterator
+from collections.abc import Container
 
 from dmlgen.expr import ir
+from dmlgen.names import HLSL_WORDS, words
 from dmlgen.outputs.uniforms import plain
 
-WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """bool buffer case cbuffer column const continue default discard do double else export extern false
-        float for half if in inline inout int line linear matrix min namespace nointerpolation out
-        packoffset pass point precise register return row sample sampler shared static string struct switch
-        texture this triangle true typedef uint uniform unorm unsigned vector void volatile while item first
-        group thread count sizes result best found value lower position rank scratch activations groupColumns
-        abs all any asdouble asfloat asuint clamp max min""",
-    )
+WORDS = HLSL_WORDS | words(
+    """activations best column count first found group groupColumns item lower position rank result row
+    scratch sizes thread value"""
 )
 """Words of HLSL, its functions that shaders call, and names in the text around an expression."""
 
-HELPERS = frozenset(
-    re.findall(
-        r"\w+",
-        """List Reals ListOf RealsOf Listed Zeros Join Part Entry Align Replace RavelIndex UnravelIndex
-        InBounds Total Multiplied FloorQuotient FloorRemainder Divided Narrow IsBox Advance
-        RowOf RowEnd AdvanceRow Activate Activation Dimension DivideBySize Numbered CSMain""",
-    )
+HELPERS = words(
+    """List Reals ListOf RealsOf Listed Zeros Join Part Entry Align Replace RavelIndex UnravelIndex
+    InBounds Total Multiplied FloorQuotient FloorRemainder Divided Narrow IsBox Advance
+    RowOf RowEnd AdvanceRow Activate Activation Dimension DivideBySize Numbered CSMain"""
 )
 """Names in the text around functions."""
 
@@ -76,18 +66,3 @@ def word(node: ir.Expr) -> str:
         case ir.Index(sequence=sequence):
             return word(sequence) + "Entry"
     return next((word(child) for child in ir.children(node)), "Number")
-
-
-def variables(whole: Iterator[ir.Expr]) -> Iterator[str]:
-    """The names of parameters and loop variables."""
-    for node in whole:
-        for part in ir.walk(node):
-            match part:
-                case ir.Local(name=name):
-                    yield name
-                case ir.Fold(loops=loops):
-                    yield from (loop.variable.name for loop in loops)
-                case ir.Reduce(loop=loop):
-                    yield loop.variable.name
-                case ir.Apply(function=function):
-                    yield from (parameter.name for parameter in function.parameters)

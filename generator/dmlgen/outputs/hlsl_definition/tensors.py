@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
+from dmlgen.expr.definition_queries import local_names
 from dmlgen.expr.printer import ATOM
 from dmlgen.expr.widths import COUNT, Widths
 from dmlgen.outputs.hlsl import tensor_of
 from dmlgen.outputs.hlsl_definition.constants import Constants, is_constant
 from dmlgen.outputs.hlsl_definition.functions import REAL, FunctionPrinter, type_name
-from dmlgen.outputs.hlsl_definition.names import HELPERS, local, variables
+from dmlgen.outputs.hlsl_definition.names import HELPERS, local
 from dmlgen.outputs.uniforms import macro
 from dmlgen.registry import EnumEntry, Intermediate, Operator, OutputDefinitions, Registry
 
@@ -50,7 +51,7 @@ class TensorPrinter(FunctionPrinter):
         self.held: dict[str, None] = {}
         self.limited: dict[str, None] = {}
         self.quantized: set[str] = set()
-        self.constants = Constants({local(name) for name in variables(defines.whole)})
+        self.constants = Constants({local(name) for name in local_names(defines.whole)})
         widths = self._widths(registry, defines)
         self.kept = {tensor.name: _kept(tensor, widths) for tensor in defines.tensors}
         functions = [tensor.function for tensor in self.tensors.values()]
