@@ -945,14 +945,9 @@ class Registry:
         """The operators that can be the activation of `operator`, each with its level."""
         levels = {
             other.name: other.fusible_into.get(operator.name) or other.fusible_into.get("any")
-            for other in self._fused
+            for other in self.operators
         }
         return {name: since for name, since in levels.items() if since is not None}
-
-    @cached_property
-    def _fused(self) -> tuple[Operator, ...]:
-        """The operators that can be fused into others."""
-        return tuple(operator for operator in self.operators if operator.fusible_into)
 
     @cached_property
     def general(self) -> Registry:
@@ -975,8 +970,7 @@ class Registry:
 
     def digest(self, operator: Operator) -> str:
         """A digest of the whole meaning of what is `near` an operator."""
-        names = {operator.name, *self.fusable(operator)}
-        near = (one.digest for one in self.operators if one.name in names)
+        near = (one.digest for one in self.near(operator).operators)
         return hashlib.sha256(" ".join([operator.name, self._general_digest, *near]).encode()).hexdigest()
 
     @cached_property

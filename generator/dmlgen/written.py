@@ -769,6 +769,9 @@ NodeLet: TypeAlias = Annotated[
     Mapping[NodeName, NodeExpression], "Names for expressions; each may use those above it."
 ]
 Desc: TypeAlias = Annotated[Mapping[Scalar[str], NodeExpression], Size(1), "An expression for each member."]
+Over: TypeAlias = Annotated[
+    NodeName, "An input that is a list: the operator combines its tensors, `so_far` and `each`."
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -778,12 +781,7 @@ class Step(Record):
     when: NodeExpression | None = None
     operator: Annotated[OperatorName, "The operator to run."]
     desc: Desc
-    over: (
-        Annotated[
-            NodeName, "An input that is a list: the operator combines its tensors, `so_far` and `each`."
-        ]
-        | None
-    ) = None
+    over: Over | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -807,12 +805,7 @@ class NodeForm(Record):
     steps: Annotated[tuple[Step, ...], Size(1, 40), "A sequence of operators."] = ()
     tensors: Betweens = field(default_factory=dict)
     let: NodeLet = field(default_factory=dict)
-    over: (
-        Annotated[
-            NodeName, "An input that is a list: the operator combines its tensors, `so_far` and `each`."
-        ]
-        | None
-    ) = None
+    over: Over | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -179,7 +179,7 @@ def _nested(setting: Setting) -> Iterator[Slot]:
 def _integers(setting: Setting) -> Iterator[Slot]:
     """Tensors, numbers, and structs."""
     others = setting.operator.attributes
-    yield from _tensors(setting)
+    yield from tensor_slots(setting)
     yield from (Slot(member.name) for member in others if _range(setting.registry, member.type))
     yield from (Slot(member.name) for member in others if member.type in setting.validators.structs)
 
@@ -195,7 +195,8 @@ def tensor_at(slot: Slot, state: State) -> TensorDesc:
     return tensor
 
 
-def _tensors(setting: Setting) -> Iterator[Slot]:
+def tensor_slots(setting: Setting) -> Iterator[Slot]:
+    """The tensors of an operator; of an array, the first."""
     for member in setting.operator.tensors:
         yield Slot(member.name, 0 if member.count is not None else None)
 
@@ -243,6 +244,6 @@ GENERAL_MOVES: Mapping[str, GeneralMoves] = {
     "array-length": GeneralMoves(_members(lambda _, one: one.count is not None), _array_length, _counted),
     "fused-activation": GeneralMoves(_nested, _fused),
     "fused-activation-tensors": GeneralMoves(_nested, _fused_tensors),
-    "dimension-count": GeneralMoves(_tensors, _dimension_count, _supported_ranks),
-    "data-type": GeneralMoves(_tensors, _data_type, _supported_types),
+    "dimension-count": GeneralMoves(tensor_slots, _dimension_count, _supported_ranks),
+    "data-type": GeneralMoves(tensor_slots, _data_type, _supported_types),
 }

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from dmlgen.cases.changes import NOWHERE, Move, Place, Slot, State
-from dmlgen.cases.general import GENERAL_MOVES, Setting, tensor_at
+from dmlgen.cases.general import GENERAL_MOVES, Setting, tensor_at, tensor_slots
 from dmlgen.cases.moves import Editor, Proposal, Proposer
 from dmlgen.cases.samples import Choices
 from dmlgen.cases.validators import Validators, members_of, violations_of
@@ -280,9 +280,7 @@ class Search:
         elif rule.id not in self._of_tensors:
             yield from (Subject(rule, NOWHERE, check) for check in self._checks.get(rule.id, ()))
         else:
-            tensors = [
-                Slot(member.name, 0 if member.count is not None else None) for member in self.operator.tensors
-            ]
+            tensors = [*tensor_slots(self.setting)]
             for check in self._checks.get(rule.id, ()):
                 start = self._turn[check] % len(tensors)
                 yield from (Subject(rule, slot, check) for slot in tensors[start:] + tensors[:start])
