@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .description import Description
@@ -25,8 +25,8 @@ Described = TypeVar("Described", bound=Description)
 MOST_ENTRIES = 8  # most entries of arrays with one entry per dimension
 
 
-def made(name: str, **given: Any) -> Described:  # type: ignore[type-var]  # the caller knows its class
-    """A description of the operator, with defaults, counts and outputs filled in.
+def made(name: str, given: Mapping[str, Any]) -> Described:  # type: ignore[type-var]  # the caller knows its class
+    """A description of the operator from the arguments given, with defaults, counts and outputs filled in.
 
     Raises InvalidDescription if it is not valid, ValueError if an output is neither given nor can be
     inferred, and TypeError for anything that is not a tensor.
@@ -89,7 +89,9 @@ def _concerns(error: ValueError, members: set[str]) -> bool:
     )
 
 
-def _inputs(described: type[Description], inputs: Sequence[Member], given: dict[str, Any]) -> dict[str, Any]:
+def _inputs(
+    described: type[Description], inputs: Sequence[Member], given: Mapping[str, Any]
+) -> dict[str, Any]:
     """The input tensors by name; a shape gets the data type of the preceding tensor, if it supports that."""
     table = described.SUPPORT[NEWEST]
     type_: TensorDataType | None = None

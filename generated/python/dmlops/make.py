@@ -210,9 +210,7 @@ def element_wise_identity(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_IDENTITY", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_IDENTITY", locals())
 
 
 def element_wise_abs(
@@ -224,9 +222,7 @@ def element_wise_abs(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_ABS", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_ABS", locals())
 
 
 def element_wise_acos(
@@ -238,9 +234,7 @@ def element_wise_acos(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_ACOS", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_ACOS", locals())
 
 
 def element_wise_add(
@@ -252,9 +246,7 @@ def element_wise_add(
     BTensor (input tensor): Right operands.
     OutputTensor (output tensor): The results, one for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_ADD", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_ADD", locals())
 
 
 def element_wise_asin(
@@ -266,9 +258,7 @@ def element_wise_asin(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_ASIN", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_ASIN", locals())
 
 
 def element_wise_atan(
@@ -280,9 +270,7 @@ def element_wise_atan(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_ATAN", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_ATAN", locals())
 
 
 def element_wise_ceil(
@@ -294,9 +282,7 @@ def element_wise_ceil(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_CEIL", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_CEIL", locals())
 
 
 def element_wise_clip(
@@ -312,10 +298,7 @@ def element_wise_clip(
         cut toward 0.
     Max (FLOAT): Upper limit, converted as Min is.
     """
-    return _made(
-        "ELEMENT_WISE_CLIP", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-        Min=Min, Max=Max,
-    )
+    return _made("ELEMENT_WISE_CLIP", locals())
 
 
 def element_wise_cos(
@@ -327,9 +310,7 @@ def element_wise_cos(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_COS", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_COS", locals())
 
 
 def element_wise_divide(
@@ -341,9 +322,7 @@ def element_wise_divide(
     BTensor (input tensor): Right operands.
     OutputTensor (output tensor): The results, one for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_DIVIDE", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_DIVIDE", locals())
 
 
 def element_wise_exp(
@@ -355,9 +334,7 @@ def element_wise_exp(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_EXP", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_EXP", locals())
 
 
 def element_wise_floor(
@@ -369,9 +346,7 @@ def element_wise_floor(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_FLOOR", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_FLOOR", locals())
 
 
 def element_wise_log(
@@ -383,9 +358,7 @@ def element_wise_log(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_LOG", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_LOG", locals())
 
 
 def element_wise_logical_and(
@@ -397,9 +370,7 @@ def element_wise_logical_and(
     BTensor (input tensor): Right truth values; any number but 0 is true.
     OutputTensor (output tensor): 1 for true and 0 for false, one element for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_LOGICAL_AND", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_LOGICAL_AND", locals())
 
 
 def element_wise_logical_equals(
@@ -412,9 +383,7 @@ def element_wise_logical_equals(
     OutputTensor (output tensor): 1 where the comparison is true and 0 elsewhere, one element for each pair.
         "UINT8" unless given.
     """
-    return _made(
-        "ELEMENT_WISE_LOGICAL_EQUALS", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_LOGICAL_EQUALS", locals())
 
 
 def element_wise_logical_greater_than(
@@ -427,9 +396,7 @@ def element_wise_logical_greater_than(
     OutputTensor (output tensor): 1 where the comparison is true and 0 elsewhere, one element for each pair.
         "UINT8" unless given.
     """
-    return _made(
-        "ELEMENT_WISE_LOGICAL_GREATER_THAN", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_LOGICAL_GREATER_THAN", locals())
 
 
 def element_wise_logical_less_than(
@@ -442,9 +409,7 @@ def element_wise_logical_less_than(
     OutputTensor (output tensor): 1 where the comparison is true and 0 elsewhere, one element for each pair.
         "UINT8" unless given.
     """
-    return _made(
-        "ELEMENT_WISE_LOGICAL_LESS_THAN", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_LOGICAL_LESS_THAN", locals())
 
 
 def element_wise_logical_not(
@@ -455,9 +420,7 @@ def element_wise_logical_not(
     InputTensor (input tensor): Truth values; any number but 0 is true.
     OutputTensor (output tensor): 1 where the input is 0, and 0 elsewhere.
     """
-    return _made(
-        "ELEMENT_WISE_LOGICAL_NOT", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_LOGICAL_NOT", locals())
 
 
 def element_wise_logical_or(
@@ -469,9 +432,7 @@ def element_wise_logical_or(
     BTensor (input tensor): Right truth values; any number but 0 is true.
     OutputTensor (output tensor): 1 for true and 0 for false, one element for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_LOGICAL_OR", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_LOGICAL_OR", locals())
 
 
 def element_wise_logical_xor(
@@ -483,9 +444,7 @@ def element_wise_logical_xor(
     BTensor (input tensor): Right truth values; any number but 0 is true.
     OutputTensor (output tensor): 1 for true and 0 for false, one element for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_LOGICAL_XOR", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_LOGICAL_XOR", locals())
 
 
 def element_wise_max(
@@ -497,9 +456,7 @@ def element_wise_max(
     BTensor (input tensor): Right operands.
     OutputTensor (output tensor): The larger or smaller elements, one for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_MAX", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_MAX", locals())
 
 
 def element_wise_mean(
@@ -511,9 +468,7 @@ def element_wise_mean(
     BTensor (input tensor): Right operands.
     OutputTensor (output tensor): The results, one for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_MEAN", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_MEAN", locals())
 
 
 def element_wise_min(
@@ -525,9 +480,7 @@ def element_wise_min(
     BTensor (input tensor): Right operands.
     OutputTensor (output tensor): The larger or smaller elements, one for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_MIN", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_MIN", locals())
 
 
 def element_wise_multiply(
@@ -539,9 +492,7 @@ def element_wise_multiply(
     BTensor (input tensor): Right operands.
     OutputTensor (output tensor): The results, one for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_MULTIPLY", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_MULTIPLY", locals())
 
 
 def element_wise_pow(
@@ -556,10 +507,7 @@ def element_wise_pow(
         that is not a whole number.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the bases first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_POW", InputTensor=InputTensor, ExponentTensor=ExponentTensor,
-        OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_POW", locals())
 
 
 def element_wise_constant_pow(
@@ -574,10 +522,7 @@ def element_wise_constant_pow(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     Exponent (FLOAT): The exponent of all bases.
     """
-    return _made(
-        "ELEMENT_WISE_CONSTANT_POW", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-        Exponent=Exponent,
-    )
+    return _made("ELEMENT_WISE_CONSTANT_POW", locals())
 
 
 def element_wise_recip(
@@ -589,9 +534,7 @@ def element_wise_recip(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_RECIP", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_RECIP", locals())
 
 
 def element_wise_sin(
@@ -603,9 +546,7 @@ def element_wise_sin(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_SIN", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_SIN", locals())
 
 
 def element_wise_sqrt(
@@ -617,9 +558,7 @@ def element_wise_sqrt(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_SQRT", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_SQRT", locals())
 
 
 def element_wise_subtract(
@@ -631,9 +570,7 @@ def element_wise_subtract(
     BTensor (input tensor): Right operands.
     OutputTensor (output tensor): The results, one for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_SUBTRACT", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_SUBTRACT", locals())
 
 
 def element_wise_tan(
@@ -645,9 +582,7 @@ def element_wise_tan(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_TAN", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_TAN", locals())
 
 
 def element_wise_threshold(
@@ -661,10 +596,7 @@ def element_wise_threshold(
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     Min (FLOAT): Lower limit.
     """
-    return _made(
-        "ELEMENT_WISE_THRESHOLD", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-        Min=Min,
-    )
+    return _made("ELEMENT_WISE_THRESHOLD", locals())
 
 
 def element_wise_quantize_linear(
@@ -679,10 +611,7 @@ def element_wise_quantize_linear(
         from 6.2 on.
     OutputTensor (output tensor): The quantized values. "UINT8" unless given.
     """
-    return _made(
-        "ELEMENT_WISE_QUANTIZE_LINEAR", InputTensor=InputTensor, ScaleTensor=ScaleTensor,
-        ZeroPointTensor=ZeroPointTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_QUANTIZE_LINEAR", locals())
 
 
 def element_wise_dequantize_linear(
@@ -697,10 +626,7 @@ def element_wise_dequantize_linear(
         from 6.2 on.
     OutputTensor (output tensor): The values that the input represents.
     """
-    return _made(
-        "ELEMENT_WISE_DEQUANTIZE_LINEAR", InputTensor=InputTensor, ScaleTensor=ScaleTensor,
-        ZeroPointTensor=ZeroPointTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_DEQUANTIZE_LINEAR", locals())
 
 
 def activation_elu(
@@ -712,9 +638,7 @@ def activation_elu(
     OutputTensor (output tensor): The results, one for each element of the input.
     Alpha (FLOAT): The parameter of the function.
     """
-    return _made(
-        "ACTIVATION_ELU", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha,
-    )
+    return _made("ACTIVATION_ELU", locals())
 
 
 def activation_hardmax(
@@ -725,9 +649,7 @@ def activation_hardmax(
     InputTensor (input tensor): Rows of values; at most the last two sizes differ from 1.
     OutputTensor (output tensor): The results, one for each element of the input.
     """
-    return _made(
-        "ACTIVATION_HARDMAX", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ACTIVATION_HARDMAX", locals())
 
 
 def activation_hard_sigmoid(
@@ -741,9 +663,7 @@ def activation_hard_sigmoid(
     Alpha (FLOAT): The first parameter of the function.
     Beta (FLOAT): The second parameter of the function.
     """
-    return _made(
-        "ACTIVATION_HARD_SIGMOID", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha, Beta=Beta,
-    )
+    return _made("ACTIVATION_HARD_SIGMOID", locals())
 
 
 def activation_identity(
@@ -754,9 +674,7 @@ def activation_identity(
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
     """
-    return _made(
-        "ACTIVATION_IDENTITY", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ACTIVATION_IDENTITY", locals())
 
 
 def activation_leaky_relu(
@@ -768,9 +686,7 @@ def activation_leaky_relu(
     OutputTensor (output tensor): The results, one for each element of the input.
     Alpha (FLOAT): The parameter of the function.
     """
-    return _made(
-        "ACTIVATION_LEAKY_RELU", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha,
-    )
+    return _made("ACTIVATION_LEAKY_RELU", locals())
 
 
 def activation_linear(
@@ -784,9 +700,7 @@ def activation_linear(
     Alpha (FLOAT): The first parameter of the function.
     Beta (FLOAT): The second parameter of the function.
     """
-    return _made(
-        "ACTIVATION_LINEAR", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha, Beta=Beta,
-    )
+    return _made("ACTIVATION_LINEAR", locals())
 
 
 def activation_log_softmax(
@@ -797,9 +711,7 @@ def activation_log_softmax(
     InputTensor (input tensor): Rows of values; at most the last two sizes differ from 1.
     OutputTensor (output tensor): The results, one for each element of the input.
     """
-    return _made(
-        "ACTIVATION_LOG_SOFTMAX", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ACTIVATION_LOG_SOFTMAX", locals())
 
 
 def activation_parameterized_relu(
@@ -811,10 +723,7 @@ def activation_parameterized_relu(
     SlopeTensor (input tensor): The slopes, one for each element of the input.
     OutputTensor (output tensor): The results, one for each element of the input.
     """
-    return _made(
-        "ACTIVATION_PARAMETERIZED_RELU", InputTensor=InputTensor, SlopeTensor=SlopeTensor,
-        OutputTensor=OutputTensor,
-    )
+    return _made("ACTIVATION_PARAMETERIZED_RELU", locals())
 
 
 def activation_parametric_softplus(
@@ -828,10 +737,7 @@ def activation_parametric_softplus(
     Alpha (FLOAT): The first parameter of the function.
     Beta (FLOAT): The second parameter of the function.
     """
-    return _made(
-        "ACTIVATION_PARAMETRIC_SOFTPLUS", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha,
-        Beta=Beta,
-    )
+    return _made("ACTIVATION_PARAMETRIC_SOFTPLUS", locals())
 
 
 def activation_relu(
@@ -842,9 +748,7 @@ def activation_relu(
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
     """
-    return _made(
-        "ACTIVATION_RELU", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ACTIVATION_RELU", locals())
 
 
 def activation_scaled_elu(
@@ -858,9 +762,7 @@ def activation_scaled_elu(
     Alpha (FLOAT): Factor of the exponential part, usually 1.6732.
     Gamma (FLOAT): Factor of the whole, usually 1.0507.
     """
-    return _made(
-        "ACTIVATION_SCALED_ELU", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha, Gamma=Gamma,
-    )
+    return _made("ACTIVATION_SCALED_ELU", locals())
 
 
 def activation_scaled_tanh(
@@ -874,9 +776,7 @@ def activation_scaled_tanh(
     Alpha (FLOAT): The first parameter of the function.
     Beta (FLOAT): The second parameter of the function.
     """
-    return _made(
-        "ACTIVATION_SCALED_TANH", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha, Beta=Beta,
-    )
+    return _made("ACTIVATION_SCALED_TANH", locals())
 
 
 def activation_sigmoid(
@@ -887,9 +787,7 @@ def activation_sigmoid(
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
     """
-    return _made(
-        "ACTIVATION_SIGMOID", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ACTIVATION_SIGMOID", locals())
 
 
 def activation_softmax(
@@ -900,9 +798,7 @@ def activation_softmax(
     InputTensor (input tensor): Rows of values; at most the last two sizes differ from 1.
     OutputTensor (output tensor): The results, one for each element of the input.
     """
-    return _made(
-        "ACTIVATION_SOFTMAX", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ACTIVATION_SOFTMAX", locals())
 
 
 def activation_softplus(
@@ -914,9 +810,7 @@ def activation_softplus(
     OutputTensor (output tensor): The results, one for each element of the input.
     Steepness (FLOAT): How sharply the function bends at 0, usually 1.0.
     """
-    return _made(
-        "ACTIVATION_SOFTPLUS", InputTensor=InputTensor, OutputTensor=OutputTensor, Steepness=Steepness,
-    )
+    return _made("ACTIVATION_SOFTPLUS", locals())
 
 
 def activation_softsign(
@@ -927,9 +821,7 @@ def activation_softsign(
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
     """
-    return _made(
-        "ACTIVATION_SOFTSIGN", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ACTIVATION_SOFTSIGN", locals())
 
 
 def activation_tanh(
@@ -940,9 +832,7 @@ def activation_tanh(
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
     """
-    return _made(
-        "ACTIVATION_TANH", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ACTIVATION_TANH", locals())
 
 
 def activation_thresholded_relu(
@@ -954,9 +844,7 @@ def activation_thresholded_relu(
     OutputTensor (output tensor): The results, one for each element of the input.
     Alpha (FLOAT): The parameter of the function.
     """
-    return _made(
-        "ACTIVATION_THRESHOLDED_RELU", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha,
-    )
+    return _made("ACTIVATION_THRESHOLDED_RELU", locals())
 
 
 def convolution(
@@ -992,12 +880,7 @@ def convolution(
         convolution.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
-    return _made(
-        "CONVOLUTION", InputTensor=InputTensor, FilterTensor=FilterTensor, BiasTensor=BiasTensor,
-        OutputTensor=OutputTensor, Mode=Mode, Direction=Direction, Strides=Strides, Dilations=Dilations,
-        StartPadding=StartPadding, EndPadding=EndPadding, OutputPadding=OutputPadding, GroupCount=GroupCount,
-        FusedActivation=FusedActivation,
-    )
+    return _made("CONVOLUTION", locals())
 
 
 def gemm(
@@ -1019,10 +902,7 @@ def gemm(
     Beta (FLOAT): Factor of C; of no effect without CTensor.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
-    return _made(
-        "GEMM", ATensor=ATensor, BTensor=BTensor, CTensor=CTensor, OutputTensor=OutputTensor, TransA=TransA,
-        TransB=TransB, Alpha=Alpha, Beta=Beta, FusedActivation=FusedActivation,
-    )
+    return _made("GEMM", locals())
 
 
 def reduce(
@@ -1036,9 +916,7 @@ def reduce(
     OutputTensor (output tensor): One value for each set, or its index with ARGMIN and ARGMAX.
     Axes (UINT array): The dimensions to reduce.
     """
-    return _made(
-        "REDUCE", Function=Function, InputTensor=InputTensor, OutputTensor=OutputTensor, Axes=Axes,
-    )
+    return _made("REDUCE", locals())
 
 
 def average_pooling(
@@ -1057,11 +935,7 @@ def average_pooling(
     EndPadding (UINT array): Padding after the last element, in the order of Strides. 0 unless given.
     IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
     """
-    return _made(
-        "AVERAGE_POOLING", InputTensor=InputTensor, OutputTensor=OutputTensor, Strides=Strides,
-        WindowSize=WindowSize, StartPadding=StartPadding, EndPadding=EndPadding,
-        IncludePadding=IncludePadding,
-    )
+    return _made("AVERAGE_POOLING", locals())
 
 
 def lp_pooling(
@@ -1080,10 +954,7 @@ def lp_pooling(
     EndPadding (UINT array): Padding after the last element, in the order of Strides. 0 unless given.
     P (UINT): Order of the norm, most often 1 or 2.
     """
-    return _made(
-        "LP_POOLING", InputTensor=InputTensor, OutputTensor=OutputTensor, Strides=Strides,
-        WindowSize=WindowSize, StartPadding=StartPadding, EndPadding=EndPadding, P=P,
-    )
+    return _made("LP_POOLING", locals())
 
 
 def max_pooling(
@@ -1100,10 +971,7 @@ def max_pooling(
     StartPadding (UINT array): Padding before the first element, in the order of Strides. 0 unless given.
     EndPadding (UINT array): Padding after the last element, in the order of Strides. 0 unless given.
     """
-    return _made(
-        "MAX_POOLING", InputTensor=InputTensor, OutputTensor=OutputTensor, Strides=Strides,
-        WindowSize=WindowSize, StartPadding=StartPadding, EndPadding=EndPadding,
-    )
+    return _made("MAX_POOLING", locals())
 
 
 def roi_pooling(
@@ -1119,10 +987,7 @@ def roi_pooling(
     SpatialScale (FLOAT): Factor from a region's coordinates to those of the input.
     PooledSize (SIZE_2D): Height and width of the grid.
     """
-    return _made(
-        "ROI_POOLING", InputTensor=InputTensor, ROITensor=ROITensor, OutputTensor=OutputTensor,
-        SpatialScale=SpatialScale, PooledSize=PooledSize,
-    )
+    return _made("ROI_POOLING", locals())
 
 
 def slice(
@@ -1137,10 +1002,7 @@ def slice(
     Sizes (UINT array): For each dimension, how many elements to copy.
     Strides (UINT array): For each dimension, the distance from one element to the next.
     """
-    return _made(
-        "SLICE", InputTensor=InputTensor, OutputTensor=OutputTensor, Offsets=Offsets, Sizes=Sizes,
-        Strides=Strides,
-    )
+    return _made("SLICE", locals())
 
 
 def cast(
@@ -1151,9 +1013,7 @@ def cast(
     InputTensor (input tensor): The elements to convert.
     OutputTensor (output tensor): The converted elements, in the data type they are converted to.
     """
-    return _made(
-        "CAST", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("CAST", locals())
 
 
 def split(
@@ -1165,9 +1025,7 @@ def split(
     OutputTensors (output tensors): The parts, in order along the axis.
     Axis (UINT): The dimension that is cut.
     """
-    return _made(
-        "SPLIT", InputTensor=InputTensor, OutputTensors=OutputTensors, Axis=Axis,
-    )
+    return _made("SPLIT", locals())
 
 
 def join(
@@ -1179,9 +1037,7 @@ def join(
     OutputTensor (output tensor): The joined tensor.
     Axis (UINT): The dimension along which they are joined.
     """
-    return _made(
-        "JOIN", InputTensors=InputTensors, OutputTensor=OutputTensor, Axis=Axis,
-    )
+    return _made("JOIN", locals())
 
 
 def padding(
@@ -1199,10 +1055,7 @@ def padding(
     StartPadding (UINT array): Number of elements to add before the input, per dimension.
     EndPadding (UINT array): Number of elements to add after the input, per dimension.
     """
-    return _made(
-        "PADDING", InputTensor=InputTensor, OutputTensor=OutputTensor, PaddingMode=PaddingMode,
-        PaddingValue=PaddingValue, StartPadding=StartPadding, EndPadding=EndPadding,
-    )
+    return _made("PADDING", locals())
 
 
 def value_scale_2d(
@@ -1216,9 +1069,7 @@ def value_scale_2d(
     Scale (FLOAT): The factor of all values.
     Bias (FLOAT array): One value to add for each channel.
     """
-    return _made(
-        "VALUE_SCALE_2D", InputTensor=InputTensor, OutputTensor=OutputTensor, Scale=Scale, Bias=Bias,
-    )
+    return _made("VALUE_SCALE_2D", locals())
 
 
 def upsample_2d(
@@ -1233,10 +1084,7 @@ def upsample_2d(
     InterpolationMode (INTERPOLATION_MODE): The nearest element, or the weighted mean of the four nearest in
         height and width.
     """
-    return _made(
-        "UPSAMPLE_2D", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleSize=ScaleSize,
-        InterpolationMode=InterpolationMode,
-    )
+    return _made("UPSAMPLE_2D", locals())
 
 
 def gather(
@@ -1251,10 +1099,7 @@ def gather(
     Axis (UINT): The input dimension that the indices replace.
     IndexDimensions (UINT): Number of trailing dimensions of IndicesTensor that are used.
     """
-    return _made(
-        "GATHER", InputTensor=InputTensor, IndicesTensor=IndicesTensor, OutputTensor=OutputTensor, Axis=Axis,
-        IndexDimensions=IndexDimensions,
-    )
+    return _made("GATHER", locals())
 
 
 def space_to_depth(
@@ -1266,9 +1111,7 @@ def space_to_depth(
     OutputTensor (output tensor): Batches, channels, height and width, with the blocks in the channels.
     BlockSize (UINT): Height and width of a block.
     """
-    return _made(
-        "SPACE_TO_DEPTH", InputTensor=InputTensor, OutputTensor=OutputTensor, BlockSize=BlockSize,
-    )
+    return _made("SPACE_TO_DEPTH", locals())
 
 
 def depth_to_space(
@@ -1280,9 +1123,7 @@ def depth_to_space(
     OutputTensor (output tensor): Batches, channels, height and width, with the blocks spread out.
     BlockSize (UINT): Height and width of a block.
     """
-    return _made(
-        "DEPTH_TO_SPACE", InputTensor=InputTensor, OutputTensor=OutputTensor, BlockSize=BlockSize,
-    )
+    return _made("DEPTH_TO_SPACE", locals())
 
 
 def tile(
@@ -1294,9 +1135,7 @@ def tile(
     OutputTensor (output tensor): The tiles side by side.
     Repeats (UINT array): For each dimension, how often the input appears along it.
     """
-    return _made(
-        "TILE", InputTensor=InputTensor, OutputTensor=OutputTensor, Repeats=Repeats,
-    )
+    return _made("TILE", locals())
 
 
 def top_k(
@@ -1311,10 +1150,7 @@ def top_k(
     Axis (UINT): The axis to pick along.
     K (UINT): Number of elements to pick from each sequence.
     """
-    return _made(
-        "TOP_K", InputTensor=InputTensor, OutputValueTensor=OutputValueTensor,
-        OutputIndexTensor=OutputIndexTensor, Axis=Axis, K=K,
-    )
+    return _made("TOP_K", locals())
 
 
 def batch_normalization(
@@ -1335,11 +1171,7 @@ def batch_normalization(
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
-    return _made(
-        "BATCH_NORMALIZATION", InputTensor=InputTensor, MeanTensor=MeanTensor, VarianceTensor=VarianceTensor,
-        ScaleTensor=ScaleTensor, BiasTensor=BiasTensor, OutputTensor=OutputTensor, Spatial=Spatial,
-        Epsilon=Epsilon, FusedActivation=FusedActivation,
-    )
+    return _made("BATCH_NORMALIZATION", locals())
 
 
 def mean_variance_normalization(
@@ -1360,11 +1192,7 @@ def mean_variance_normalization(
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0; 0.00001 is usual.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
-    return _made(
-        "MEAN_VARIANCE_NORMALIZATION", InputTensor=InputTensor, ScaleTensor=ScaleTensor,
-        BiasTensor=BiasTensor, OutputTensor=OutputTensor, CrossChannel=CrossChannel,
-        NormalizeVariance=NormalizeVariance, Epsilon=Epsilon, FusedActivation=FusedActivation,
-    )
+    return _made("MEAN_VARIANCE_NORMALIZATION", locals())
 
 
 def local_response_normalization(
@@ -1383,10 +1211,7 @@ def local_response_normalization(
     Beta (FLOAT): Exponent of the divisor; 0.75 is usual.
     Bias (FLOAT): Added to the sum of squares; 1 is usual.
     """
-    return _made(
-        "LOCAL_RESPONSE_NORMALIZATION", InputTensor=InputTensor, OutputTensor=OutputTensor,
-        CrossChannel=CrossChannel, LocalSize=LocalSize, Alpha=Alpha, Beta=Beta, Bias=Bias,
-    )
+    return _made("LOCAL_RESPONSE_NORMALIZATION", locals())
 
 
 def lp_normalization(
@@ -1401,10 +1226,7 @@ def lp_normalization(
     Epsilon (FLOAT): Small number that keeps the divisor from being 0; 0.00001 is usual.
     P (UINT): Order of the norm, 1 or 2.
     """
-    return _made(
-        "LP_NORMALIZATION", InputTensor=InputTensor, OutputTensor=OutputTensor, Axis=Axis, Epsilon=Epsilon,
-        P=P,
-    )
+    return _made("LP_NORMALIZATION", locals())
 
 
 def rnn(
@@ -1430,12 +1252,7 @@ def rnn(
         first.
     Direction (RECURRENT_NETWORK_DIRECTION): Forward, backward or bidirectional.
     """
-    return _made(
-        "RNN", InputTensor=InputTensor, WeightTensor=WeightTensor, RecurrenceTensor=RecurrenceTensor,
-        BiasTensor=BiasTensor, HiddenInitTensor=HiddenInitTensor,
-        SequenceLengthsTensor=SequenceLengthsTensor, OutputSequenceTensor=OutputSequenceTensor,
-        OutputSingleTensor=OutputSingleTensor, ActivationDescs=ActivationDescs, Direction=Direction,
-    )
+    return _made("RNN", locals())
 
 
 def lstm(
@@ -1472,14 +1289,7 @@ def lstm(
     UseClipThreshold (BOOL): Whether activation inputs are clipped to ClipThreshold.
     CoupleInputForget (BOOL): Whether the forget gate is one minus the input gate.
     """
-    return _made(
-        "LSTM", InputTensor=InputTensor, WeightTensor=WeightTensor, RecurrenceTensor=RecurrenceTensor,
-        BiasTensor=BiasTensor, HiddenInitTensor=HiddenInitTensor, CellMemInitTensor=CellMemInitTensor,
-        SequenceLengthsTensor=SequenceLengthsTensor, PeepholeTensor=PeepholeTensor,
-        OutputSequenceTensor=OutputSequenceTensor, OutputSingleTensor=OutputSingleTensor,
-        OutputCellSingleTensor=OutputCellSingleTensor, ActivationDescs=ActivationDescs, Direction=Direction,
-        ClipThreshold=ClipThreshold, UseClipThreshold=UseClipThreshold, CoupleInputForget=CoupleInputForget,
-    )
+    return _made("LSTM", locals())
 
 
 def gru(
@@ -1508,13 +1318,7 @@ def gru(
     LinearBeforeReset (BOOL): Whether the hidden gate's linear transformation comes before the multiplication
         by the reset gate, instead of after it.
     """
-    return _made(
-        "GRU", InputTensor=InputTensor, WeightTensor=WeightTensor, RecurrenceTensor=RecurrenceTensor,
-        BiasTensor=BiasTensor, HiddenInitTensor=HiddenInitTensor,
-        SequenceLengthsTensor=SequenceLengthsTensor, OutputSequenceTensor=OutputSequenceTensor,
-        OutputSingleTensor=OutputSingleTensor, ActivationDescs=ActivationDescs, Direction=Direction,
-        LinearBeforeReset=LinearBeforeReset,
-    )
+    return _made("GRU", locals())
 
 
 def element_wise_sign(
@@ -1525,9 +1329,7 @@ def element_wise_sign(
     InputTensor (input tensor): The elements to look at.
     OutputTensor (output tensor): 1, -1 or 0 for each element, in the type of the input.
     """
-    return _made(
-        "ELEMENT_WISE_SIGN", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_SIGN", locals())
 
 
 def element_wise_is_nan(
@@ -1538,9 +1340,7 @@ def element_wise_is_nan(
     InputTensor (input tensor): The values to look at.
     OutputTensor (output tensor): 1 where the input is NaN, and 0 elsewhere. "UINT8" unless given.
     """
-    return _made(
-        "ELEMENT_WISE_IS_NAN", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_IS_NAN", locals())
 
 
 def element_wise_erf(
@@ -1552,9 +1352,7 @@ def element_wise_erf(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_ERF", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_ERF", locals())
 
 
 def element_wise_sinh(
@@ -1566,9 +1364,7 @@ def element_wise_sinh(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_SINH", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_SINH", locals())
 
 
 def element_wise_cosh(
@@ -1580,9 +1376,7 @@ def element_wise_cosh(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_COSH", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_COSH", locals())
 
 
 def element_wise_tanh(
@@ -1594,9 +1388,7 @@ def element_wise_tanh(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_TANH", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_TANH", locals())
 
 
 def element_wise_asinh(
@@ -1608,9 +1400,7 @@ def element_wise_asinh(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_ASINH", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_ASINH", locals())
 
 
 def element_wise_acosh(
@@ -1622,9 +1412,7 @@ def element_wise_acosh(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_ACOSH", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_ACOSH", locals())
 
 
 def element_wise_atanh(
@@ -1636,9 +1424,7 @@ def element_wise_atanh(
     OutputTensor (output tensor): The results, one for each element of the input.
     ScaleBias (SCALE_BIAS, optional): Scale and bias to apply to the input first, x * Scale + Bias.
     """
-    return _made(
-        "ELEMENT_WISE_ATANH", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-    )
+    return _made("ELEMENT_WISE_ATANH", locals())
 
 
 def element_wise_if(
@@ -1651,10 +1437,7 @@ def element_wise_if(
     BTensor (input tensor): The elements for the condition 0.
     OutputTensor (output tensor): The elements taken.
     """
-    return _made(
-        "ELEMENT_WISE_IF", ConditionTensor=ConditionTensor, ATensor=ATensor, BTensor=BTensor,
-        OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_IF", locals())
 
 
 def element_wise_add1(
@@ -1668,10 +1451,7 @@ def element_wise_add1(
     OutputTensor (output tensor): The sums, one for each pair.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the sums.
     """
-    return _made(
-        "ELEMENT_WISE_ADD1", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-        FusedActivation=FusedActivation,
-    )
+    return _made("ELEMENT_WISE_ADD1", locals())
 
 
 def activation_shrink(
@@ -1685,10 +1465,7 @@ def activation_shrink(
     Bias (FLOAT): How far elements are moved, usually 0.0.
     Threshold (FLOAT): Elements up to this magnitude become 0, usually 0.5.
     """
-    return _made(
-        "ACTIVATION_SHRINK", InputTensor=InputTensor, OutputTensor=OutputTensor, Bias=Bias,
-        Threshold=Threshold,
-    )
+    return _made("ACTIVATION_SHRINK", locals())
 
 
 def max_pooling1(
@@ -1709,11 +1486,7 @@ def max_pooling1(
     StartPadding (UINT array): Padding before the first element, in the order of Strides. 0 unless given.
     EndPadding (UINT array): Padding after the last element, in the order of Strides. 0 unless given.
     """
-    return _made(
-        "MAX_POOLING1", InputTensor=InputTensor, OutputTensor=OutputTensor,
-        OutputIndicesTensor=OutputIndicesTensor, Strides=Strides, WindowSize=WindowSize,
-        StartPadding=StartPadding, EndPadding=EndPadding,
-    )
+    return _made("MAX_POOLING1", locals())
 
 
 def max_unpooling(
@@ -1727,9 +1500,7 @@ def max_unpooling(
     OutputTensor (output tensor): The maxima at their positions, 0 elsewhere; its sizes are the caller's
         choice.
     """
-    return _made(
-        "MAX_UNPOOLING", InputTensor=InputTensor, IndicesTensor=IndicesTensor, OutputTensor=OutputTensor,
-    )
+    return _made("MAX_UNPOOLING", locals())
 
 
 def diagonal_matrix(
@@ -1742,9 +1513,7 @@ def diagonal_matrix(
     Offset (INT): Column of the diagonal in the first row; negative below the main diagonal.
     Value (FLOAT): Value on the diagonal, 1 as a rule; integer types drop its fraction.
     """
-    return _made(
-        "DIAGONAL_MATRIX", OutputTensor=OutputTensor, Offset=Offset, Value=Value,
-    )
+    return _made("DIAGONAL_MATRIX", locals())
 
 
 def scatter_elements(
@@ -1759,10 +1528,7 @@ def scatter_elements(
     OutputTensor (output tensor): The input with the updates written over it.
     Axis (UINT): The output dimension that the indices replace.
     """
-    return _made(
-        "SCATTER_ELEMENTS", InputTensor=InputTensor, IndicesTensor=IndicesTensor,
-        UpdatesTensor=UpdatesTensor, OutputTensor=OutputTensor, Axis=Axis,
-    )
+    return _made("SCATTER_ELEMENTS", locals())
 
 
 def one_hot(
@@ -1775,10 +1541,7 @@ def one_hot(
     OutputTensor (output tensor): The encoded sequences, of any length along Axis.
     Axis (UINT): The axis to encode along.
     """
-    return _made(
-        "ONE_HOT", IndicesTensor=IndicesTensor, ValuesTensor=ValuesTensor, OutputTensor=OutputTensor,
-        Axis=Axis,
-    )
+    return _made("ONE_HOT", locals())
 
 
 def resample(
@@ -1793,10 +1556,7 @@ def resample(
         each dimension.
     Scales (FLOAT array): Factors of the sizes; they need not be the exact ratio of output to input.
     """
-    return _made(
-        "RESAMPLE", InputTensor=InputTensor, OutputTensor=OutputTensor, InterpolationMode=InterpolationMode,
-        Scales=Scales,
-    )
+    return _made("RESAMPLE", locals())
 
 
 def element_wise_bit_shift_left(
@@ -1808,9 +1568,7 @@ def element_wise_bit_shift_left(
     BTensor (input tensor): For each element, by how many bits.
     OutputTensor (output tensor): The shifted elements, filled up with zero bits.
     """
-    return _made(
-        "ELEMENT_WISE_BIT_SHIFT_LEFT", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_BIT_SHIFT_LEFT", locals())
 
 
 def element_wise_bit_shift_right(
@@ -1822,9 +1580,7 @@ def element_wise_bit_shift_right(
     BTensor (input tensor): For each element, by how many bits.
     OutputTensor (output tensor): The shifted elements, filled up with zero bits.
     """
-    return _made(
-        "ELEMENT_WISE_BIT_SHIFT_RIGHT", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_BIT_SHIFT_RIGHT", locals())
 
 
 def element_wise_round(
@@ -1838,9 +1594,7 @@ def element_wise_round(
     RoundingMode (ROUNDING_MODE): To the nearest with ties to even, toward 0, or to the nearest with ties away
         from 0 (TOWARD_INFINITY).
     """
-    return _made(
-        "ELEMENT_WISE_ROUND", InputTensor=InputTensor, OutputTensor=OutputTensor, RoundingMode=RoundingMode,
-    )
+    return _made("ELEMENT_WISE_ROUND", locals())
 
 
 def element_wise_is_infinity(
@@ -1854,10 +1608,7 @@ def element_wise_is_infinity(
         unless given.
     InfinityMode (IS_INFINITY_MODE): Which signs of infinity are detected.
     """
-    return _made(
-        "ELEMENT_WISE_IS_INFINITY", InputTensor=InputTensor, OutputTensor=OutputTensor,
-        InfinityMode=InfinityMode,
-    )
+    return _made("ELEMENT_WISE_IS_INFINITY", locals())
 
 
 def element_wise_modulus_truncate(
@@ -1869,9 +1620,7 @@ def element_wise_modulus_truncate(
     BTensor (input tensor): The divisors.
     OutputTensor (output tensor): The remainders, one for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_MODULUS_TRUNCATE", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_MODULUS_TRUNCATE", locals())
 
 
 def element_wise_modulus_floor(
@@ -1883,9 +1632,7 @@ def element_wise_modulus_floor(
     BTensor (input tensor): The divisors.
     OutputTensor (output tensor): The remainders, one for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_MODULUS_FLOOR", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_MODULUS_FLOOR", locals())
 
 
 def fill_value_constant(
@@ -1897,9 +1644,7 @@ def fill_value_constant(
     ValueDataType (TENSOR_DATA_TYPE): Data type of Value.
     Value (SCALAR_UNION): The value to fill with.
     """
-    return _made(
-        "FILL_VALUE_CONSTANT", OutputTensor=OutputTensor, ValueDataType=ValueDataType, Value=Value,
-    )
+    return _made("FILL_VALUE_CONSTANT", locals())
 
 
 def fill_value_sequence(
@@ -1913,10 +1658,7 @@ def fill_value_sequence(
     ValueStart (SCALAR_UNION): The first element.
     ValueDelta (SCALAR_UNION): The step from one element to the next; in integer types sums wrap around.
     """
-    return _made(
-        "FILL_VALUE_SEQUENCE", OutputTensor=OutputTensor, ValueDataType=ValueDataType, ValueStart=ValueStart,
-        ValueDelta=ValueDelta,
-    )
+    return _made("FILL_VALUE_SEQUENCE", locals())
 
 
 def cumulative_summation(
@@ -1932,10 +1674,7 @@ def cumulative_summation(
         way, DECREASING.
     HasExclusiveSum (BOOL): Whether a sum excludes the current element, so that the first is 0.
     """
-    return _made(
-        "CUMULATIVE_SUMMATION", InputTensor=InputTensor, OutputTensor=OutputTensor, Axis=Axis,
-        AxisDirection=AxisDirection, HasExclusiveSum=HasExclusiveSum,
-    )
+    return _made("CUMULATIVE_SUMMATION", locals())
 
 
 def reverse_subsequences(
@@ -1950,10 +1689,7 @@ def reverse_subsequences(
     OutputTensor (output tensor): The reordered elements.
     Axis (UINT): The dimension along which the lines run.
     """
-    return _made(
-        "REVERSE_SUBSEQUENCES", InputTensor=InputTensor, SequenceLengthsTensor=SequenceLengthsTensor,
-        OutputTensor=OutputTensor, Axis=Axis,
-    )
+    return _made("REVERSE_SUBSEQUENCES", locals())
 
 
 def gather_elements(
@@ -1966,10 +1702,7 @@ def gather_elements(
     OutputTensor (output tensor): The picked elements, one per index.
     Axis (UINT): The input dimension that the indices replace.
     """
-    return _made(
-        "GATHER_ELEMENTS", InputTensor=InputTensor, IndicesTensor=IndicesTensor, OutputTensor=OutputTensor,
-        Axis=Axis,
-    )
+    return _made("GATHER_ELEMENTS", locals())
 
 
 def gather_nd(
@@ -1984,10 +1717,7 @@ def gather_nd(
     InputDimensionCount (UINT): Number of trailing dimensions of InputTensor that are used.
     IndicesDimensionCount (UINT): Number of trailing dimensions of IndicesTensor that are used.
     """
-    return _made(
-        "GATHER_ND", InputTensor=InputTensor, IndicesTensor=IndicesTensor, OutputTensor=OutputTensor,
-        InputDimensionCount=InputDimensionCount, IndicesDimensionCount=IndicesDimensionCount,
-    )
+    return _made("GATHER_ND", locals())
 
 
 def scatter_nd(
@@ -2003,11 +1733,7 @@ def scatter_nd(
     InputDimensionCount (UINT): Number of trailing dimensions of InputTensor that are used.
     IndicesDimensionCount (UINT): Number of trailing dimensions of IndicesTensor that are used.
     """
-    return _made(
-        "SCATTER_ND", InputTensor=InputTensor, IndicesTensor=IndicesTensor, UpdatesTensor=UpdatesTensor,
-        OutputTensor=OutputTensor, InputDimensionCount=InputDimensionCount,
-        IndicesDimensionCount=IndicesDimensionCount,
-    )
+    return _made("SCATTER_ND", locals())
 
 
 def max_pooling2(
@@ -2030,11 +1756,7 @@ def max_pooling2(
     Dilations (UINT array): Distances between the elements that the window takes, in the order of Strides. 1
         unless given.
     """
-    return _made(
-        "MAX_POOLING2", InputTensor=InputTensor, OutputTensor=OutputTensor,
-        OutputIndicesTensor=OutputIndicesTensor, Strides=Strides, WindowSize=WindowSize,
-        StartPadding=StartPadding, EndPadding=EndPadding, Dilations=Dilations,
-    )
+    return _made("MAX_POOLING2", locals())
 
 
 def slice1(
@@ -2051,10 +1773,7 @@ def slice1(
     InputWindowStrides (INT array): For each dimension, the distance from one element to the next; negative
         from the window's end backwards.
     """
-    return _made(
-        "SLICE1", InputTensor=InputTensor, OutputTensor=OutputTensor, InputWindowOffsets=InputWindowOffsets,
-        InputWindowSizes=InputWindowSizes, InputWindowStrides=InputWindowStrides,
-    )
+    return _made("SLICE1", locals())
 
 
 def top_k1(
@@ -2071,10 +1790,7 @@ def top_k1(
     AxisDirection (AXIS_DIRECTION): INCREASING for the smallest, smallest first; DECREASING for the largest,
         largest first.
     """
-    return _made(
-        "TOP_K1", InputTensor=InputTensor, OutputValueTensor=OutputValueTensor,
-        OutputIndexTensor=OutputIndexTensor, Axis=Axis, K=K, AxisDirection=AxisDirection,
-    )
+    return _made("TOP_K1", locals())
 
 
 def depth_to_space1(
@@ -2089,10 +1805,7 @@ def depth_to_space1(
     Order (DEPTH_SPACE_ORDER): Whether the channel or the position in the block changes fastest along the deep
         channels.
     """
-    return _made(
-        "DEPTH_TO_SPACE1", InputTensor=InputTensor, OutputTensor=OutputTensor, BlockSize=BlockSize,
-        Order=Order,
-    )
+    return _made("DEPTH_TO_SPACE1", locals())
 
 
 def space_to_depth1(
@@ -2107,10 +1820,7 @@ def space_to_depth1(
     Order (DEPTH_SPACE_ORDER): Whether the channel or the position in the block changes fastest along the deep
         channels.
     """
-    return _made(
-        "SPACE_TO_DEPTH1", InputTensor=InputTensor, OutputTensor=OutputTensor, BlockSize=BlockSize,
-        Order=Order,
-    )
+    return _made("SPACE_TO_DEPTH1", locals())
 
 
 def mean_variance_normalization1(
@@ -2130,11 +1840,7 @@ def mean_variance_normalization1(
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0; 0.00001 is usual.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
-    return _made(
-        "MEAN_VARIANCE_NORMALIZATION1", InputTensor=InputTensor, ScaleTensor=ScaleTensor,
-        BiasTensor=BiasTensor, OutputTensor=OutputTensor, Axes=Axes, NormalizeVariance=NormalizeVariance,
-        Epsilon=Epsilon, FusedActivation=FusedActivation,
-    )
+    return _made("MEAN_VARIANCE_NORMALIZATION1", locals())
 
 
 def resample1(
@@ -2154,10 +1860,7 @@ def resample1(
     OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the center of a
         pixel. -0.5 unless given.
     """
-    return _made(
-        "RESAMPLE1", InputTensor=InputTensor, OutputTensor=OutputTensor, InterpolationMode=InterpolationMode,
-        Scales=Scales, InputPixelOffsets=InputPixelOffsets, OutputPixelOffsets=OutputPixelOffsets,
-    )
+    return _made("RESAMPLE1", locals())
 
 
 def matrix_multiply_integer(
@@ -2172,10 +1875,7 @@ def matrix_multiply_integer(
     BZeroPointTensor (input tensor, optional): Zero point of B, one value or one for each column; 0 if absent.
     OutputTensor (output tensor): The products, M x N.
     """
-    return _made(
-        "MATRIX_MULTIPLY_INTEGER", ATensor=ATensor, AZeroPointTensor=AZeroPointTensor, BTensor=BTensor,
-        BZeroPointTensor=BZeroPointTensor, OutputTensor=OutputTensor,
-    )
+    return _made("MATRIX_MULTIPLY_INTEGER", locals())
 
 
 def quantized_linear_matrix_multiply(
@@ -2198,12 +1898,7 @@ def quantized_linear_matrix_multiply(
         each row; 0 if absent.
     OutputTensor (output tensor): The quantized products, M x N.
     """
-    return _made(
-        "QUANTIZED_LINEAR_MATRIX_MULTIPLY", ATensor=ATensor, AScaleTensor=AScaleTensor,
-        AZeroPointTensor=AZeroPointTensor, BTensor=BTensor, BScaleTensor=BScaleTensor,
-        BZeroPointTensor=BZeroPointTensor, OutputScaleTensor=OutputScaleTensor,
-        OutputZeroPointTensor=OutputZeroPointTensor, OutputTensor=OutputTensor,
-    )
+    return _made("QUANTIZED_LINEAR_MATRIX_MULTIPLY", locals())
 
 
 def convolution_integer(
@@ -2230,12 +1925,7 @@ def convolution_integer(
     GroupCount (UINT): Number of channel groups; equal to the number of input channels for a depthwise
         convolution.
     """
-    return _made(
-        "CONVOLUTION_INTEGER", InputTensor=InputTensor, InputZeroPointTensor=InputZeroPointTensor,
-        FilterTensor=FilterTensor, FilterZeroPointTensor=FilterZeroPointTensor, OutputTensor=OutputTensor,
-        Strides=Strides, Dilations=Dilations, StartPadding=StartPadding, EndPadding=EndPadding,
-        GroupCount=GroupCount,
-    )
+    return _made("CONVOLUTION_INTEGER", locals())
 
 
 def quantized_linear_convolution(
@@ -2271,14 +1961,7 @@ def quantized_linear_convolution(
     GroupCount (UINT): Number of channel groups; equal to the number of input channels for a depthwise
         convolution.
     """
-    return _made(
-        "QUANTIZED_LINEAR_CONVOLUTION", InputTensor=InputTensor, InputScaleTensor=InputScaleTensor,
-        InputZeroPointTensor=InputZeroPointTensor, FilterTensor=FilterTensor,
-        FilterScaleTensor=FilterScaleTensor, FilterZeroPointTensor=FilterZeroPointTensor,
-        BiasTensor=BiasTensor, OutputScaleTensor=OutputScaleTensor,
-        OutputZeroPointTensor=OutputZeroPointTensor, OutputTensor=OutputTensor, Strides=Strides,
-        Dilations=Dilations, StartPadding=StartPadding, EndPadding=EndPadding, GroupCount=GroupCount,
-    )
+    return _made("QUANTIZED_LINEAR_CONVOLUTION", locals())
 
 
 def element_wise_bit_and(
@@ -2290,9 +1973,7 @@ def element_wise_bit_and(
     BTensor (input tensor): Right operands.
     OutputTensor (output tensor): The combined bits, one element for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_BIT_AND", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_BIT_AND", locals())
 
 
 def element_wise_bit_or(
@@ -2304,9 +1985,7 @@ def element_wise_bit_or(
     BTensor (input tensor): Right operands.
     OutputTensor (output tensor): The combined bits, one element for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_BIT_OR", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_BIT_OR", locals())
 
 
 def element_wise_bit_xor(
@@ -2318,9 +1997,7 @@ def element_wise_bit_xor(
     BTensor (input tensor): Right operands.
     OutputTensor (output tensor): The combined bits, one element for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_BIT_XOR", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_BIT_XOR", locals())
 
 
 def element_wise_bit_not(
@@ -2331,9 +2008,7 @@ def element_wise_bit_not(
     InputTensor (input tensor): The elements to invert.
     OutputTensor (output tensor): The inverted elements.
     """
-    return _made(
-        "ELEMENT_WISE_BIT_NOT", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_BIT_NOT", locals())
 
 
 def element_wise_bit_count(
@@ -2344,9 +2019,7 @@ def element_wise_bit_count(
     InputTensor (input tensor): The elements to count in.
     OutputTensor (output tensor): The number of set bits of each element. "UINT8" unless given.
     """
-    return _made(
-        "ELEMENT_WISE_BIT_COUNT", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_BIT_COUNT", locals())
 
 
 def element_wise_logical_greater_than_or_equal(
@@ -2359,10 +2032,7 @@ def element_wise_logical_greater_than_or_equal(
     OutputTensor (output tensor): 1 where the comparison is true and 0 elsewhere, one element for each pair.
         "UINT8" unless given.
     """
-    return _made(
-        "ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL", ATensor=ATensor, BTensor=BTensor,
-        OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL", locals())
 
 
 def element_wise_logical_less_than_or_equal(
@@ -2375,10 +2045,7 @@ def element_wise_logical_less_than_or_equal(
     OutputTensor (output tensor): 1 where the comparison is true and 0 elsewhere, one element for each pair.
         "UINT8" unless given.
     """
-    return _made(
-        "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL", ATensor=ATensor, BTensor=BTensor,
-        OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL", locals())
 
 
 def activation_celu(
@@ -2391,9 +2058,7 @@ def activation_celu(
     OutputTensor (output tensor): The results, one for each element of the input.
     Alpha (FLOAT): The parameter of the function.
     """
-    return _made(
-        "ACTIVATION_CELU", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha,
-    )
+    return _made("ACTIVATION_CELU", locals())
 
 
 def activation_relu_grad(
@@ -2405,10 +2070,7 @@ def activation_relu_grad(
     InputGradientTensor (input tensor): The gradient with respect to the output of the forward pass.
     OutputGradientTensor (output tensor): The gradient with respect to the input of the forward pass.
     """
-    return _made(
-        "ACTIVATION_RELU_GRAD", InputTensor=InputTensor, InputGradientTensor=InputGradientTensor,
-        OutputGradientTensor=OutputGradientTensor,
-    )
+    return _made("ACTIVATION_RELU_GRAD", locals())
 
 
 def average_pooling_grad(
@@ -2428,11 +2090,7 @@ def average_pooling_grad(
     EndPadding (UINT array): Elements of padding after each spatial dimension.
     IncludePadding (BOOL): Whether padding counts in the number that a window's sum is divided by.
     """
-    return _made(
-        "AVERAGE_POOLING_GRAD", InputGradientTensor=InputGradientTensor,
-        OutputGradientTensor=OutputGradientTensor, Strides=Strides, WindowSize=WindowSize,
-        StartPadding=StartPadding, EndPadding=EndPadding, IncludePadding=IncludePadding,
-    )
+    return _made("AVERAGE_POOLING_GRAD", locals())
 
 
 def max_pooling_grad(
@@ -2456,11 +2114,7 @@ def max_pooling_grad(
     Dilations (UINT array): Distance between neighboring elements of a window in each spatial dimension; 1 for
         none between.
     """
-    return _made(
-        "MAX_POOLING_GRAD", InputTensor=InputTensor, InputGradientTensor=InputGradientTensor,
-        OutputGradientTensor=OutputGradientTensor, Strides=Strides, WindowSize=WindowSize,
-        StartPadding=StartPadding, EndPadding=EndPadding, Dilations=Dilations,
-    )
+    return _made("MAX_POOLING_GRAD", locals())
 
 
 def random_generator(
@@ -2474,10 +2128,7 @@ def random_generator(
     OutputStateTensor (output tensor, optional): The state with the counter raised, for the next execution.
     Type (RANDOM_GENERATOR_TYPE): Which generator is used.
     """
-    return _made(
-        "RANDOM_GENERATOR", InputStateTensor=InputStateTensor, OutputTensor=OutputTensor,
-        OutputStateTensor=OutputStateTensor, Type=Type,
-    )
+    return _made("RANDOM_GENERATOR", locals())
 
 
 def nonzero_coordinates(
@@ -2491,10 +2142,7 @@ def nonzero_coordinates(
     OutputCoordinatesTensor (output tensor): A row for each element of the input; the first ones hold the
         coordinates, the others are undefined.
     """
-    return _made(
-        "NONZERO_COORDINATES", InputTensor=InputTensor, OutputCountTensor=OutputCountTensor,
-        OutputCoordinatesTensor=OutputCoordinatesTensor,
-    )
+    return _made("NONZERO_COORDINATES", locals())
 
 
 def resample_grad(
@@ -2515,11 +2163,7 @@ def resample_grad(
     OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centers. -0.5
         unless given.
     """
-    return _made(
-        "RESAMPLE_GRAD", InputGradientTensor=InputGradientTensor, OutputGradientTensor=OutputGradientTensor,
-        InterpolationMode=InterpolationMode, Scales=Scales, InputPixelOffsets=InputPixelOffsets,
-        OutputPixelOffsets=OutputPixelOffsets,
-    )
+    return _made("RESAMPLE_GRAD", locals())
 
 
 def slice_grad(
@@ -2536,11 +2180,7 @@ def slice_grad(
     InputWindowStrides (INT array): Distance between elements taken in each dimension; a negative one goes
         from the window's end to its start.
     """
-    return _made(
-        "SLICE_GRAD", InputGradientTensor=InputGradientTensor, OutputGradientTensor=OutputGradientTensor,
-        InputWindowOffsets=InputWindowOffsets, InputWindowSizes=InputWindowSizes,
-        InputWindowStrides=InputWindowStrides,
-    )
+    return _made("SLICE_GRAD", locals())
 
 
 def adam_optimizer(
@@ -2567,14 +2207,7 @@ def adam_optimizer(
     Beta2 (FLOAT): Decay rate of the second moment, between 0 and 1; 0.999 is usual.
     Epsilon (FLOAT): Small number that keeps the divisor from being 0; 1e-8 is usual.
     """
-    return _made(
-        "ADAM_OPTIMIZER", InputParametersTensor=InputParametersTensor,
-        InputFirstMomentTensor=InputFirstMomentTensor, InputSecondMomentTensor=InputSecondMomentTensor,
-        GradientTensor=GradientTensor, TrainingStepTensor=TrainingStepTensor,
-        OutputParametersTensor=OutputParametersTensor, OutputFirstMomentTensor=OutputFirstMomentTensor,
-        OutputSecondMomentTensor=OutputSecondMomentTensor, LearningRate=LearningRate, Beta1=Beta1,
-        Beta2=Beta2, Epsilon=Epsilon,
-    )
+    return _made("ADAM_OPTIMIZER", locals())
 
 
 def argmin(
@@ -2590,9 +2223,7 @@ def argmin(
     AxisDirection (AXIS_DIRECTION): Which of equal values is chosen: INCREASING the first, DECREASING the
         last.
     """
-    return _made(
-        "ARGMIN", InputTensor=InputTensor, OutputTensor=OutputTensor, Axes=Axes, AxisDirection=AxisDirection,
-    )
+    return _made("ARGMIN", locals())
 
 
 def argmax(
@@ -2608,9 +2239,7 @@ def argmax(
     AxisDirection (AXIS_DIRECTION): Which of equal values is chosen: INCREASING the first, DECREASING the
         last.
     """
-    return _made(
-        "ARGMAX", InputTensor=InputTensor, OutputTensor=OutputTensor, Axes=Axes, AxisDirection=AxisDirection,
-    )
+    return _made("ARGMAX", locals())
 
 
 def roi_align(
@@ -2634,13 +2263,7 @@ def roi_align(
     MinimumSamplesPerOutput (UINT): The fewest samples of an output element, along x and along y.
     MaximumSamplesPerOutput (UINT): The most samples of an output element, along x and along y.
     """
-    return _made(
-        "ROI_ALIGN", InputTensor=InputTensor, ROITensor=ROITensor, BatchIndicesTensor=BatchIndicesTensor,
-        OutputTensor=OutputTensor, ReductionFunction=ReductionFunction, InterpolationMode=InterpolationMode,
-        SpatialScaleX=SpatialScaleX, SpatialScaleY=SpatialScaleY,
-        OutOfBoundsInputValue=OutOfBoundsInputValue, MinimumSamplesPerOutput=MinimumSamplesPerOutput,
-        MaximumSamplesPerOutput=MaximumSamplesPerOutput,
-    )
+    return _made("ROI_ALIGN", locals())
 
 
 def gather_nd1(
@@ -2657,11 +2280,7 @@ def gather_nd1(
     IndicesDimensionCount (UINT): Number of trailing dimensions of IndicesTensor that are used.
     BatchDimensionCount (UINT): How many of these, the leading ones, are batches that input and indices share.
     """
-    return _made(
-        "GATHER_ND1", InputTensor=InputTensor, IndicesTensor=IndicesTensor, OutputTensor=OutputTensor,
-        InputDimensionCount=InputDimensionCount, IndicesDimensionCount=IndicesDimensionCount,
-        BatchDimensionCount=BatchDimensionCount,
-    )
+    return _made("GATHER_ND1", locals())
 
 
 def element_wise_atan_yx(
@@ -2673,9 +2292,7 @@ def element_wise_atan_yx(
     BTensor (input tensor): The x coordinates.
     OutputTensor (output tensor): The angles, from -pi to pi.
     """
-    return _made(
-        "ELEMENT_WISE_ATAN_YX", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_ATAN_YX", locals())
 
 
 def element_wise_clip_grad(
@@ -2692,10 +2309,7 @@ def element_wise_clip_grad(
     Min (FLOAT): Inputs at or below it have gradient 0.
     Max (FLOAT): Inputs at or above it have gradient 0.
     """
-    return _made(
-        "ELEMENT_WISE_CLIP_GRAD", InputTensor=InputTensor, InputGradientTensor=InputGradientTensor,
-        OutputGradientTensor=OutputGradientTensor, Min=Min, Max=Max,
-    )
+    return _made("ELEMENT_WISE_CLIP_GRAD", locals())
 
 
 def element_wise_difference_square(
@@ -2707,9 +2321,7 @@ def element_wise_difference_square(
     BTensor (input tensor): Right operands.
     OutputTensor (output tensor): The results, one for each pair.
     """
-    return _made(
-        "ELEMENT_WISE_DIFFERENCE_SQUARE", ATensor=ATensor, BTensor=BTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_DIFFERENCE_SQUARE", locals())
 
 
 def local_response_normalization_grad(
@@ -2730,11 +2342,7 @@ def local_response_normalization_grad(
     Beta (FLOAT): Exponent of the divisor; 0.75 is usual.
     Bias (FLOAT): Added to the sum of squares; 1 is usual.
     """
-    return _made(
-        "LOCAL_RESPONSE_NORMALIZATION_GRAD", InputTensor=InputTensor,
-        InputGradientTensor=InputGradientTensor, OutputGradientTensor=OutputGradientTensor,
-        CrossChannel=CrossChannel, LocalSize=LocalSize, Alpha=Alpha, Beta=Beta, Bias=Bias,
-    )
+    return _made("LOCAL_RESPONSE_NORMALIZATION_GRAD", locals())
 
 
 def cumulative_product(
@@ -2750,10 +2358,7 @@ def cumulative_product(
         way, DECREASING.
     HasExclusiveProduct (BOOL): Whether a product excludes the current element, so that the first is 1.
     """
-    return _made(
-        "CUMULATIVE_PRODUCT", InputTensor=InputTensor, OutputTensor=OutputTensor, Axis=Axis,
-        AxisDirection=AxisDirection, HasExclusiveProduct=HasExclusiveProduct,
-    )
+    return _made("CUMULATIVE_PRODUCT", locals())
 
 
 def batch_normalization_grad(
@@ -2776,12 +2381,7 @@ def batch_normalization_grad(
         dimensions where MeanTensor has size 1.
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
     """
-    return _made(
-        "BATCH_NORMALIZATION_GRAD", InputTensor=InputTensor, InputGradientTensor=InputGradientTensor,
-        MeanTensor=MeanTensor, VarianceTensor=VarianceTensor, ScaleTensor=ScaleTensor,
-        OutputGradientTensor=OutputGradientTensor, OutputScaleGradientTensor=OutputScaleGradientTensor,
-        OutputBiasGradientTensor=OutputBiasGradientTensor, Epsilon=Epsilon,
-    )
+    return _made("BATCH_NORMALIZATION_GRAD", locals())
 
 
 def element_wise_quantized_linear_add(
@@ -2803,12 +2403,7 @@ def element_wise_quantized_linear_add(
         absent.
     OutputTensor (output tensor): The quantized sums.
     """
-    return _made(
-        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD", ATensor=ATensor, AScaleTensor=AScaleTensor,
-        AZeroPointTensor=AZeroPointTensor, BTensor=BTensor, BScaleTensor=BScaleTensor,
-        BZeroPointTensor=BZeroPointTensor, OutputScaleTensor=OutputScaleTensor,
-        OutputZeroPointTensor=OutputZeroPointTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", locals())
 
 
 def dynamic_quantize_linear(
@@ -2823,10 +2418,7 @@ def dynamic_quantize_linear(
     OutputScaleTensor (output tensor): The scale that was found, one value.
     OutputZeroPointTensor (output tensor): The zero point that was found, one value.
     """
-    return _made(
-        "DYNAMIC_QUANTIZE_LINEAR", InputTensor=InputTensor, OutputTensor=OutputTensor,
-        OutputScaleTensor=OutputScaleTensor, OutputZeroPointTensor=OutputZeroPointTensor,
-    )
+    return _made("DYNAMIC_QUANTIZE_LINEAR", locals())
 
 
 def roi_align1(
@@ -2856,14 +2448,7 @@ def roi_align1(
     AlignRegionsToCorners (BOOL): Whether the outermost samples are on the corners of the region, instead of
         evenly within.
     """
-    return _made(
-        "ROI_ALIGN1", InputTensor=InputTensor, ROITensor=ROITensor, BatchIndicesTensor=BatchIndicesTensor,
-        OutputTensor=OutputTensor, ReductionFunction=ReductionFunction, InterpolationMode=InterpolationMode,
-        SpatialScaleX=SpatialScaleX, SpatialScaleY=SpatialScaleY, InputPixelOffset=InputPixelOffset,
-        OutputPixelOffset=OutputPixelOffset, OutOfBoundsInputValue=OutOfBoundsInputValue,
-        MinimumSamplesPerOutput=MinimumSamplesPerOutput, MaximumSamplesPerOutput=MaximumSamplesPerOutput,
-        AlignRegionsToCorners=AlignRegionsToCorners,
-    )
+    return _made("ROI_ALIGN1", locals())
 
 
 def roi_align_grad(
@@ -2896,15 +2481,7 @@ def roi_align_grad(
     AlignRegionsToCorners (BOOL): Whether samples reached into a region's corners rather than lying evenly
         within.
     """
-    return _made(
-        "ROI_ALIGN_GRAD", InputTensor=InputTensor, InputGradientTensor=InputGradientTensor,
-        ROITensor=ROITensor, BatchIndicesTensor=BatchIndicesTensor,
-        OutputGradientTensor=OutputGradientTensor, OutputROIGradientTensor=OutputROIGradientTensor,
-        ReductionFunction=ReductionFunction, InterpolationMode=InterpolationMode,
-        SpatialScaleX=SpatialScaleX, SpatialScaleY=SpatialScaleY, InputPixelOffset=InputPixelOffset,
-        OutputPixelOffset=OutputPixelOffset, MinimumSamplesPerOutput=MinimumSamplesPerOutput,
-        MaximumSamplesPerOutput=MaximumSamplesPerOutput, AlignRegionsToCorners=AlignRegionsToCorners,
-    )
+    return _made("ROI_ALIGN_GRAD", locals())
 
 
 def batch_normalization_training(
@@ -2926,12 +2503,7 @@ def batch_normalization_training(
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
-    return _made(
-        "BATCH_NORMALIZATION_TRAINING", InputTensor=InputTensor, ScaleTensor=ScaleTensor,
-        BiasTensor=BiasTensor, FusedAddTensor=FusedAddTensor, OutputTensor=OutputTensor,
-        OutputMeanTensor=OutputMeanTensor, OutputVarianceTensor=OutputVarianceTensor, Epsilon=Epsilon,
-        FusedActivation=FusedActivation,
-    )
+    return _made("BATCH_NORMALIZATION_TRAINING", locals())
 
 
 def batch_normalization_training_grad(
@@ -2954,13 +2526,7 @@ def batch_normalization_training_grad(
         dimensions where MeanTensor has size 1.
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0.
     """
-    return _made(
-        "BATCH_NORMALIZATION_TRAINING_GRAD", InputTensor=InputTensor,
-        InputGradientTensor=InputGradientTensor, MeanTensor=MeanTensor, VarianceTensor=VarianceTensor,
-        ScaleTensor=ScaleTensor, OutputGradientTensor=OutputGradientTensor,
-        OutputScaleGradientTensor=OutputScaleGradientTensor,
-        OutputBiasGradientTensor=OutputBiasGradientTensor, Epsilon=Epsilon,
-    )
+    return _made("BATCH_NORMALIZATION_TRAINING_GRAD", locals())
 
 
 def element_wise_clip1(
@@ -2977,10 +2543,7 @@ def element_wise_clip1(
     Min (SCALAR_UNION): Lower limit; wins where it is above Max.
     Max (SCALAR_UNION): Upper limit.
     """
-    return _made(
-        "ELEMENT_WISE_CLIP1", InputTensor=InputTensor, OutputTensor=OutputTensor, ScaleBias=ScaleBias,
-        MinMaxDataType=MinMaxDataType, Min=Min, Max=Max,
-    )
+    return _made("ELEMENT_WISE_CLIP1", locals())
 
 
 def element_wise_clip_grad1(
@@ -2998,10 +2561,7 @@ def element_wise_clip_grad1(
     Min (SCALAR_UNION): Inputs at or below it have gradient 0.
     Max (SCALAR_UNION): Inputs at or above it have gradient 0.
     """
-    return _made(
-        "ELEMENT_WISE_CLIP_GRAD1", InputTensor=InputTensor, InputGradientTensor=InputGradientTensor,
-        OutputGradientTensor=OutputGradientTensor, MinMaxDataType=MinMaxDataType, Min=Min, Max=Max,
-    )
+    return _made("ELEMENT_WISE_CLIP_GRAD1", locals())
 
 
 def padding1(
@@ -3020,11 +2580,7 @@ def padding1(
     StartPadding (UINT array): Number of elements to add before the input, per dimension.
     EndPadding (UINT array): Number of elements to add after the input, per dimension.
     """
-    return _made(
-        "PADDING1", InputTensor=InputTensor, OutputTensor=OutputTensor, PaddingMode=PaddingMode,
-        PaddingValueDataType=PaddingValueDataType, PaddingValue=PaddingValue, StartPadding=StartPadding,
-        EndPadding=EndPadding,
-    )
+    return _made("PADDING1", locals())
 
 
 def element_wise_negate(
@@ -3035,9 +2591,7 @@ def element_wise_negate(
     InputTensor (input tensor): The elements to negate.
     OutputTensor (output tensor): The negated elements.
     """
-    return _made(
-        "ELEMENT_WISE_NEGATE", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ELEMENT_WISE_NEGATE", locals())
 
 
 def activation_gelu(
@@ -3048,9 +2602,7 @@ def activation_gelu(
     InputTensor (input tensor): The elements that the function is applied to.
     OutputTensor (output tensor): The results, one for each element of the input.
     """
-    return _made(
-        "ACTIVATION_GELU", InputTensor=InputTensor, OutputTensor=OutputTensor,
-    )
+    return _made("ACTIVATION_GELU", locals())
 
 
 def activation_softmax1(
@@ -3062,9 +2614,7 @@ def activation_softmax1(
     OutputTensor (output tensor): The results, one for each element of the input.
     Axes (UINT array): The dimensions whose elements belong together.
     """
-    return _made(
-        "ACTIVATION_SOFTMAX1", InputTensor=InputTensor, OutputTensor=OutputTensor, Axes=Axes,
-    )
+    return _made("ACTIVATION_SOFTMAX1", locals())
 
 
 def activation_log_softmax1(
@@ -3076,9 +2626,7 @@ def activation_log_softmax1(
     OutputTensor (output tensor): The results, one for each element of the input.
     Axes (UINT array): The dimensions whose elements belong together.
     """
-    return _made(
-        "ACTIVATION_LOG_SOFTMAX1", InputTensor=InputTensor, OutputTensor=OutputTensor, Axes=Axes,
-    )
+    return _made("ACTIVATION_LOG_SOFTMAX1", locals())
 
 
 def activation_hardmax1(
@@ -3090,9 +2638,7 @@ def activation_hardmax1(
     OutputTensor (output tensor): The results, one for each element of the input.
     Axes (UINT array): The dimensions whose elements belong together.
     """
-    return _made(
-        "ACTIVATION_HARDMAX1", InputTensor=InputTensor, OutputTensor=OutputTensor, Axes=Axes,
-    )
+    return _made("ACTIVATION_HARDMAX1", locals())
 
 
 def resample2(
@@ -3115,11 +2661,7 @@ def resample2(
     OutputPixelOffsets (FLOAT array): Added to an output coordinate after scaling; -0.5 for the center of a
         pixel. -0.5 unless given.
     """
-    return _made(
-        "RESAMPLE2", InputTensor=InputTensor, OutputTensor=OutputTensor, InterpolationMode=InterpolationMode,
-        RoundingDirection=RoundingDirection, Scales=Scales, InputPixelOffsets=InputPixelOffsets,
-        OutputPixelOffsets=OutputPixelOffsets,
-    )
+    return _made("RESAMPLE2", locals())
 
 
 def resample_grad1(
@@ -3142,11 +2684,7 @@ def resample_grad1(
         interpolating linearly.
     OutputPixelOffsets (FLOAT array): Added to output coordinates after scaling; -0.5 for pixel centers.
     """
-    return _made(
-        "RESAMPLE_GRAD1", InputGradientTensor=InputGradientTensor, OutputGradientTensor=OutputGradientTensor,
-        InterpolationMode=InterpolationMode, RoundingDirection=RoundingDirection, Scales=Scales,
-        InputPixelOffsets=InputPixelOffsets, OutputPixelOffsets=OutputPixelOffsets,
-    )
+    return _made("RESAMPLE_GRAD1", locals())
 
 
 def diagonal_matrix1(
@@ -3164,10 +2702,7 @@ def diagonal_matrix1(
     DiagonalFillEnd (INT): The diagonal after the band; below DiagonalFillBegin, all but the diagonals from it
         up to there are filled.
     """
-    return _made(
-        "DIAGONAL_MATRIX1", InputTensor=InputTensor, OutputTensor=OutputTensor, ValueDataType=ValueDataType,
-        Value=Value, DiagonalFillBegin=DiagonalFillBegin, DiagonalFillEnd=DiagonalFillEnd,
-    )
+    return _made("DIAGONAL_MATRIX1", locals())
 
 
 def multihead_attention(
@@ -3208,15 +2743,7 @@ def multihead_attention(
     HeadCount (UINT): Number of heads.
     MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): Kind of mask that MaskTensor contains.
     """
-    return _made(
-        "MULTIHEAD_ATTENTION", QueryTensor=QueryTensor, KeyTensor=KeyTensor, ValueTensor=ValueTensor,
-        StackedQueryKeyTensor=StackedQueryKeyTensor, StackedKeyValueTensor=StackedKeyValueTensor,
-        StackedQueryKeyValueTensor=StackedQueryKeyValueTensor, BiasTensor=BiasTensor, MaskTensor=MaskTensor,
-        RelativePositionBiasTensor=RelativePositionBiasTensor, PastKeyTensor=PastKeyTensor,
-        PastValueTensor=PastValueTensor, OutputTensor=OutputTensor,
-        OutputPresentKeyTensor=OutputPresentKeyTensor, OutputPresentValueTensor=OutputPresentValueTensor,
-        Scale=Scale, MaskFilterValue=MaskFilterValue, HeadCount=HeadCount, MaskType=MaskType,
-    )
+    return _made("MULTIHEAD_ATTENTION", locals())
 
 
 def lp_pooling1(
@@ -3238,10 +2765,7 @@ def lp_pooling1(
         unless given.
     P (UINT): Order of the norm, most often 1 or 2.
     """
-    return _made(
-        "LP_POOLING1", InputTensor=InputTensor, OutputTensor=OutputTensor, Strides=Strides,
-        WindowSize=WindowSize, StartPadding=StartPadding, EndPadding=EndPadding, Dilations=Dilations, P=P,
-    )
+    return _made("LP_POOLING1", locals())
 
 
 def average_pooling1(
@@ -3262,11 +2786,7 @@ def average_pooling1(
         unless given.
     IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
     """
-    return _made(
-        "AVERAGE_POOLING1", InputTensor=InputTensor, OutputTensor=OutputTensor, Strides=Strides,
-        WindowSize=WindowSize, StartPadding=StartPadding, EndPadding=EndPadding, Dilations=Dilations,
-        IncludePadding=IncludePadding,
-    )
+    return _made("AVERAGE_POOLING1", locals())
 
 
 def activation_swish(
@@ -3278,10 +2798,7 @@ def activation_swish(
     OutputTensor (output tensor): The results, one for each element of the input.
     SigmoidInputScale (FLOAT): Factor inside the sigmoid, usually 1.0.
     """
-    return _made(
-        "ACTIVATION_SWISH", InputTensor=InputTensor, OutputTensor=OutputTensor,
-        SigmoidInputScale=SigmoidInputScale,
-    )
+    return _made("ACTIVATION_SWISH", locals())
 
 
 def activation_hard_swish(
@@ -3294,9 +2811,7 @@ def activation_hard_swish(
     Alpha (FLOAT): The first parameter of the function.
     Beta (FLOAT): The second parameter of the function.
     """
-    return _made(
-        "ACTIVATION_HARD_SWISH", InputTensor=InputTensor, OutputTensor=OutputTensor, Alpha=Alpha, Beta=Beta,
-    )
+    return _made("ACTIVATION_HARD_SWISH", locals())
 
 
 def quantized_linear_average_pooling(
@@ -3326,13 +2841,7 @@ def quantized_linear_average_pooling(
         unless given.
     IncludePadding (BOOL): Whether padding elements are included in the divisor of the average.
     """
-    return _made(
-        "QUANTIZED_LINEAR_AVERAGE_POOLING", InputTensor=InputTensor, InputScaleTensor=InputScaleTensor,
-        InputZeroPointTensor=InputZeroPointTensor, OutputScaleTensor=OutputScaleTensor,
-        OutputZeroPointTensor=OutputZeroPointTensor, OutputTensor=OutputTensor, Strides=Strides,
-        WindowSize=WindowSize, StartPadding=StartPadding, EndPadding=EndPadding, Dilations=Dilations,
-        IncludePadding=IncludePadding,
-    )
+    return _made("QUANTIZED_LINEAR_AVERAGE_POOLING", locals())
 
 
 def matrix_multiply_integer_to_float(
@@ -3352,11 +2861,7 @@ def matrix_multiply_integer_to_float(
     BiasTensor (input tensor, optional): Bias of the products, M x N; 0 if absent.
     OutputTensor (output tensor): The results, M x N.
     """
-    return _made(
-        "MATRIX_MULTIPLY_INTEGER_TO_FLOAT", ATensor=ATensor, AScaleTensor=AScaleTensor,
-        AZeroPointTensor=AZeroPointTensor, BTensor=BTensor, BScaleTensor=BScaleTensor,
-        BZeroPointTensor=BZeroPointTensor, BiasTensor=BiasTensor, OutputTensor=OutputTensor,
-    )
+    return _made("MATRIX_MULTIPLY_INTEGER_TO_FLOAT", locals())
 
 
 def mean_variance_normalization2(
@@ -3377,11 +2882,7 @@ def mean_variance_normalization2(
     Epsilon (FLOAT): Small number added to the variance to keep it from being 0; 0.00001 is usual.
     FusedActivation (OPERATOR_DESC, optional): An activation to apply to the result.
     """
-    return _made(
-        "MEAN_VARIANCE_NORMALIZATION2", InputTensor=InputTensor, ScaleTensor=ScaleTensor,
-        BiasTensor=BiasTensor, OutputTensor=OutputTensor, Axes=Axes, UseMean=UseMean,
-        UseVariance=UseVariance, Epsilon=Epsilon, FusedActivation=FusedActivation,
-    )
+    return _made("MEAN_VARIANCE_NORMALIZATION2", locals())
 
 
 def multihead_attention1(
@@ -3425,16 +2926,7 @@ def multihead_attention1(
     KeyValueHeadCount (UINT): Number of heads of keys and values; each serves the same number of query heads.
     MaskType (MULTIHEAD_ATTENTION_MASK_TYPE): Kind of mask that MaskTensor contains.
     """
-    return _made(
-        "MULTIHEAD_ATTENTION1", QueryTensor=QueryTensor, KeyTensor=KeyTensor, ValueTensor=ValueTensor,
-        StackedQueryKeyTensor=StackedQueryKeyTensor, StackedKeyValueTensor=StackedKeyValueTensor,
-        StackedQueryKeyValueTensor=StackedQueryKeyValueTensor, BiasTensor=BiasTensor, MaskTensor=MaskTensor,
-        RelativePositionBiasTensor=RelativePositionBiasTensor, PastKeyTensor=PastKeyTensor,
-        PastValueTensor=PastValueTensor, PastSequenceLengthsTensor=PastSequenceLengthsTensor,
-        OutputTensor=OutputTensor, OutputPresentKeyTensor=OutputPresentKeyTensor,
-        OutputPresentValueTensor=OutputPresentValueTensor, Scale=Scale, MaskFilterValue=MaskFilterValue,
-        QueryHeadCount=QueryHeadCount, KeyValueHeadCount=KeyValueHeadCount, MaskType=MaskType,
-    )
+    return _made("MULTIHEAD_ATTENTION1", locals())
 
 
 def quantize(
@@ -3449,10 +2941,7 @@ def quantize(
     QuantizationTensors (input tensors): The scales, then the zero points, one for each block of the input.
     OutputTensor (output tensor): The quantized values, clamped to the range of their type.
     """
-    return _made(
-        "QUANTIZE", InputTensor=InputTensor, QuantizationType=QuantizationType,
-        QuantizationTensors=QuantizationTensors, OutputTensor=OutputTensor,
-    )
+    return _made("QUANTIZE", locals())
 
 
 def dequantize(
@@ -3467,10 +2956,7 @@ def dequantize(
     QuantizationTensors (input tensors): The scales, then the zero points, one for each block of the input.
     OutputTensor (output tensor): The values that the input represents.
     """
-    return _made(
-        "DEQUANTIZE", InputTensor=InputTensor, QuantizationType=QuantizationType,
-        QuantizationTensors=QuantizationTensors, OutputTensor=OutputTensor,
-    )
+    return _made("DEQUANTIZE", locals())
 
 
 def resample3(
@@ -3497,11 +2983,7 @@ def resample3(
     Antialiased (BOOL): Whether LINEAR takes in more input elements where it scales down, so that none is
         passed over.
     """
-    return _made(
-        "RESAMPLE3", InputTensor=InputTensor, OutputTensor=OutputTensor, InterpolationMode=InterpolationMode,
-        RoundingDirection=RoundingDirection, Scales=Scales, InputPixelOffsets=InputPixelOffsets,
-        OutputPixelOffsets=OutputPixelOffsets, Antialiased=Antialiased,
-    )
+    return _made("RESAMPLE3", locals())
 
 
 def fold(
@@ -3520,10 +3002,7 @@ def fold(
     StartPadding (UINT array): For each spatial dimension, how far windows begin before the image.
     EndPadding (UINT array): For each spatial dimension, how far windows reach past the image.
     """
-    return _made(
-        "FOLD", InputTensor=InputTensor, OutputTensor=OutputTensor, WindowSizes=WindowSizes, Strides=Strides,
-        Dilations=Dilations, StartPadding=StartPadding, EndPadding=EndPadding,
-    )
+    return _made("FOLD", locals())
 
 
 def unfold(
@@ -3542,7 +3021,4 @@ def unfold(
     StartPadding (UINT array): For each spatial dimension, how many zeros come before the image.
     EndPadding (UINT array): For each spatial dimension, how many zeros come after the image.
     """
-    return _made(
-        "UNFOLD", InputTensor=InputTensor, OutputTensor=OutputTensor, WindowSizes=WindowSizes,
-        Strides=Strides, Dilations=Dilations, StartPadding=StartPadding, EndPadding=EndPadding,
-    )
+    return _made("UNFOLD", locals())
