@@ -2824,7 +2824,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #endif
 #if PASS == 0  // Query
 #if STORE_FP16
-uint4 eight = uint4(0, 0, 0, 0);
+    uint4 eight = uint4(0, 0, 0, 0);
     [unroll]
     for (uint e = 0; e < 8; e++)
     {
@@ -2840,7 +2840,7 @@ uint4 eight = uint4(0, 0, 0, 0);
 #endif
 #elif PASS == 1  // PresentKey
 #if STORE_FP16
-uint4 eight = uint4(0, 0, 0, 0);
+    uint4 eight = uint4(0, 0, 0, 0);
     [unroll]
     for (uint e = 0; e < 8; e++)
     {
@@ -2853,7 +2853,7 @@ uint4 eight = uint4(0, 0, 0, 0);
 #endif
 #elif PASS == 2  // PresentValue
 #if STORE_FP16
-uint4 eight = uint4(0, 0, 0, 0);
+    uint4 eight = uint4(0, 0, 0, 0);
     [unroll]
     for (uint e = 0; e < 8; e++)
     {
