@@ -12,6 +12,7 @@ import numpy as np
 import dmlops
 
 MATRICES = Path(dmlops.__file__).parents[2] / "matrix"
+OPERATORS = sorted(path.stem for path in (MATRICES.parent / "hlsl").glob("*.hlsl"))  # that have shaders
 
 Case = dict[str, Any]
 T = TypeVar("T")

@@ -20,11 +20,10 @@ import c_runner
 from dmlops import gpu
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES
 from dmlops.validation import tensors
-from matrix_cases import cases, described
+from matrix_cases import OPERATORS, cases, described
 from random_shapes import FAMILIES
 from random_shapes import described as drawn_description
 
-GENERATED = Path(__file__).parents[1] / "generated"
 COVERING = Path(__file__).with_name("data") / "covering_seeds.json"
 FEW_BYTES, MOST_BYTES = 1 << 18, 1 << 22  # of a description's tensors: where possible, and at all
 
@@ -113,8 +112,7 @@ def branches_of(descs: Iterable[Any]) -> list[set[Branch]]:
 
 def of_matrices() -> set[Branch]:
     """The branches that the matrices' cases with data take."""
-    operators = sorted(path.stem for path in (GENERATED / "hlsl").glob("*.hlsl"))
-    return set().union(*branches_of(described(case) for name in operators for case in cases(name)))
+    return set().union(*branches_of(described(case) for name in OPERATORS for case in cases(name)))
 
 
 def covering() -> Iterator[tuple[str, int]]:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import dmlops
-from dmlops import gpu, reference
-from gpu_device import device, run_in_guard_zones
+from dmlops import gpu
+from gpu_device import device
+from test_compute_reduce import results
 
 __all__ = ["device"]
 
@@ -35,16 +36,6 @@ def described(
         return dmlops.from_json({"type": f"ACTIVATION_{function}", "desc": tensors})
     members = {"AxisCount": len(axes), "Axes": list(axes)}
     return dmlops.from_json({"type": f"ACTIVATION_{function}1", "desc": {**tensors, **members}})
-
-
-def results(desc: dmlops.Description, data: np.ndarray, device: Any) -> list[np.ndarray]:
-    """The outputs of the reference and the shader."""
-    assert desc.validate("6.4") == []
-    inputs = {"InputTensor": data}
-    return [
-        reference.run(desc, inputs)["OutputTensor"],
-        run_in_guard_zones(device, desc, inputs)["OutputTensor"],
-    ]
 
 
 def expected(function: str, data: np.ndarray, axes: Sequence[int]) -> np.ndarray:

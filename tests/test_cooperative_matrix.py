@@ -23,14 +23,13 @@ from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.loops import MULTIPROCESSORS
 from dmlops.gpu.plans.product import Tile, single_tap
 from gpu_device import device, run_in_guard_zones
+from tensors import filled, of
 from test_attention_parts import MANY, PRESENT, decoding
 from test_hlsl import instructions, validate
 from test_schedules_contraction import (
     channels_last,
     column_by_column,
     convolution,
-    filled,
-    of,
     of_many_images,
     product,
     spread,

@@ -6,16 +6,13 @@ They are checked like the random definitions in `test_random_definitions.py`.
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from dmlgen.lint import lint, list_identifiers
-from dmlgen.resolve import load_registry
+from other_specs import differences, generate, write
 from sharing import Shared
-from test_random_definitions import ROOT, differences, dmlgen
 
 FLOATS = ["FLOAT64", "FLOAT32", "FLOAT16"]
 SIGNED = ["INT64", "INT32", "INT16", "INT8"]
@@ -132,15 +129,9 @@ def generated(shared: Shared) -> Path:
     """A folder with specs of the definitions, and with their outputs."""
 
     def make(folder: Path) -> None:
-        specs, operators = folder / "specs", folder / "specs/operators/small"
-        shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
-        operators.mkdir(parents=True)
-        (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
-        for number, one in enumerate(DEFINITIONS):
-            (operators / f"small_{number}.yaml").write_text(one.spec(number), encoding="utf-8")
-        list_identifiers(load_registry(specs), specs / "identifiers.yaml")
-        assert lint(load_registry(specs)) == []
-        dmlgen("generate", "--specs", str(specs), "--out", str(folder / "out"))
+        texts = (one.spec(number) for number, one in enumerate(DEFINITIONS))
+        write(folder / "specs", {f"small_{number}": text for number, text in enumerate(texts)})
+        generate(folder)
 
     return shared("small-definitions", make)
 

@@ -9,7 +9,6 @@ once for a data type tests several of them.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -21,8 +20,8 @@ from dmlgen.diagnostics import SpecError
 from dmlgen.expr.define import FOLDS, NUMBERS, PLACES
 from dmlgen.expr.functions import CONVERSIONS, ELEMENT_FUNCTIONS, FUNCTIONS
 from dmlgen.resolve import load_registry
+from other_specs import differences, generate, write
 from sharing import Shared
-from test_random_definitions import ROOT, differences, dmlgen
 
 FLOATS = ["FLOAT16", "FLOAT32", "FLOAT64"]
 INTEGERS = ["INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64"]
@@ -157,15 +156,6 @@ def spec(name: str, value: int, kind: str, output: str, texts: Sequence[str]) ->
     return json.dumps(document, indent=1)
 
 
-def write(specs: Path, operators: dict[str, str]) -> None:
-    """The specs with only these operators."""
-    shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
-    (specs / "operators/functions").mkdir(parents=True)
-    (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
-    for slug, text in operators.items():
-        (specs / f"operators/functions/{slug}.yaml").write_text(text, encoding="utf-8")
-
-
 @pytest.fixture(scope="module")
 def accepted(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
     """The rows that lint accepts, each in a separate operator."""
@@ -202,8 +192,7 @@ def generated(accepted: list[Row], shared: Shared) -> Path:
                     f"ROWS_{number}", number, kind, output, texts[first : first + most]
                 )
         write(folder / "specs", operators)
-        dmlgen("lint", "--fix", "--specs", str(folder / "specs"))
-        dmlgen("generate", "--specs", str(folder / "specs"), "--out", str(folder / "out"))
+        generate(folder)
 
     return shared("function-rows", make)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,13 +25,11 @@ from dxil.execute import Mistake
 from dxil.operators import Plans
 from gpu_device import ABOVE_FLUSHED
 from gpu_fuzz import by_tensor, near
-from matrix_cases import cases, described
+from matrix_cases import OPERATORS, cases, described
 from random_shapes import Drawn, drawn
 from shader_branches import covering
 from test_hlsl_functions import APPROXIMATIONS
 
-GENERATED = Path(__file__).parents[1] / "generated"
-OPERATORS = sorted(path.stem for path in (GENERATED / "hlsl").glob("*.hlsl"))
 WAYS = (False, True)  # exact, loose
 
 

@@ -12,7 +12,6 @@ import math
 import os
 import zlib
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,12 +25,10 @@ from dmlops.gpu.schedule_records import Reduce, Scan
 from dmlops.gpu.work import tensor_names
 from dmlops.planners import computation
 from gpu_device import device, run_in_guard_zones
-from matrix_cases import covering
+from matrix_cases import MATRICES, OPERATORS, covering, described
 
 __all__ = ["device"]
 
-GENERATED = Path(__file__).parents[1] / "generated"
-OPERATORS = sorted(path.stem for path in (GENERATED / "hlsl").glob("*.hlsl"))
 MOST = int(os.environ.get("DMLOPS_MATRIX_CASES", "6"))  # of each operator; all with `make test-shaders`
 ELEMENTS = 1 << 16  # of a tensor, at most
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, math.inf, -math.inf, math.nan]
@@ -69,13 +66,9 @@ def features(desc: Any) -> set[tuple[str, Any]]:
 
 def small_cases(operator: str) -> list[dict[str, Any]]:
     """Valid descriptions of small tensors."""
-    matrix = json.loads((GENERATED / "matrix" / f"{operator}.json").read_text(encoding="utf-8"))
+    matrix = json.loads((MATRICES / f"{operator}.json").read_bytes())
     valid = [case for case in matrix["cases"] if case["kind"] == "positive"]
     return [case for case in valid if is_small(described(case))]
-
-
-def described(case: dict[str, Any]) -> Any:
-    return dmlops.from_json({"type": case["type"], "desc": case["desc"]})
 
 
 def is_small(desc: Any) -> bool:

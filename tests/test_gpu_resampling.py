@@ -14,19 +14,9 @@ from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import planner_inputs
 from dmlops.gpu.plans import separable, sparse_sum
 from gpu_device import device, run_in_guard_zones
+from tensors import last, of
 
 __all__ = ["device"]
-
-
-def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> TensorDesc:
-    return TensorDesc(data_type, sizes, Strides=strides)
-
-
-def last(data_type: str, count: int, channels: int, *spatial: int) -> TensorDesc:
-    """A channels-last tensor."""
-    steps = [channels * int(np.prod(spatial[d + 1 :])) for d in range(len(spatial))]
-    strides = (steps[0] * spatial[0], 1, *steps)
-    return of(data_type, count, channels, *spatial, strides=strides)
 
 
 def resampling(mode: str, data: TensorDesc, result: TensorDesc, scales: list[float], **given: Any) -> Any:

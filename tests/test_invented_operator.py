@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from other_specs import differences, generate, write
 from sharing import Shared
-from test_random_definitions import ROOT, differences, dmlgen
 
 BILINEAR = """\
 operator: BILINEAR_FORM
@@ -196,18 +195,9 @@ def invented(shared: Shared) -> Path:
     """A folder with the specs and the outputs of the operators, which alone were added to what all share."""
 
     def make(folder: Path) -> None:
-        specs = folder / "specs"
-        shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
-        (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
-        (specs / "operators/invented").mkdir(parents=True)
-        for name, spec in {
-            "bilinear_form": BILINEAR,
-            "dilated_correlation": CORRELATION,
-            "row_extent": EXTENT,
-        }.items():
-            (specs / f"operators/invented/{name}.yaml").write_text(spec, encoding="utf-8")
-        dmlgen("lint", "--fix", "--specs", str(specs))
-        dmlgen("generate", "--specs", str(specs), "--out", str(folder / "out"))
+        operators = {"bilinear_form": BILINEAR, "dilated_correlation": CORRELATION, "row_extent": EXTENT}
+        write(folder / "specs", operators)
+        generate(folder)
 
     return shared("invented", make)
 

@@ -9,18 +9,16 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from dmlops import gpu
 from dmlops.gpu.plans.capabilities import FASTER, NO_CAPABILITIES
 from dmlops.gpu.preprocessing import uses
 from dmlops.gpu.work import Work
-from matrix_cases import cases, described
+from matrix_cases import OPERATORS, cases, described
 from random_shapes import drawn
 from shader_branches import covering
 
-OPERATORS = sorted(path.stem for path in (Path(__file__).parents[1] / "generated/hlsl").glob("*.hlsl"))
 # What is the same for all dispatches of a description, whichever of it they use: types of tensors, and lists
 OF_DESCRIPTIONS = re.compile(r"\w+_(TYPE|LENGTH|BOUND|ROW|SINGLE)")
 

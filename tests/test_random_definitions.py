@@ -8,40 +8,19 @@ Python. DMLGEN_DEFINITIONS is the number of operators, DMLGEN_SEED the first see
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from dmlgen.diagnostics import SpecError
-from dmlgen.lint import lint, list_identifiers
 from dmlgen.resolve import load_registry
+from other_specs import differences, generate, write
 from random_definitions import RandomOperator
 from sharing import Shared
 
-ROOT = Path(__file__).parents[1]
 COUNT = int(os.environ.get("DMLGEN_DEFINITIONS", "16"))
 SEED = int(os.environ.get("DMLGEN_SEED", "1"))
-
-
-def dmlgen(*arguments: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "dmlgen", *arguments], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def differences(folder: Path, by: str) -> str:
-    """What `by` computes otherwise than the matrices of a folder with specs and their outputs have it."""
-    slugs = sorted(path.stem for path in (folder / "specs/operators").glob("*/*.yaml"))
-    command = [sys.executable, str(ROOT / "tests/plain_cases.py"), by, *slugs]
-    environment = {**os.environ, "PYTHONPATH": str(folder / "out/python")}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -49,25 +28,18 @@ def accepted(shared: Shared) -> Path:
     """A folder with specs of the operators that lint accepts, nearly all, and with their outputs."""
 
     def make(folder: Path) -> None:
-        specs, operators = folder / "specs", folder / "specs/operators/random"
-        shutil.copytree(ROOT / "specs", specs, ignore=shutil.ignore_patterns("operators", "counterparts"))
-        operators.mkdir(parents=True)
-        (specs / "identifiers.yaml").write_text("active: []\nretired: []\n", encoding="utf-8")
-        for seed in range(SEED, SEED + COUNT):
-            made = RandomOperator(f"RANDOM_{seed}", seed, Random(seed))
-            (operators / f"random_{seed}.yaml").write_text(made.spec, encoding="utf-8")
+        specs = folder / "specs"
+        made = [RandomOperator(f"RANDOM_{n}", n, Random(n)) for n in range(SEED, SEED + COUNT)]
+        write(specs, {one.name.lower(): one.spec for one in made})
         refused: set[str] = set()
         try:
-            registry = load_registry(specs)
+            load_registry(specs)
         except SpecError as error:
             refused = {finding.position.file for finding in error.findings}
             for path in refused:
                 Path(path).unlink()
-            registry = load_registry(specs)
         assert len(refused) <= COUNT / 5, refused
-        list_identifiers(registry, specs / "identifiers.yaml")
-        assert lint(load_registry(specs)) == []
-        dmlgen("generate", "--specs", str(specs), "--out", str(folder / "out"))
+        generate(folder)
 
     return shared("random-definitions", make)
 

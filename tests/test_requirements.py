@@ -15,10 +15,8 @@ from dmlops.data import operator_data
 from dmlops.gpu import Capability, Unsupported, compiler
 from dmlops.gpu.plans.reasons import Reason
 from dmlops.validation import tensors
-from matrix_cases import cases, described
+from matrix_cases import OPERATORS, cases, described
 
-GENERATED = Path(__file__).parents[1] / "generated"
-OPERATORS = sorted(path.stem for path in (GENERATED / "hlsl").glob("*.hlsl"))
 INTEGERS, SHORT, DOUBLES = "Int64ShaderOps", "Native16BitShaderOpsSupported", "DoublePrecisionFloatShaderOps"
 LIMITS, SCALED = {"Min": 0, "Max": 1}, {"ScaleBias": {"Scale": 2, "Bias": 1}}
 

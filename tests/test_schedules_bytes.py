@@ -25,6 +25,7 @@ from dmlops.gpu.plans.product import Tile
 from dmlops.gpu.work import Work
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import Variant
+from tensors import of
 from test_hlsl import instructions, validate
 
 __all__ = ["device"]
@@ -64,10 +65,6 @@ def test_which_products_of_integers_are_contractions(product: str, is_one: bool,
     )
     found = Variant(tmp_path, "MATRIX_MULTIPLY_INTEGER", section).form_of(Contraction)
     assert (found is not None and found.of_bytes) == is_one
-
-
-def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> TensorDesc:
-    return TensorDesc(data_type, sizes, Strides=strides)
 
 
 def product(kind: str, a: TensorDesc, b: TensorDesc, output: Any, zeros: str = "", **given: Any) -> Any:

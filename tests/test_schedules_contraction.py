@@ -22,6 +22,7 @@ from dmlops.gpu.plans.loops import MULTIPROCESSORS
 from dmlops.gpu.plans.product import Tile
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant, described, planned_by
+from tensors import filled, of
 
 __all__ = ["device"]
 
@@ -219,10 +220,6 @@ def product(
         ATensor=a, BTensor=b, CTensor=c, Alpha=0.5, Beta=2.0, FusedActivation=activation, **turned
     )
     return desc.infer()
-
-
-def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> TensorDesc:
-    return TensorDesc(data_type, sizes, Strides=strides)
 
 
 def channels_last(desc: Any, *names: str, gap: int = 0) -> Any:
@@ -510,13 +507,6 @@ def test_batches_of_small_matrices_have_small_tiles() -> None:
         assert (
             "COOPERATIVE_MATRIX" in gpu.plan(halves, Capability.COOPERATIVE_MATRIX).dispatches[0].defines
         ) != is_tiny
-
-
-def filled(tensor: TensorDesc, rng: np.random.Generator) -> np.ndarray:
-    """Numbers, the same along dimensions of stride 0."""
-    strides = zip(tensor.Sizes, tensor.element_strides, strict=True)
-    numbers = rng.normal(0, 2, [1 if stride == 0 else size for size, stride in strides])
-    return np.broadcast_to(numbers, tensor.Sizes).astype(tensor.DataType.numpy)
 
 
 def check(device: Any, desc: Any, **special: float) -> None:

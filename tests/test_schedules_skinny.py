@@ -15,7 +15,8 @@ from dmlops.gpu import compiler, shader
 from dmlops.gpu.plans import skinny
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from gpu_device import device, run_in_guard_zones
-from test_schedules_contraction import column_by_column, filled, of, passes, product
+from tensors import filled, of
+from test_schedules_contraction import column_by_column, passes, product
 
 __all__ = ["device"]
 

@@ -16,6 +16,7 @@ from dmlops.gpu import detection
 from dmlops.gpu.plans import planning, sliding
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant
+from tensors import filled, last, of
 from test_schedules_sums import declared_memory
 
 __all__ = ["device"]
@@ -64,17 +65,6 @@ def test_what_nearly_is_one_is_none(operator: str, old: str, new: str, tmp_path:
     text = section(operator)
     assert old in text
     assert Variant(tmp_path, operator, text.replace(old, new)).form_of(Sliding) is None
-
-
-def of(data_type: str, *sizes: int, strides: tuple[int, ...] | None = None) -> TensorDesc:
-    return TensorDesc(data_type, sizes, Strides=strides)
-
-
-def last(data_type: str, count: int, channels: int, *spatial: int) -> TensorDesc:
-    """A channels-last tensor."""
-    steps = [channels * int(np.prod(spatial[d + 1 :])) for d in range(len(spatial))]
-    strides = (steps[0] * spatial[0], 1, *steps)
-    return of(data_type, count, channels, *spatial, strides=strides)
 
 
 def pooling(
@@ -290,17 +280,6 @@ def test_c_plans_the_same(tmp_path: Path) -> None:
     large = channelwise(of("FLOAT32", 32, 128, 56, 56), (128, 1, 3, 3))
     for name, desc in (CASES | CONVOLUTIONS | SPREAD | {"large": large}).items():
         assert library.plan(desc) == expected(desc), name
-
-
-def filled(tensor: TensorDesc, rng: np.random.Generator) -> np.ndarray:
-    """Numbers, the same along dimensions of stride 0."""
-    strides = zip(tensor.Sizes, tensor.element_strides, strict=True)
-    sizes = [1 if stride == 0 else size for size, stride in strides]
-    if tensor.DataType.kind == "float":
-        numbers: np.ndarray = rng.normal(0, 2, sizes)
-    else:
-        numbers = rng.integers(0, 100, sizes)
-    return np.broadcast_to(numbers, tensor.Sizes).astype(tensor.DataType.numpy)
 
 
 def check(device: Any, desc: Any, **special: float) -> None:

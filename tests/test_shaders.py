@@ -24,11 +24,10 @@ from dmlops import gpu
 from dmlops.gpu import compiler, shader
 from dmlops.gpu.plans import definition, elementwise, scatter, sliding
 from dmlops.gpu.work import Dispatch
-from matrix_cases import covering, described
+from matrix_cases import MATRICES, OPERATORS, covering, described
 from test_hlsl import instructions, validate
 
 GENERATED = Path(__file__).parents[1] / "generated"
-OPERATORS = sorted(path.stem for path in (GENERATED / "hlsl").glob("*.hlsl"))
 WHOLE_SWEEP = bool(os.environ.get("DMLOPS_ALL_SHADERS"))
 MOST = 3  # variants of an operator by default, beside those that show all values of its macros
 CAPABILITIES = {
@@ -68,7 +67,7 @@ def dispatches(desc: dmlops.Description) -> Iterator[Dispatch]:
 
 def variants(operator: str) -> list[Defines]:
     """The macros of every dispatch that the operator's matrix leads to; by default few of them."""
-    matrix = json.loads((GENERATED / "matrix" / f"{operator}.json").read_text(encoding="utf-8"))
+    matrix = json.loads((MATRICES / f"{operator}.json").read_bytes())
     found: dict[frozenset[Any], Defines] = {}
     run: set[frozenset[Any]] = set()  # with the data of the matrix
     for case in matrix["cases"]:
