@@ -5104,13 +5104,17 @@ static inline const char* dmlops_feature_level_name(int64_t value) {
 
 #if !defined(DMLOPS_DECLARATIONS) || defined(DMLOPS_IMPLEMENTATION)
 
-/* A function that should not be inlined: most are called from hundreds of places. */
+/* A function that should not be inlined: most are called from hundreds of places. And one that should, although it is
+   large. */
 #if defined(__GNUC__) || defined(__clang__)
 #define DMLOPS_CALLED static __attribute__((noinline, unused))
+#define DMLOPS_INLINED static inline __attribute__((always_inline))
 #elif defined(_MSC_VER)
 #define DMLOPS_CALLED static __declspec(noinline) inline
+#define DMLOPS_INLINED static __forceinline
 #else
 #define DMLOPS_CALLED static inline
+#define DMLOPS_INLINED static inline
 #endif
 
 /* Data types in the order of a support table, and as a bit mask. */
@@ -5699,7 +5703,7 @@ typedef struct dmlops_list {
     int64_t values[38];
 } dmlops_list;
 
-DMLOPS_CALLED void dmlops_push(dmlops_list* list, int64_t value) {
+static inline void dmlops_push(dmlops_list* list, int64_t value) {
     if (list->count < 38) {
         list->values[list->count++] = value;
     }
@@ -5740,6 +5744,14 @@ static inline int64_t dmlops_product(const UINT* values, int64_t count) {
     return product;
 }
 
+static inline int64_t dmlops_sum(const UINT* values, int64_t count) {
+    int64_t sum = 0;
+    for (int64_t i = 0; i < dmlops_readable_entries(count) && values != NULL; ++i) {
+        sum = dmlops_add(values[i], sum);
+    }
+    return sum;
+}
+
 static inline int dmlops_is_pointer(const dmlops_member* member) {
     return member->kind != DMLOPS_ENUM && member->kind != DMLOPS_BY_VALUE;
 }
@@ -5771,8 +5783,19 @@ static inline int dmlops_is_unread(const void* description, const dmlops_member*
     return dmlops_readable_entries(count) < count && dmlops_address(description, member) != NULL;
 }
 
+/* Indices that a program looks up in a tensor with these strides, to plan a gather or scatter: their offsets, and the
+   sizes of the dimensions that they are of. The index number `chosen` has the value 1, the others 0. */
+typedef struct dmlops_lookups {
+    const int64_t* strides;
+    int64_t rank;
+    int64_t chosen;
+    int64_t count;
+    int64_t offsets[DML_TENSOR_DIMENSION_COUNT_MAX1];
+    int64_t sizes[DML_TENSOR_DIMENSION_COUNT_MAX1];
+} dmlops_lookups;
+
 /* The state of a program: the next byte; all programs of the operator; what their offsets are relative to; a bit for each
-   name that is defined; and the slots of names and loop variables. */
+   name that is defined; the slots of names and loop variables; and what only programs of planners use. */
 typedef struct dmlops_program {
     const uint8_t* next;
     const uint8_t* code;
@@ -5780,7 +5803,8 @@ typedef struct dmlops_program {
     int64_t level;
     uint64_t defined;
     int64_t slots[64];
-    dmlops_list lists[3];
+    dmlops_list lists[11];
+    dmlops_lookups* lookups;
 } dmlops_program;
 
 /* The state of a validation. In a fused activation, `outer` is its place. `program` is that of the last rule, whose
@@ -6117,7 +6141,9 @@ DMLOPS_CALLED void dmlops_report(
 /* Programs: the expressions of rules as bytes, in prefix order. The condition of a rule is preceded by what must
    hold for it to apply (WHEN) and its loops (FOR, a slot, bounds), and followed by the values that the message shows.
    Where names are needed that all programs of an operator share, these come first (NEED, a number, a place): a name is
-   defined by a program of its own (LET, a slot, a value), which runs only if the name is needed, and once. */
+   defined by a program of its own (LET, a slot, a value), which runs only if the name is needed, and once.
+
+   What planners are given is a program of statements, which dmlops_plan.h runs. */
 
 typedef enum dmlops_operation {
     DMLOPS_NEED,
@@ -6192,6 +6218,28 @@ typedef enum dmlops_operation {
     DMLOPS_CHOOSE,
     DMLOPS_ALIGN,
     DMLOPS_REPLACE,
+    DMLOPS_HAS,
+    DMLOPS_FOLLOW,
+    DMLOPS_IF,
+    DMLOPS_SKIP,
+    DMLOPS_DONE,
+    DMLOPS_SET_NUMBER,
+    DMLOPS_SET_FLAG,
+    DMLOPS_SET_LIST,
+    DMLOPS_APPEND_NUMBER,
+    DMLOPS_APPEND_WORD,
+    DMLOPS_APPEND_FLOAT_WORD,
+    DMLOPS_APPEND_LIST,
+    DMLOPS_APPEND_KEPT,
+    DMLOPS_APPEND_FLOATS,
+    DMLOPS_APPEND_SWITCH,
+    DMLOPS_APPEND_INTEGER,
+    DMLOPS_APPEND_FLOAT,
+    DMLOPS_APPEND_CONVERTED,
+    DMLOPS_APPEND_ELEMENT,
+    DMLOPS_APPEND_ACTIVATION,
+    DMLOPS_APPEND_PARAMETER,
+    DMLOPS_APPEND_ACTIVATIONS,
     DMLOPS_FIRST_SMALL = 0x80, /* from here on: the numbers 0 to 63 */
     DMLOPS_FIRST_SLOT = 0xc0   /* from here on: slots */
 } dmlops_operation;
@@ -6281,7 +6329,7 @@ static inline int64_t dmlops_short(const dmlops_program* program, uint8_t code) 
 }
 
 /* Evaluates the next number; the most frequent kinds are handled inline. */
-static inline int64_t dmlops_operand(dmlops_program* program) {
+DMLOPS_INLINED int64_t dmlops_operand(dmlops_program* program) {
     const uint8_t* next = program->next;
     const uint8_t operation = *next;
     if (operation >= DMLOPS_FIRST_SMALL) {
@@ -6426,7 +6474,7 @@ DMLOPS_CALLED void dmlops_append_next(dmlops_program* program, dmlops_list* list
         const int count = program->next[1];
         program->next += 2;
         for (int i = 0; i < count; ++i) {
-            dmlops_push(list, dmlops_integer(program));
+            dmlops_push(list, dmlops_operand(program));
         }
         break;
     }
@@ -6477,6 +6525,41 @@ DMLOPS_CALLED int64_t dmlops_of_array(dmlops_program* program, uint8_t operation
         }
         return value;
     }
+}
+
+/* Whether an array has an entry of a value. */
+DMLOPS_CALLED int64_t dmlops_has_entry(dmlops_program* program) {
+    dmlops_list storage;
+    const dmlops_array array = dmlops_array_here(program, &storage);
+    const int64_t value = dmlops_integer(program);
+    int found = 0;
+    for (int64_t i = 0; !found && i < array.count; ++i) {
+        found = dmlops_array_entry(&array, i) == value;
+    }
+    return found;
+}
+
+/* The offset of a coordinate in a tensor with these strides. */
+static inline int64_t dmlops_offset(const dmlops_array* at, const int64_t* strides, int64_t rank) {
+    int64_t offset = 0;
+    for (int64_t i = 0; i < at->count && i < rank; ++i) {
+        offset = dmlops_add(offset, dmlops_multiply(dmlops_array_entry(at, i), strides[i]));
+    }
+    return offset;
+}
+
+/* The value of an index at a coordinate, for a dimension of a size. */
+DMLOPS_CALLED int64_t dmlops_follow(dmlops_program* program) {
+    dmlops_list storage;
+    dmlops_lookups* lookups = program->lookups;
+    const dmlops_array at = dmlops_array_here(program, &storage);
+    const int64_t size = dmlops_integer(program);
+    const int64_t number = lookups->count++;
+    if (number < (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1) {
+        lookups->offsets[number] = dmlops_offset(&at, lookups->strides, lookups->rank);
+        lookups->sizes[number] = size;
+    }
+    return number == lookups->chosen;
 }
 
 DMLOPS_CALLED int64_t dmlops_same(dmlops_program* program) {
@@ -6650,6 +6733,15 @@ DMLOPS_CALLED int64_t dmlops_other(dmlops_program* program) {
     case DMLOPS_COUNT:
         return dmlops_entries_here(program);
     case DMLOPS_ENTRY:
+        if (*program->next == DMLOPS_UINTS) { /* the most frequent kind */
+            const UINT* values;
+            int64_t count;
+            ++program->next;
+            values = (const UINT*)dmlops_address_here(program);
+            count = dmlops_uint_here(program);
+            return dmlops_entry(values, count, dmlops_integer(program));
+        }
+        return dmlops_of_array(program, operation);
     case DMLOPS_LENGTH:
     case DMLOPS_PRODUCT:
     case DMLOPS_SUM:
@@ -6685,6 +6777,10 @@ DMLOPS_CALLED int64_t dmlops_other(dmlops_program* program) {
     }
     case DMLOPS_REDUCE:
         return dmlops_reduce(program);
+    case DMLOPS_HAS:
+        return dmlops_has_entry(program);
+    case DMLOPS_FOLLOW:
+        return dmlops_follow(program);
     case DMLOPS_ABS: {
         const int64_t value0 = dmlops_integer(program);
         return dmlops_abs(value0);
@@ -7040,7 +7136,7 @@ static const dmlops_tensor_rule dmlops_tensor_rules[] = {
 /* Whether a tensor breaks none of these rules, advice apart, so that their programs need not run. */
 static inline int dmlops_sound(
     const dmlops_run* run, const dmlops_member* member, const DML_BUFFER_TENSOR_DESC* tensor) {
-    (void)run;
+    (void)run, (void)member, (void)tensor;
     /* DML-TENSOR-rank */
     if ((int64_t)tensor->DimensionCount < 1) {
         return 0;

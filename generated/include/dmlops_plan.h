@@ -135,74 +135,6 @@ DMLOPS_API size_t dmlops_plan(const DML_OPERATOR_DESC* desc, dmlops_dispatch* ou
 #if !defined(DMLOPS_DECLARATIONS) || defined(DMLOPS_IMPLEMENTATION)
 /* Dispatches. */
 
-/* Appends the entries from `lower` up to, but not including, `upper`. */
-DMLOPS_CALLED void dmlops_append(
-    dmlops_list* list, const UINT* values, int64_t count, int64_t lower, int64_t upper) {
-    for (int64_t i = lower < 0 ? 0 : lower; i < upper && i < dmlops_readable_entries(count) && values != NULL; ++i) {
-        dmlops_push(list, values[i]);
-    }
-}
-
-static inline int64_t dmlops_signed_entry(const INT* values, int64_t count, int64_t index) {
-    return index >= 0 && index < dmlops_readable_entries(count) && values != NULL ? values[index] : 0;
-}
-
-/* Appends the entries from `lower` up to, but not including, `upper`. */
-DMLOPS_CALLED void dmlops_signed_append(
-    dmlops_list* list, const INT* values, int64_t count, int64_t lower, int64_t upper) {
-    for (int64_t i = lower < 0 ? 0 : lower; i < upper && i < dmlops_readable_entries(count) && values != NULL; ++i) {
-        dmlops_push(list, values[i]);
-    }
-}
-
-static inline double dmlops_float_entry(const FLOAT* values, int64_t count, int64_t index) {
-    return index >= 0 && index < dmlops_readable_entries(count) && values != NULL ? values[index] : 0;
-}
-
-static inline int64_t dmlops_list_entry(const int64_t* values, int64_t count, int64_t index) {
-    return index >= 0 && index < count && values != NULL ? values[index] : 0;
-}
-
-static inline int64_t dmlops_list_product(const int64_t* values, int64_t count) {
-    int64_t product = 1;
-    for (int64_t i = 0; i < count && values != NULL; ++i) {
-        product = dmlops_multiply(values[i], product);
-    }
-    return product;
-}
-
-/* Appends the entries from `lower` up to, but not including, `upper`. */
-DMLOPS_CALLED void dmlops_list_append(
-    dmlops_list* list, const int64_t* values, int64_t count, int64_t lower, int64_t upper) {
-    for (int64_t i = lower < 0 ? 0 : lower; i < upper && i < count && values != NULL; ++i) {
-        dmlops_push(list, values[i]);
-    }
-}
-
-DMLOPS_CALLED void dmlops_replace(dmlops_list* list, int64_t index, int64_t value) {
-    if (index >= 0 && index < list->count) {
-        list->values[index] = value;
-    }
-}
-
-/* Right-aligns the list to a length: leading entries are dropped, or added as `fill`. */
-DMLOPS_CALLED void dmlops_align(dmlops_list* list, int64_t length, int64_t fill) {
-    const int64_t size = length < 0 ? 0 : length < 38 ? length : 38;
-    const int64_t cut = list->count - size;
-    for (int64_t i = 0; cut > 0 && i < size; ++i) {
-        list->values[i] = list->values[i + cut];
-    }
-    for (int64_t i = size - 1; cut < 0 && i >= 0; --i) {
-        list->values[i] = i + cut < 0 ? fill : list->values[i + cut];
-    }
-    list->count = size;
-}
-
-static inline const DML_BUFFER_TENSOR_DESC* dmlops_tensor_at(
-    const DML_TENSOR_DESC* tensors, int64_t count, int64_t index) {
-    return dmlops_buffer(index >= 0 && index < count && tensors != NULL ? &tensors[index] : NULL);
-}
-
 /* The state of planning: the dispatch so far, whose first macros and resources are shared by all that follow. */
 typedef struct dmlops_planning {
     dmlops_work* work;
@@ -11859,39 +11791,86 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
 
 /* What planners are given. */
 
-static inline const DML_TENSOR_DESC* dmlops_given(const DML_TENSOR_DESC* tensors, UINT count, int64_t number) {
-    return tensors != NULL && number < (int64_t)count ? &tensors[number] : NULL;
-}
-
 #define DMLOPS_AS_BITS 1
 #define DMLOPS_IS_OUTPUT 2
 #define DMLOPS_IS_HELD 4
 
+/* A tensor for a planner: the prefix of its macros, its offset in the planner's record, the member that it is; in an
+   array of tensors its index, or -1 for the current one; and flags. */
+typedef struct dmlops_shader_tensor {
+    const char* macro;
+    uint16_t offset;
+    uint8_t member;
+    int8_t entry;
+    uint8_t flags;
+} dmlops_shader_tensor;
+
+/* What the planner of an operator is given. `plan` fills a record with tensors and runs the program from `start` on,
+   whose macros are named `switches`; `faster` plans a faster form of a definition, if it applies. Programs from `trace`
+   on compute the target of a coordinate. Members are given by position, and -1 is none: `each` is the array of tensors
+   for each of which the operator is planned, `fused` has an activation that may run in its own shader, whose result is
+   `output`. */
+typedef struct dmlops_inputs {
+    const char* file; /* of the shader */
+    void (*plan)(
+        dmlops_planning* planning, const struct dmlops_inputs* inputs, const void* description, int64_t number);
+    int (*faster)(
+        dmlops_planning* planning, const dmlops_plan_Definition* op, const dmlops_plan_DefinitionShader* shader);
+    const dmlops_plan_DefinitionShader* shader;
+    const dmlops_member* members;
+    const dmlops_shader_tensor* tensors;
+    const char* const* switches;
+    const uint8_t* code;
+    uint16_t start;
+    uint16_t trace;
+    uint8_t tensor_count;
+    int8_t each;
+    int8_t fused;
+    int8_t output;
+} dmlops_inputs;
+
+static inline const DML_TENSOR_DESC* dmlops_tensor_given(
+    const void* description, const dmlops_member* member, int64_t entry) {
+    const DML_TENSOR_DESC* tensors = (const DML_TENSOR_DESC*)dmlops_address(description, member);
+    return entry < dmlops_count(description, member) ? &tensors[entry] : NULL;
+}
+
 /* A tensor; an absent one has 32-bit elements and no dimensions. */
 DMLOPS_CALLED void dmlops_set_tensor(
-    dmlops_plan_Tensor* operand, const char* macro, int64_t member, int64_t entry, const DML_TENSOR_DESC* tensor,
-    int flags) {
+    dmlops_plan_Tensor* to, const dmlops_shader_tensor* view, const DML_TENSOR_DESC* tensor, int64_t entry) {
     const DML_BUFFER_TENSOR_DESC* desc = dmlops_buffer(tensor);
     const int64_t type = dmlops_enum(&desc->DataType);
     int64_t stride = 1;
-    operand->macro = macro;
-    operand->buffer.member = tensor == NULL ? DMLOPS_PLACEHOLDER : member;
-    operand->buffer.entry = tensor == NULL ? 0 : entry;
-    operand->is_present = tensor != NULL;
-    operand->type_name = tensor == NULL ? "UINT32" : dmlops_tensor_data_type_name(type);
-    operand->bits = tensor == NULL ? 32 : dmlops_bits(type);
-    operand->is_float = dmlops_is_float(type);
-    operand->is_signed = dmlops_signed(type);
-    operand->is_native = tensor == NULL || dmlops_is_native(type);
-    operand->as_bits = (flags & DMLOPS_AS_BITS) != 0;
-    operand->is_output = (flags & DMLOPS_IS_OUTPUT) != 0;
-    operand->is_held = (flags & DMLOPS_IS_HELD) != 0;
-    operand->sizes.count = desc->DimensionCount;
-    operand->strides.count = desc->DimensionCount;
+    to->macro = view->macro;
+    to->buffer.member = tensor == NULL ? DMLOPS_PLACEHOLDER : view->member;
+    to->buffer.entry = tensor == NULL ? 0 : entry;
+    to->is_present = tensor != NULL;
+    to->type_name = tensor == NULL ? "UINT32" : dmlops_tensor_data_type_name(type);
+    to->bits = tensor == NULL ? 32 : dmlops_bits(type);
+    to->is_float = dmlops_is_float(type);
+    to->is_signed = dmlops_signed(type);
+    to->is_native = tensor == NULL || dmlops_is_native(type);
+    to->as_bits = (view->flags & DMLOPS_AS_BITS) != 0;
+    to->is_output = (view->flags & DMLOPS_IS_OUTPUT) != 0;
+    to->is_held = (view->flags & DMLOPS_IS_HELD) != 0;
+    to->sizes.count = desc->DimensionCount;
+    to->strides.count = desc->DimensionCount;
     for (UINT i = desc->DimensionCount; i-- > 0;) {
-        operand->sizes.items[i] = desc->Sizes[i];
-        operand->strides.items[i] = desc->Strides == NULL ? stride : desc->Strides[i];
+        to->sizes.items[i] = desc->Sizes[i];
+        to->strides.items[i] = desc->Strides == NULL ? stride : desc->Strides[i];
         stride = dmlops_multiply(desc->Sizes[i], stride);
+    }
+}
+
+/* Fills a record with tensors; `number` is the index of the current one. */
+static inline void dmlops_set_tensors(
+    const dmlops_inputs* inputs, const void* description, int64_t number, void* record) {
+    for (int i = 0; i < inputs->tensor_count; ++i) {
+        const dmlops_shader_tensor* view = &inputs->tensors[i];
+        const int64_t entry = view->entry < 0 ? number : view->entry;
+        const DML_TENSOR_DESC* tensor = dmlops_tensor_given(description, &inputs->members[view->member], entry);
+        void* field = (char*)record + view->offset;
+        dmlops_set_tensor((dmlops_plan_Tensor*)field, view, tensor, entry);
     }
 }
 
@@ -11940,7 +11919,7 @@ static inline void dmlops_append_bits(
 }
 
 /* A number as an element of a type. */
-DMLOPS_CALLED void dmlops_append_number(
+DMLOPS_CALLED void dmlops_append_converted(
     dmlops_planning* planning, dmlops_plan_int_64* elements, int stored, int64_t type, double value) {
     const int64_t bits = dmlops_bits(type);
     const float single = (float)value;
@@ -11983,44 +11962,31 @@ static inline int64_t dmlops_float_bits(double value) {
     return word;
 }
 
-DMLOPS_CALLED void dmlops_append_integer(dmlops_planning* planning, dmlops_plan_Number_32* numbers, int64_t value) {
+static inline void dmlops_append_scalar(
+    dmlops_planning* planning, dmlops_plan_Number_32* numbers, int64_t value, int is_float) {
     dmlops_plan_Number item;
     item.value = value;
-    item.is_float = 0;
+    item.is_float = is_float;
     dmlops_plan_Number_32_append(planning, numbers, &item);
-}
-
-DMLOPS_CALLED void dmlops_append_float(dmlops_planning* planning, dmlops_plan_Number_32* numbers, double value) {
-    dmlops_plan_Number item;
-    item.value = dmlops_float_bits(value);
-    item.is_float = 1;
-    dmlops_plan_Number_32_append(planning, numbers, &item);
-}
-
-static inline void dmlops_append_word(dmlops_planning* planning, dmlops_plan_int_32* words, int64_t word) {
-    dmlops_plan_int_32_append(planning, words, word);
 }
 
 /* Integers; shaders take at most as many as there are dimensions. */
-DMLOPS_CALLED void dmlops_set_list(dmlops_planning* planning, dmlops_plan_int_8* target, const dmlops_list* list) {
-    target->count = list->count;
-    if (list->count > 8) {
+DMLOPS_CALLED void dmlops_set_list(dmlops_planning* planning, dmlops_plan_int_8* target, const dmlops_array* list) {
+    target->count = list->values == NULL ? 0 : list->count;
+    if (target->count > 8) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_ARRAY_TOO_LONG, -1, target->count);
         target->count = 0;
-        dmlops_out_refuse(planning, DMLOPS_REASON_ARRAY_TOO_LONG, -1, list->count);
     }
     for (int64_t i = 0; i < target->count; ++i) {
-        target->items[i] = list->values[i];
+        target->items[i] = dmlops_array_entry(list, i);
     }
 }
 
-/* The next of several lists of integers; empty if it is not needed. */
-DMLOPS_CALLED void dmlops_append_sizes(
-    dmlops_planning* planning, dmlops_plan_int_8_16* lists, const dmlops_list* list, int wanted) {
+/* The next of several lists of integers. */
+DMLOPS_CALLED void dmlops_append_list(
+    dmlops_planning* planning, dmlops_plan_int_8_16* lists, const dmlops_array* list) {
     dmlops_plan_int_8 sizes;
-    sizes.count = 0;
-    if (wanted) {
-        dmlops_set_list(planning, &sizes, list);
-    }
+    dmlops_set_list(planning, &sizes, list);
     dmlops_plan_int_8_16_append(planning, lists, &sizes);
 }
 
@@ -12077,92 +12043,280 @@ static inline double dmlops_activation_parameter(const DML_OPERATOR_DESC* activa
 }
 
 DMLOPS_CALLED void dmlops_append_activations(
-    dmlops_planning* planning, dmlops_plan_Definition* op, const DML_OPERATOR_DESC* activations, UINT count) {
-    for (UINT i = 0; i < count && activations != NULL; ++i) {
+    dmlops_planning* planning, dmlops_plan_Activation_8* list, const DML_OPERATOR_DESC* activations, int64_t count) {
+    for (int64_t i = 0; i < count && activations != NULL; ++i) {
         dmlops_plan_Activation item;
         item.kind = dmlops_activation_type(&activations[i]);
         item.parameter0 = dmlops_float_bits(dmlops_activation_parameter(&activations[i], 0));
         item.parameter1 = dmlops_float_bits(dmlops_activation_parameter(&activations[i], 1));
-        dmlops_plan_Activation_8_append(planning, &op->activations, &item);
+        dmlops_plan_Activation_8_append(planning, list, &item);
     }
 }
 
-/* The target of a coordinate: an offset in the tensor being moved, found through lookups, each of which reads an index
-   at an offset and has the size of the dimension that it indexes. The index number `chosen` has the value 1, the others
-   0. */
-typedef struct dmlops_trace {
-    dmlops_list at;
-    const dmlops_plan_Tensor* moved;
-    const dmlops_plan_Tensor* indices;
-    int64_t chosen;
-    int64_t offset;
-    int64_t count;
-    int64_t offsets[DML_TENSOR_DIMENSION_COUNT_MAX1];
-    int64_t sizes[DML_TENSOR_DIMENSION_COUNT_MAX1];
-} dmlops_trace;
+#define DMLOPS_FIELD(record, path) DMLOPS_PLACE(offsetof(dmlops_plan_##record, path))
 
-static inline int64_t dmlops_offset(const dmlops_list* at, const dmlops_plan_Tensor* tensor) {
-    int64_t offset = 0;
-    for (int64_t i = 0; i < at->count && i < tensor->strides.count; ++i) {
-        offset = dmlops_add(offset, dmlops_multiply(at->values[i], tensor->strides.items[i]));
+/* Runs the next statement. Bits of `needed` stand for intermediate tensors. */
+DMLOPS_CALLED void dmlops_fill_next(
+    dmlops_planning* planning, dmlops_program* program, const char* const* switches, int64_t needed, void* record) {
+    const uint8_t* start = program->next;
+    const uint8_t operation = *start;
+    void* field;
+    const dmlops_array empty = {NULL, 0, DMLOPS_LIST};
+    dmlops_list storage;
+    dmlops_array array;
+    int64_t number;
+    if (operation == DMLOPS_NEED) {
+        dmlops_need(program);
+        return;
     }
-    return offset;
+    if (operation == DMLOPS_SKIP) {
+        program->next += 3 + start[1] + 256 * start[2];
+        return;
+    }
+    if (operation == DMLOPS_IF) {
+        ++program->next;
+        number = dmlops_integer(program);
+        program->next += 2 + (number != 0 ? 0 : program->next[0] + 256 * program->next[1]);
+        return;
+    }
+    field = (char*)record + start[1] + 256 * start[2];
+    program->next += 3;
+    switch (operation) {
+    case DMLOPS_SET_NUMBER:
+        *(int64_t*)field = dmlops_integer(program);
+        break;
+    case DMLOPS_SET_FLAG:
+        *(int*)field = dmlops_integer(program) != 0;
+        break;
+    case DMLOPS_SET_LIST:
+        array = dmlops_array_here(program, &storage);
+        dmlops_set_list(planning, (dmlops_plan_int_8*)field, &array);
+        break;
+    case DMLOPS_APPEND_NUMBER:
+        dmlops_plan_int_8_append(planning, (dmlops_plan_int_8*)field, dmlops_integer(program));
+        break;
+    case DMLOPS_APPEND_WORD:
+        dmlops_plan_int_32_append(planning, (dmlops_plan_int_32*)field, dmlops_integer(program));
+        break;
+    case DMLOPS_APPEND_FLOAT_WORD:
+        dmlops_plan_int_32_append(planning, (dmlops_plan_int_32*)field, dmlops_float_bits(dmlops_float(program)));
+        break;
+    case DMLOPS_APPEND_LIST:
+        array = dmlops_array_here(program, &storage);
+        dmlops_append_list(planning, (dmlops_plan_int_8_16*)field, &array);
+        break;
+    case DMLOPS_APPEND_KEPT:
+        number = *program->next++;
+        program->next += 2;
+        if ((needed >> number & 1) == 0) {
+            dmlops_append_list(planning, (dmlops_plan_int_8_16*)field, &empty);
+            program->next += program->next[-2] + 256 * program->next[-1];
+        }
+        break;
+    case DMLOPS_APPEND_FLOATS: {
+        const FLOAT* values = (const FLOAT*)dmlops_address_here(program);
+        dmlops_append_floats(planning, (dmlops_plan_int_8_16*)field, values, dmlops_uint_here(program));
+        break;
+    }
+    case DMLOPS_APPEND_SWITCH:
+        number = *program->next++;
+        dmlops_append_switch(planning, (dmlops_plan_Switch_8*)field, switches[number], dmlops_integer(program));
+        break;
+    case DMLOPS_APPEND_INTEGER:
+        dmlops_append_scalar(planning, (dmlops_plan_Number_32*)field, dmlops_integer(program), 0);
+        break;
+    case DMLOPS_APPEND_FLOAT:
+        dmlops_append_scalar(planning, (dmlops_plan_Number_32*)field, dmlops_float_bits(dmlops_float(program)), 1);
+        break;
+    case DMLOPS_APPEND_CONVERTED: {
+        const int stored = *program->next++;
+        number = dmlops_integer(program);
+        dmlops_append_converted(planning, (dmlops_plan_int_64*)field, stored, number, dmlops_float(program));
+        break;
+    }
+    case DMLOPS_APPEND_ELEMENT: {
+        const int stored = *program->next++;
+        number = dmlops_integer(program);
+        dmlops_append_element(
+            planning, (dmlops_plan_int_64*)field, stored, number, (const DML_SCALAR_UNION*)dmlops_here(program));
+        break;
+    }
+    case DMLOPS_APPEND_ACTIVATION:
+        number = *program->next++;
+        dmlops_append_switch(
+            planning, (dmlops_plan_Switch_8*)field, switches[number],
+            dmlops_activation_type((const DML_OPERATOR_DESC*)dmlops_address_here(program)));
+        break;
+    case DMLOPS_APPEND_PARAMETER: {
+        const int place = *program->next++;
+        const DML_OPERATOR_DESC* activation = (const DML_OPERATOR_DESC*)dmlops_address_here(program);
+        dmlops_append_scalar(
+            planning, (dmlops_plan_Number_32*)field,
+            dmlops_float_bits(dmlops_activation_parameter(activation, place)), 1);
+        break;
+    }
+    default: /* DMLOPS_APPEND_ACTIVATIONS */
+        number = dmlops_integer(program);
+        dmlops_append_activations(
+            planning, (dmlops_plan_Activation_8*)field, (const DML_OPERATOR_DESC*)dmlops_address_here(program), number);
+        break;
+    }
 }
 
-static inline int64_t dmlops_follow(dmlops_trace* trace, const dmlops_list* at, int64_t size) {
-    const int64_t number = trace->count++;
-    if (number < (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1) {
-        trace->offsets[number] = dmlops_offset(at, trace->indices);
-        trace->sizes[number] = size;
+/* Fills a record, apart from its tensors. */
+static inline void dmlops_fill(
+    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number, int64_t needed,
+    void* record) {
+    dmlops_program program;
+    program.slots[0] = number;
+    dmlops_start(&program, inputs->code, inputs->start, description, 0);
+    while (*program.next != DMLOPS_DONE) {
+        dmlops_fill_next(planning, &program, inputs->switches, needed, record);
     }
-    return number == trace->chosen;
 }
 
-static inline void dmlops_reach(dmlops_trace* trace, const dmlops_list* at) {
-    trace->offset = dmlops_offset(at, trace->moved);
-}
-
-typedef void (*dmlops_tracer)(const void* description, dmlops_trace* trace);
-
-/* The target of the coordinate that is 1 in one dimension and 0 in all others; -1 stands for none. */
-static inline dmlops_trace dmlops_traced(
-    dmlops_tracer tracer, const void* description, const dmlops_trace* start, int64_t dimension, int64_t chosen) {
-    dmlops_trace trace = *start;
-    trace.count = 0;
-    trace.chosen = chosen;
-    if (dimension >= 0) {
-        trace.at.values[dimension] = 1;
+/* The target of the coordinate that is 1 in one dimension and 0 in all others: its offset in the tensor that is moved, and
+   what is looked up. A dimension of -1 stands for none. */
+static inline int64_t dmlops_traced(
+    const dmlops_inputs* inputs, const void* description, const dmlops_plan_Tensor* moved, int64_t rank,
+    int64_t dimension, dmlops_lookups* lookups) {
+    dmlops_program program;
+    dmlops_list storage;
+    dmlops_array target;
+    program.lists[0].count = rank;
+    for (int64_t i = 0; i < rank; ++i) {
+        program.lists[0].values[i] = i == dimension;
     }
-    tracer(description, &trace);
-    return trace;
+    program.lookups = lookups;
+    lookups->count = 0;
+    dmlops_start(&program, inputs->code, inputs->trace, description, 0);
+    target = dmlops_array_here(&program, &storage);
+    return dmlops_offset(&target, moved->strides.items, moved->strides.count);
 }
 
 /* How coordinates of so many dimensions move elements. This is linear, so the unit coordinates determine it. */
 DMLOPS_CALLED void dmlops_set_movement(
-    dmlops_planning* planning, dmlops_plan_Movement* movement, dmlops_tracer tracer, const void* description,
+    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, dmlops_plan_Movement* movement,
     int64_t rank, const dmlops_plan_Tensor* moved, const dmlops_plan_Tensor* indices) {
-    dmlops_trace start, found;
+    dmlops_lookups start, found;
+    int64_t offset;
     memset(&start, 0, sizeof start);
-    start.moved = moved;
-    start.indices = indices;
-    start.at.count = rank;
-    start = dmlops_traced(tracer, description, &start, -1, -1);
-    movement->is_followed = start.offset == 0 && start.count > 0 && start.count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1;
+    start.strides = indices->strides.items;
+    start.rank = indices->strides.count;
+    start.chosen = -1;
+    offset = dmlops_traced(inputs, description, moved, rank, -1, &start);
+    found = start;
+    movement->is_followed = offset == 0 && start.count > 0 && start.count <= (int64_t)DML_TENSOR_DIMENSION_COUNT_MAX1;
     for (int64_t k = 0; movement->is_followed && k < start.count; ++k) {
         dmlops_plan_Lookup lookup;
-        found = dmlops_traced(tracer, description, &start, -1, k);
+        found.chosen = k;
         lookup.size = start.sizes[k];
-        lookup.stride = found.offset;
+        lookup.stride = dmlops_traced(inputs, description, moved, rank, -1, &found);
         lookup.offset = start.offsets[k];
         dmlops_plan_Lookup_8_append(planning, &movement->lookups, &lookup);
     }
+    found.chosen = -1;
     for (int64_t d = 0; d < rank; ++d) {
-        found = dmlops_traced(tracer, description, &start, d, -1);
-        dmlops_plan_int_8_append(planning, &movement->strides, found.offset);
+        offset = dmlops_traced(inputs, description, moved, rank, d, &found);
+        dmlops_plan_int_8_append(planning, &movement->strides, offset);
         dmlops_plan_int_8_append(planning, &movement->steps, found.offsets[0] - start.offsets[0]);
         for (int64_t k = 0; movement->is_followed && k < start.count; ++k) {
             movement->is_followed = found.offsets[k] - start.offsets[k] == movement->steps.items[d];
         }
+    }
+}
+
+static inline void dmlops_plan_with_Map(
+    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
+    dmlops_plan_Map op;
+    dmlops_plan_Map_empty(&op);
+    dmlops_set_tensors(inputs, description, number, &op);
+    dmlops_fill(planning, inputs, description, number, 0, &op);
+    op.tensors.count = inputs->tensor_count;
+    dmlops_stand_in(&op.tensors);
+    dmlops_plan_map(planning, &op);
+}
+
+static inline void dmlops_plan_with_Reduce(
+    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
+    dmlops_plan_Reduce op;
+    dmlops_plan_Reduce_empty(&op);
+    dmlops_set_tensors(inputs, description, number, &op);
+    dmlops_fill(planning, inputs, description, number, 0, &op);
+    dmlops_plan_reduce(planning, &op);
+}
+
+static inline void dmlops_plan_with_Gather(
+    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
+    dmlops_plan_Gather op;
+    dmlops_plan_Gather_empty(&op);
+    dmlops_set_tensors(inputs, description, number, &op);
+    dmlops_fill(planning, inputs, description, number, 0, &op);
+    dmlops_set_movement(planning, inputs, description, &op.movement, op.output.sizes.count, &op.input, &op.indices);
+    dmlops_plan_gather(planning, &op);
+}
+
+static inline void dmlops_plan_with_TopK(
+    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
+    dmlops_plan_TopK op;
+    dmlops_plan_TopK_empty(&op);
+    dmlops_set_tensors(inputs, description, number, &op);
+    dmlops_fill(planning, inputs, description, number, 0, &op);
+    dmlops_plan_top_k(planning, &op);
+}
+
+static inline void dmlops_plan_with_Scatter(
+    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
+    dmlops_plan_Scatter op;
+    dmlops_plan_Scatter_empty(&op);
+    dmlops_set_tensors(inputs, description, number, &op);
+    dmlops_fill(planning, inputs, description, number, 0, &op);
+    dmlops_set_movement(planning, inputs, description, &op.movement, op.updates.sizes.count, &op.output, &op.indices);
+    dmlops_plan_scatter(planning, &op);
+}
+
+static inline void dmlops_plan_with_Scan(
+    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
+    dmlops_plan_Scan op;
+    dmlops_plan_Scan_empty(&op);
+    dmlops_set_tensors(inputs, description, number, &op);
+    dmlops_fill(planning, inputs, description, number, 0, &op);
+    dmlops_plan_scan(planning, &op);
+}
+
+static inline void dmlops_plan_with_Philox(
+    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
+    dmlops_plan_Philox op;
+    dmlops_plan_Philox_empty(&op);
+    dmlops_set_tensors(inputs, description, number, &op);
+    dmlops_fill(planning, inputs, description, number, 0, &op);
+    dmlops_plan_philox(planning, &op);
+}
+
+static inline void dmlops_plan_with_Nonzero(
+    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
+    dmlops_plan_Nonzero op;
+    dmlops_plan_Nonzero_empty(&op);
+    dmlops_set_tensors(inputs, description, number, &op);
+    dmlops_fill(planning, inputs, description, number, 0, &op);
+    dmlops_plan_nonzero(planning, &op);
+}
+
+static inline void dmlops_plan_with_Definition(
+    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
+    const dmlops_plan_DefinitionShader* shader = inputs->shader;
+    dmlops_plan_Definition op;
+    int64_t needed = 0;
+    dmlops_plan_Definition_empty(&op);
+    op.tensors.count = inputs->tensor_count;
+    dmlops_set_tensors(inputs, description, number, &op);
+    if (shader->kept.count > 0) {
+        needed = dmlops_plan_needed(planning, &op.tensors, shader);
+    }
+    dmlops_fill(planning, inputs, description, number, needed, &op);
+    if (inputs->faster == NULL || !dmlops_plan_are_native(planning, &op.tensors) ||
+        !inputs->faster(planning, &op, shader)) {
+        dmlops_plan_definition(planning, &op, shader);
     }
 }
 
@@ -12191,9 +12345,9 @@ static inline void dmlops_plan_any(dmlops_planning* planning, int64_t type, cons
    activation's own shader; 0 if the shader supports it. In between, the results are in a scratch buffer, in the type in
    which they were computed. */
 DMLOPS_CALLED int dmlops_plan_apart(
-    dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, int64_t type, const void* description,
-    size_t size, size_t fused, size_t output, int64_t place) {
+    dmlops_planning* planning, const dmlops_inputs* inputs, int64_t type, const void* description) {
     const size_t apart_count = sizeof dmlops_apart / sizeof *dmlops_apart;
+    const size_t fused = inputs->members[inputs->fused].offset, output = inputs->members[inputs->output].offset;
     const DML_OPERATOR_DESC* activation;
     const DML_OPERATOR_DESC* none = NULL;
     const DML_TENSOR_DESC* target;
@@ -12207,8 +12361,8 @@ DMLOPS_CALLED int dmlops_plan_apart(
     size_t number = 0;
     memcpy(&activation, (const char*)description + fused, sizeof activation);
     memcpy(&target, (const char*)description + output, sizeof target);
-    for (int64_t i = 0; activation != NULL && i < shader->activations.count; ++i) {
-        if (shader->activations.items[i] == dmlops_activation_type(activation)) {
+    for (int64_t i = 0; activation != NULL && i < inputs->shader->activations.count; ++i) {
+        if (inputs->shader->activations.items[i] == dmlops_activation_type(activation)) {
             return 0;
         }
     }
@@ -12232,12 +12386,12 @@ DMLOPS_CALLED int dmlops_plan_apart(
     between.Desc = &buffer;
     given = &between;
     scratch = dmlops_out_scratch(planning, dmlops_multiply(dmlops_divide(dmlops_add(bytes, 7), 8), 8), 0);
-    own.member = place;
+    own.member = inputs->output;
     own.entry = 0;
     planning->places[0][0] = dmlops_bound(planning, &own);
     planning->places[0][1] = dmlops_bound(planning, &scratch);
     planning->place_count = 1;
-    memcpy(copy.bytes, description, size);
+    memcpy(copy.bytes, description, dmlops_find(type)->size);
     memcpy(copy.bytes + fused, &none, sizeof none);
     memcpy(copy.bytes + output, &given, sizeof given);
     dmlops_plan_any(planning, type, copy.bytes);
@@ -12248,7 +12402,7 @@ DMLOPS_CALLED int dmlops_plan_apart(
     planning->places[1][0].member = dmlops_apart[number].output_place;
     planning->places[1][0].entry = 0;
     planning->places[0][0].member = dmlops_apart[number].input_place;
-    planning->owner = (uint32_t)place;
+    planning->owner = (uint32_t)inputs->output;
     planning->waits = 1;
     memcpy(copy.bytes, activation->Desc, dmlops_inferences[dmlops_position(dmlops_apart[number].type)].size);
     memcpy(copy.bytes + dmlops_apart[number].input, &given, sizeof given);
@@ -12258,960 +12412,796 @@ DMLOPS_CALLED int dmlops_plan_apart(
 }
 
 /* Operators. */
-
-static inline void dmlops_element_wise_identity_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_abs_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_ABS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ABS_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_acos_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_ACOS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ACOS_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_add_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_ADD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ADD_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_asin_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_ASIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ASIN_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_atan_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_ATAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATAN_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_ceil_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_CEIL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CEIL_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_clip_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_CLIP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Max);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_cos_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_COS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_COS_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_divide_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_exp_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_EXP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_EXP_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_floor_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_log_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_LOG_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOG_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_logical_and_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_logical_equals_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_logical_greater_than_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_logical_less_than_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_logical_not_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_logical_or_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_logical_xor_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_max_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_MAX_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MAX_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_mean_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_MEAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MEAN_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_min_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_MIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MIN_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_multiply_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_pow_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_POW_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_POW_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "EXPONENT", 1, 0, desc->ExponentTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = 1;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_constant_pow_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    dmlops_append_float(planning, &op.scalars, (double)desc->Exponent);
-    op.widened = 1;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_recip_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_RECIP_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_RECIP_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_sin_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_SIN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SIN_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_sqrt_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_SQRT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SQRT_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_subtract_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_tan_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_TAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_TAN_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_threshold_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_quantize_linear_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 3;
-    op.tensors.count = 4;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_ZERO_POINT", desc->ZeroPointTensor != NULL);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_dequantize_linear_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "ZERO_POINT", 2, 0, desc->ZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 3;
-    op.tensors.count = 4;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_ZERO_POINT", desc->ZeroPointTensor != NULL);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_elu_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_ELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_ELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_hardmax_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_HARDMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARDMAX_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce op;
-    dmlops_plan_Reduce_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_each = 1;
-    op.chooses = 1;
-    op.shifts = 0;
-    if (op.chooses) {
-        dmlops_append_switch(planning, &op.switches, "DECREASING", 0);
-    }
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        dmlops_push(&list1, (at_v0 == dmlops_subtract((int64_t)InputTensor->DimensionCount, 1) ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list1);
-    dmlops_plan_reduce(planning, &op);
-}
-
-static inline void dmlops_activation_hard_sigmoid_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_identity_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_IDENTITY_OPERATOR_DESC* desc = (const DML_ACTIVATION_IDENTITY_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_leaky_relu_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_linear_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_LINEAR_OPERATOR_DESC* desc = (const DML_ACTIVATION_LINEAR_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_log_softmax_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce op;
-    dmlops_plan_Reduce_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_each = 1;
-    op.chooses = 0;
-    op.shifts = 1;
-    if (op.chooses) {
-        dmlops_append_switch(planning, &op.switches, "DECREASING", 0);
-    }
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        dmlops_push(&list1, (at_v0 == dmlops_subtract((int64_t)InputTensor->DimensionCount, 1) ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list1);
-    dmlops_plan_reduce(planning, &op);
-}
-
-static inline void dmlops_activation_parameterized_relu_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "SLOPE", 1, 0, desc->SlopeTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_parametric_softplus_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC* desc = (const DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_relu_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_RELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_scaled_elu_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Gamma);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_scaled_tanh_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC* desc = (const DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_sigmoid_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_SIGMOID_OPERATOR_DESC* desc = (const DML_ACTIVATION_SIGMOID_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_softmax_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_SOFTMAX_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTMAX_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce op;
-    dmlops_plan_Reduce_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_each = 1;
-    op.chooses = 0;
-    op.shifts = 1;
-    if (op.chooses) {
-        dmlops_append_switch(planning, &op.switches, "DECREASING", 0);
-    }
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        dmlops_push(&list1, (at_v0 == dmlops_subtract((int64_t)InputTensor->DimensionCount, 1) ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list1);
-    dmlops_plan_reduce(planning, &op);
-}
-
-static inline void dmlops_activation_softplus_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Steepness);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_softsign_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_tanh_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_TANH_OPERATOR_DESC* desc = (const DML_ACTIVATION_TANH_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_thresholded_relu_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_element_wise_identity_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_identity_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IDENTITY_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_identity_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_abs_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_abs_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ABS_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_abs_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_acos_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_acos_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ACOS_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_acos_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_add_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ADD_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_add_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_asin_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_asin_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ASIN_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_asin_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_atan_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_atan_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATAN_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_atan_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_ceil_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_ceil_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CEIL_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_ceil_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_clip_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_clip_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_clip_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Max),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Min),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_cos_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_cos_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_COS_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_cos_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_divide_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DIVIDE_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_divide_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_exp_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_exp_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_EXP_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_exp_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_floor_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_floor_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_floor_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_log_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_log_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOG_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_log_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_logical_and_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_AND_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_logical_and_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_logical_equals_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_EQUALS_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_logical_equals_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_logical_greater_than_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_logical_greater_than_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_logical_less_than_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_logical_less_than_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_logical_not_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_NOT_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_logical_not_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_logical_or_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_OR_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_logical_or_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_logical_xor_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_XOR_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_logical_xor_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_max_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MAX_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_max_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_mean_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MEAN_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_mean_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_min_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MIN_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_min_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_multiply_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MULTIPLY_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_multiply_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_pow_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"EXPONENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_pow_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_POW_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_pow_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_constant_pow_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_constant_pow_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_constant_pow_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT, DMLOPS_AT(Exponent),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_recip_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_recip_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_RECIP_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_recip_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_sin_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_sin_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SIN_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_sin_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_sqrt_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_sqrt_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SQRT_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_sqrt_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_subtract_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_subtract_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_tan_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_tan_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_TAN_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_tan_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_threshold_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_threshold_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_threshold_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Min),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_quantize_linear_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"ZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_quantize_linear_switches[] = {"HAS_ZERO_POINT"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_quantize_linear_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(3),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ZeroPointTensor),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_dequantize_linear_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"ZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_dequantize_linear_switches[] = {"HAS_ZERO_POINT"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_dequantize_linear_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(3),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ZeroPointTensor),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_elu_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_ELU_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_elu_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Alpha),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_hardmax_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_activation_hardmax_switches[] = {"DECREASING"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_hardmax_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, is_each), DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, chooses), DMLOPS_SMALL(1),
+    DMLOPS_IF, DMLOPS_SMALL(1), DMLOPS_TURN(5),
+        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */,
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_hard_sigmoid_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARD_SIGMOID_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_hard_sigmoid_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Beta),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_identity_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_IDENTITY_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_identity_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_leaky_relu_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LEAKY_RELU_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_leaky_relu_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Alpha),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_linear_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LINEAR_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_linear_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Beta),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_log_softmax_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_activation_log_softmax_switches[] = {"DECREASING"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_log_softmax_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, is_each), DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, shifts), DMLOPS_SMALL(1),
+    DMLOPS_IF, DMLOPS_SMALL(0), DMLOPS_TURN(5),
+        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */,
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_parameterized_relu_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"SLOPE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_PARAMETERIZED_RELU_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_parameterized_relu_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_parametric_softplus_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_parametric_softplus_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Beta),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_relu_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_RELU_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_relu_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_scaled_elu_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SCALED_ELU_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_scaled_elu_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Gamma),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Alpha),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_scaled_tanh_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SCALED_TANH_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_scaled_tanh_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Beta),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_sigmoid_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SIGMOID_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_sigmoid_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_softmax_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_activation_softmax_switches[] = {"DECREASING"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_softmax_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, is_each), DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, shifts), DMLOPS_SMALL(1),
+    DMLOPS_IF, DMLOPS_SMALL(0), DMLOPS_TURN(5),
+        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */,
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_softplus_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_softplus_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Steepness),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_softsign_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTSIGN_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_softsign_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_tanh_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_TANH_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_tanh_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_thresholded_relu_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_THRESHOLDED_RELU_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_thresholded_relu_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Alpha),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1, -1}};
 static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW", "INPUT_SIZES2"};
@@ -13238,198 +13228,148 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_convolution_plan(dmlops_planning* planning, const void* description) {
-    const DML_CONVOLUTION_OPERATOR_DESC* desc = (const DML_CONVOLUTION_OPERATOR_DESC*)description;
-    if (dmlops_plan_apart(
-            planning, &dmlops_convolution_shader, 53, description, sizeof *desc,
-            offsetof(DML_CONVOLUTION_OPERATOR_DESC, FusedActivation), offsetof(DML_CONVOLUTION_OPERATOR_DESC, OutputTensor), 3)) {
-        return;
-    }
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "FILTER", 1, 0, desc->FilterTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 4;
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, desc->OutputPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, (int64_t)desc->GroupCount);
-    dmlops_push(&list2, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_push(&list3, (int64_t)desc->GroupCount);
-    dmlops_push(&list3, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_append(&list5, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_list list6;
-    list6.count = 0;
-    dmlops_append(&list6, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list6, 1);
-    dmlops_list list7;
-    list7.count = 0;
-    dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list7, 1);
-    dmlops_list list8;
-    list8.count = 0;
-    dmlops_append(&list8, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list8, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    int64_t any1 = 0;
-    for (int64_t at_v0 = 0; at_v0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v0) {
-        any1 = any1 || (dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)), dmlops_entry(desc->OutputPadding, desc->DimensionCount, at_v0)) < dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_v0, 2)));
-    }
-    dmlops_plan_int_8_append(planning, &op.bounds, any1);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->Direction) == 0 /* FORWARD */);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */);
-    dmlops_append_word(planning, &op.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_append_word(planning, &op.numbers, 0 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 0)));
-    dmlops_append_word(planning, &op.numbers, 1 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 3), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 1)));
-    dmlops_append_word(planning, &op.numbers, 2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 4), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 2)));
-    dmlops_append_word(planning, &op.numbers, 3 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 5), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 3)));
-    dmlops_append_word(planning, &op.numbers, 4 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 6), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 4)));
-    dmlops_append_word(planning, &op.numbers, 5 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 7), dmlops_entry(desc->OutputPadding, desc->DimensionCount, 5)));
-    op.factors.applies = (dmlops_enum(&desc->Direction) == 0 /* FORWARD */ || dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
-    dmlops_list list9;
-    list9.count = 0;
-    if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
-        dmlops_push(&list9, 1);
-        dmlops_push(&list9, (int64_t)OutputTensor->DimensionCount);
-    } else {
-        dmlops_push(&list9, (int64_t)OutputTensor->DimensionCount);
-        dmlops_push(&list9, 1);
-    }
-    dmlops_set_list(planning, &op.factors.left, &list9);
-    dmlops_list list10;
-    list10.count = 0;
-    dmlops_push(&list10, 0);
-    dmlops_push(&list10, (int64_t)OutputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.factors.right, &list10);
-    dmlops_list list11;
-    list11.count = 0;
-    dmlops_set_list(planning, &op.factors.left_less, &list11);
-    dmlops_list list12;
-    list12.count = 0;
-    dmlops_set_list(planning, &op.factors.right_less, &list12);
-    op.factors.lessens_left = 0;
-    op.factors.lessens_right = 0;
-    op.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
-    dmlops_list list13;
-    list13.count = 0;
-    dmlops_append(&list13, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_set_list(planning, &op.factors.window.sizes, &list13);
-    op.factors.window.groups = (int64_t)desc->GroupCount;
-    dmlops_list list14;
-    list14.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list14, dmlops_add(at_v2, 2));
-    }
-    dmlops_set_list(planning, &op.factors.window.axes, &list14);
-    dmlops_list list15;
-    list15.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        int64_t chosen1;
-        if (dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */) {
-            dmlops_list list16;
-            list16.count = 0;
-            dmlops_append(&list16, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-            chosen1 = dmlops_subtract(dmlops_list_entry(list16.values, list16.count, at_v2), 1);
-        } else {
-            chosen1 = 0;
-        }
-        dmlops_push(&list15, chosen1);
-    }
-    dmlops_set_list(planning, &op.factors.window.left_first, &list15);
-    dmlops_list list17;
-    list17.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        int64_t chosen2;
-        if (dmlops_enum(&desc->Mode) == 0 /* CONVOLUTION */) {
-            dmlops_list list18;
-            list18.count = 0;
-            dmlops_append(&list18, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-            chosen2 = dmlops_subtract(dmlops_subtract(dmlops_list_entry(list18.values, list18.count, at_v2), 1), 1);
-        } else {
-            chosen2 = 1;
-        }
-        dmlops_push(&list17, chosen2);
-    }
-    dmlops_set_list(planning, &op.factors.window.left_taps, &list17);
-    dmlops_list list19;
-    list19.count = 0;
-    if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
-        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list19, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
-        }
-    } else {
-        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list19, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2));
-        }
-    }
-    dmlops_set_list(planning, &op.factors.window.right_first, &list19);
-    dmlops_list list20;
-    list20.count = 0;
-    if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
-        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list20, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
-        }
-    } else {
-        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list20, dmlops_add(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
-        }
-    }
-    dmlops_set_list(planning, &op.factors.window.right_steps, &list20);
-    dmlops_list list21;
-    list21.count = 0;
-    if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
-        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
-        }
-    } else {
-        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2), dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2)));
-        }
-    }
-    dmlops_set_list(planning, &op.factors.window.right_taps, &list21);
-    dmlops_list list22;
-    list22.count = 0;
-    if (dmlops_enum(&desc->Direction) == 0 /* FORWARD */) {
-        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list22, 1);
-        }
-    } else {
-        for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-            dmlops_push(&list22, dmlops_entry(desc->Strides, desc->DimensionCount, at_v2));
-        }
-    }
-    dmlops_set_list(planning, &op.factors.window.right_divisors, &list22);
-    dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_convolutions(planning, &op, &dmlops_convolution_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_convolution_shader);
-}
+static const dmlops_shader_tensor dmlops_convolution_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"FILTER", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_CONVOLUTION_OPERATOR_DESC, member)
+static const uint8_t dmlops_convolution_inputs[] = {
+    /* InputSizesEntry: InputTensor.Sizes[1] // GroupCount */
+    DMLOPS_LET, 16 /* InputSizesEntry */, DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+        DMLOPS_UINT, DMLOPS_AT(GroupCount),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(OutputPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(GroupCount),
+        DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(GroupCount),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* InputSizesEntry */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(GroupCount),
+        DMLOPS_SLOT(16) /* InputSizesEntry */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* d */,
+        DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17),
+        DMLOPS_LESS, DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
+        DMLOPS_SMALL(0) /* FORWARD */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode),
+        DMLOPS_SMALL(0) /* CONVOLUTION */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* InputSizesEntry */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_LESS, DMLOPS_SMALL(0), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SMALL(0),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_LESS, DMLOPS_SMALL(1), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(3), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_LESS, DMLOPS_SMALL(2), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(4), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_LESS, DMLOPS_SMALL(3), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(5), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SMALL(3),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_LESS, DMLOPS_SMALL(4), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(6), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SMALL(4),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_LESS, DMLOPS_SMALL(5), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(7), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SMALL(5),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
+        DMLOPS_SMALL(1) /* BACKWARD */,
+    DMLOPS_IF, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_TURN(11),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_RANK,
+            DMLOPS_AT(OutputTensor),
+    DMLOPS_SKIP, DMLOPS_TURN(8),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_ITEMS, 2, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+            DMLOPS_SMALL(1),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.right), DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* InputSizesEntry */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.sizes), DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(FilterTensor), DMLOPS_SMALL(2),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.axes), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(3), DMLOPS_ADD,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(14), DMLOPS_SELECT,
+        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode), DMLOPS_SMALL(0) /* CONVOLUTION */, DMLOPS_SUBTRACT,
+        DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.left_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(16), DMLOPS_SELECT,
+        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode), DMLOPS_SMALL(0) /* CONVOLUTION */, DMLOPS_SUBTRACT,
+        DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor), DMLOPS_SMALL(2),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+    DMLOPS_IF, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_TURN(22),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_SUBTRACT,
+            DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
+            DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SKIP, DMLOPS_TURN(17),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5), DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_IF, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_TURN(26),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SUBTRACT,
+            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SKIP, DMLOPS_TURN(19),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_ADD,
+            DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
+            DMLOPS_SLOT(1) /* d */,
+    DMLOPS_IF, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_TURN(26),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SUBTRACT,
+            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SKIP, DMLOPS_TURN(23),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SUBTRACT,
+            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_IF, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction), DMLOPS_SMALL(0) /* FORWARD */, DMLOPS_TURN(16),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_divisors), DMLOPS_EACH, 1 /* d */,
+            DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1),
+            DMLOPS_SMALL(1),
+    DMLOPS_SKIP, DMLOPS_TURN(17),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_divisors), DMLOPS_EACH, 1 /* d */,
+            DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(5),
+            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
 static const dmlops_plan_Pass dmlops_gemm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 1, 0, -1, -1, -1}};
@@ -13454,106 +13394,73 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_gemm_plan(dmlops_planning* planning, const void* description) {
-    const DML_GEMM_OPERATOR_DESC* desc = (const DML_GEMM_OPERATOR_DESC*)description;
-    if (dmlops_plan_apart(
-            planning, &dmlops_gemm_shader, 54, description, sizeof *desc,
-            offsetof(DML_GEMM_OPERATOR_DESC, FusedActivation), offsetof(DML_GEMM_OPERATOR_DESC, OutputTensor), 3)) {
-        return;
-    }
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "C", 2, 0, desc->CTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_gemm_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Alpha));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->TransA) == 0 /* NONE */);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->TransB) == 0 /* NONE */);
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
-    dmlops_append_word(planning, &op.numbers, let_K);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Beta));
-    op.factors.applies = 1;
-    dmlops_list list2;
-    list2.count = 0;
-    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
-        dmlops_push(&list2, at_d);
-    }
-    if (dmlops_enum(&desc->TransA) == 0 /* NONE */) {
-        dmlops_push(&list2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-        dmlops_push(&list2, (int64_t)OutputTensor->DimensionCount);
-    } else {
-        dmlops_push(&list2, (int64_t)OutputTensor->DimensionCount);
-        dmlops_push(&list2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    }
-    dmlops_set_list(planning, &op.factors.left, &list2);
-    dmlops_list list3;
-    list3.count = 0;
-    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
-        dmlops_push(&list3, at_d);
-    }
-    if (dmlops_enum(&desc->TransB) == 0 /* NONE */) {
-        dmlops_push(&list3, (int64_t)OutputTensor->DimensionCount);
-        dmlops_push(&list3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    } else {
-        dmlops_push(&list3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-        dmlops_push(&list3, (int64_t)OutputTensor->DimensionCount);
-    }
-    dmlops_set_list(planning, &op.factors.right, &list3);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_set_list(planning, &op.factors.left_less, &list4);
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_set_list(planning, &op.factors.right_less, &list5);
-    op.factors.lessens_left = 0;
-    op.factors.lessens_right = 0;
-    op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, (dmlops_enum(&desc->TransA) == 0 /* NONE */ ? (int64_t)1 : (int64_t)2)));
-    dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_products(planning, &op, &dmlops_gemm_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_gemm_shader);
-}
-
-static inline void dmlops_reduce_plan(dmlops_planning* planning, const void* description) {
-    const DML_REDUCE_OPERATOR_DESC* desc = (const DML_REDUCE_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce op;
-    dmlops_plan_Reduce_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.input, "INPUT", 1, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_each = 0;
-    const int64_t item1 = dmlops_enum(&desc->Function);
-    op.chooses = (item1 == 0 /* ARGMAX */ || item1 == 1 /* ARGMIN */);
-    op.shifts = 0;
-    if (op.chooses) {
-        dmlops_append_switch(planning, &op.switches, "DECREASING", 0);
-    }
-    dmlops_append_switch(planning, &op.switches, "FUNCTION", dmlops_enum(&desc->Function));
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        int64_t any1 = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->AxisCount; ++at_v1) {
-            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v1) == at_v0);
-        }
-        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list1);
-    dmlops_plan_reduce(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_gemm_tensors[] = {
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"C", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_GEMM_OPERATOR_DESC, member)
+static const uint8_t dmlops_gemm_inputs[] = {
+    /* ASizesEntry: ATensor.Sizes[ATensor.DimensionCount - (1 if TransA == NONE else 2)] */
+    DMLOPS_LET, 16 /* ASizesEntry */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(ATensor), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransA), DMLOPS_SMALL(0) /* NONE */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(2),
+    /* Number: [d for d in range(OutputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(5),
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransA),
+        DMLOPS_SMALL(0) /* NONE */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransB),
+        DMLOPS_SMALL(0) /* NONE */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(14) /* Number */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_JOIN, DMLOPS_LIST, 1, DMLOPS_CHOOSE,
+        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransA), DMLOPS_SMALL(0) /* NONE */, DMLOPS_ITEMS, 2, DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_ITEMS,
+        2, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.right), DMLOPS_JOIN, DMLOPS_LIST, 1, DMLOPS_CHOOSE,
+        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(TransB), DMLOPS_SMALL(0) /* NONE */, DMLOPS_ITEMS, 2, DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
+        DMLOPS_ITEMS, 2, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* ASizesEntry */,
+    DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_reduce_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Reduce, input), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 2, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_reduce_switches[] = {"DECREASING", "FUNCTION"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, member)
+static const uint8_t dmlops_reduce_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, chooses), DMLOPS_ONE_OF, 2, DMLOPS_UINT, DMLOPS_AT(Function),
+        DMLOPS_SMALL(0) /* ARGMAX */, DMLOPS_SMALL(1) /* ARGMIN */,
+    DMLOPS_IF, DMLOPS_ONE_OF, 2, DMLOPS_UINT, DMLOPS_AT(Function), DMLOPS_SMALL(0) /* ARGMAX */,
+        DMLOPS_SMALL(1) /* ARGMIN */, DMLOPS_TURN(5),
+        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_SMALL(0),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 1, DMLOPS_UINT, DMLOPS_AT(Function),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_average_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
@@ -13578,136 +13485,83 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_average_pooling_plan(dmlops_planning* planning, const void* description) {
-    const DML_AVERAGE_POOLING_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 2;
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        dmlops_list list6;
-        list6.count = 0;
-        dmlops_append(&list6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-        dmlops_push(&list5, dmlops_add(dmlops_add(dmlops_list_entry(list6.values, list6.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_append_word(planning, &op.numbers, (desc->IncludePadding != 0));
-    dmlops_list list7;
-    list7.count = 0;
-    for (int64_t at_d = 0; at_d < 2; ++at_d) {
-        dmlops_push(&list7, at_d);
-    }
-    dmlops_set_list(planning, &op.sliding.places, &list7);
-    dmlops_list list8;
-    list8.count = 0;
-    dmlops_append(&list8, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.sizes, &list8);
-    dmlops_list list9;
-    list9.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_add(at_v1, 2));
-    }
-    dmlops_set_list(planning, &op.sliding.axes, &list9);
-    dmlops_list list10;
-    list10.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.first, &list10);
-    dmlops_list list11;
-    list11.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list11, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.steps, &list11);
-    dmlops_list list12;
-    list12.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list12, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.taps, &list12);
-    dmlops_list list13;
-    list13.count = 0;
-    dmlops_append(&list13, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.window.limits, &list13);
-    if ((desc->IncludePadding != 0)) {
-        dmlops_list list14;
-        list14.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list14, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.first, &list14);
-        dmlops_list list15;
-        list15.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.steps, &list15);
-        dmlops_list list16;
-        list16.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_add(dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.taps, &list16);
-        dmlops_list list17;
-        list17.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_list list18;
-            list18.count = 0;
-            dmlops_append(&list18, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-            dmlops_push(&list17, dmlops_add(dmlops_add(dmlops_list_entry(list18.values, list18.count, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.limits, &list17);
-    } else {
-        dmlops_list list19;
-        list19.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list19, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.first, &list19);
-        dmlops_list list20;
-        list20.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list20, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.steps, &list20);
-        dmlops_list list21;
-        list21.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list21, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.taps, &list21);
-        dmlops_list list22;
-        list22.count = 0;
-        dmlops_append(&list22, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-        dmlops_set_list(planning, &op.sliding.counted.limits, &list22);
-    }
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_average_pooling_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_average_pooling_shader);
-}
+static const dmlops_shader_tensor dmlops_average_pooling_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING_OPERATOR_DESC, member)
+static const uint8_t dmlops_average_pooling_inputs[] = {
+    /* Number: [InputTensor.Sizes[2:][d] + StartPadding[d] + EndPadding[d] for d in range(DimensionCount)] */
+    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(18), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    /* Number2: [0 - StartPadding[d] for d in range(DimensionCount)] */
+    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    /* Number3: [Strides[d] - StartPadding[d] for d in range(DimensionCount)] */
+    DMLOPS_LET_LIST, 3 /* Number3 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    /* Number4: [1 - StartPadding[d] for d in range(DimensionCount)] */
+    DMLOPS_LET_LIST, 4 /* Number4 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_LIST, 2,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(43) /* Number3 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_LIST, 3,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(63) /* Number4 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_LIST, 4,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(81),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
+            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(1),
+            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.limits), DMLOPS_LIST, 1,
+    DMLOPS_SKIP, DMLOPS_TURN(22),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_LIST, 2,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_LIST, 3,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_LIST, 4,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.limits), DMLOPS_REST, DMLOPS_SIZES,
+            DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_lp_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_lp_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
@@ -13732,75 +13586,45 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_lp_pooling_plan(dmlops_planning* planning, const void* description) {
-    const DML_LP_POOLING_OPERATOR_DESC* desc = (const DML_LP_POOLING_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 2;
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_append_word(planning, &op.numbers, (int64_t)desc->P);
-    dmlops_list list5;
-    list5.count = 0;
-    for (int64_t at_d = 0; at_d < 2; ++at_d) {
-        dmlops_push(&list5, at_d);
-    }
-    dmlops_set_list(planning, &op.sliding.places, &list5);
-    dmlops_list list6;
-    list6.count = 0;
-    dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.sizes, &list6);
-    dmlops_list list7;
-    list7.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list7, dmlops_add(at_v1, 2));
-    }
-    dmlops_set_list(planning, &op.sliding.axes, &list7);
-    dmlops_list list8;
-    list8.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list8, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.first, &list8);
-    dmlops_list list9;
-    list9.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.steps, &list9);
-    dmlops_list list10;
-    list10.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.taps, &list10);
-    dmlops_list list11;
-    list11.count = 0;
-    dmlops_append(&list11, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.window.limits, &list11);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_lp_pooling_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_lp_pooling_shader);
-}
+static const dmlops_shader_tensor dmlops_lp_pooling_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_POOLING_OPERATOR_DESC, member)
+static const uint8_t dmlops_lp_pooling_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(P),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* v1 */, DMLOPS_SMALL(2),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(1), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_max_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
@@ -13825,74 +13649,44 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_max_pooling_plan(dmlops_planning* planning, const void* description) {
-    const DML_MAX_POOLING_OPERATOR_DESC* desc = (const DML_MAX_POOLING_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 2;
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_list list5;
-    list5.count = 0;
-    for (int64_t at_d = 0; at_d < 2; ++at_d) {
-        dmlops_push(&list5, at_d);
-    }
-    dmlops_set_list(planning, &op.sliding.places, &list5);
-    dmlops_list list6;
-    list6.count = 0;
-    dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.sizes, &list6);
-    dmlops_list list7;
-    list7.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list7, dmlops_add(at_v1, 2));
-    }
-    dmlops_set_list(planning, &op.sliding.axes, &list7);
-    dmlops_list list8;
-    list8.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list8, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.first, &list8);
-    dmlops_list list9;
-    list9.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.steps, &list9);
-    dmlops_list list10;
-    list10.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.taps, &list10);
-    dmlops_list list11;
-    list11.count = 0;
-    dmlops_append(&list11, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.window.limits, &list11);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_max_pooling_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_max_pooling_shader);
-}
+static const dmlops_shader_tensor dmlops_max_pooling_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING_OPERATOR_DESC, member)
+static const uint8_t dmlops_max_pooling_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* v1 */, DMLOPS_SMALL(2),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(1), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_roi_pooling_passes[] = {{0, 0, 2, 0, 4, 0, 0, -1, -1, 1}};
 static const char* const dmlops_roi_pooling_lists[] = {"POOLED"};
@@ -13916,207 +13710,153 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_roi_pooling_plan(dmlops_planning* planning, const void* description) {
-    const DML_ROI_POOLING_OPERATOR_DESC* desc = (const DML_ROI_POOLING_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 3;
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, (int64_t)desc->PooledSize.Height);
-    dmlops_push(&list1, (int64_t)desc->PooledSize.Width);
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->SpatialScale));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
-    dmlops_plan_definition(planning, &op, &dmlops_roi_pooling_shader);
-}
-
-static inline void dmlops_slice_plan(dmlops_planning* planning, const void* description) {
-    const DML_SLICE_OPERATOR_DESC* desc = (const DML_SLICE_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, desc->Offsets, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
-    dmlops_list let_step;
-    let_step.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&let_step, (dmlops_entry(desc->Sizes, desc->DimensionCount, at_d) > 1 ? (int64_t)dmlops_entry(desc->Strides, desc->DimensionCount, at_d) : (int64_t)0));
-    }
-    dmlops_append_sizes(planning, &op.arrays, &let_step, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list2, 1);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_cast_plan(dmlops_planning* planning, const void* description) {
-    const DML_CAST_OPERATOR_DESC* desc = (const DML_CAST_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_split_plan(dmlops_planning* planning, const void* description) {
-    const DML_SPLIT_OPERATOR_DESC* desc = (const DML_SPLIT_OPERATOR_DESC*)description;
-    for (int64_t number = 0; number < (int64_t)desc->OutputCount; ++number) {
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 2, number, dmlops_given(desc->OutputTensors, desc->OutputCount, number), DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->Axis);
-    int64_t sum1 = 0;
-    for (int64_t at_i = 0; at_i < number; ++at_i) {
-        sum1 = dmlops_add(sum1, dmlops_entry(dmlops_tensor_at(desc->OutputTensors, desc->OutputCount, at_i)->Sizes, dmlops_tensor_at(desc->OutputTensors, desc->OutputCount, at_i)->DimensionCount, (int64_t)desc->Axis));
-    }
-    const int64_t let_start = sum1;
-    dmlops_append_integer(planning, &op.scalars, let_start);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-    }
-}
-
-static inline void dmlops_join_plan(dmlops_planning* planning, const void* description) {
-    const DML_JOIN_OPERATOR_DESC* desc = (const DML_JOIN_OPERATOR_DESC*)description;
-    for (int64_t number = 0; number < (int64_t)desc->InputCount; ++number) {
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 1, number, dmlops_given(desc->InputTensors, desc->InputCount, number), DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 0;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    int64_t sum1 = 0;
-    for (int64_t at_i = 0; at_i < number; ++at_i) {
-        sum1 = dmlops_add(sum1, dmlops_entry(dmlops_tensor_at(desc->InputTensors, desc->InputCount, at_i)->Sizes, dmlops_tensor_at(desc->InputTensors, desc->InputCount, at_i)->DimensionCount, (int64_t)desc->Axis));
-    }
-    const int64_t let_start = sum1;
-    dmlops_list let_begin;
-    let_begin.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)OutputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&let_begin, (at_d == (int64_t)desc->Axis ? (int64_t)let_start : (int64_t)0));
-    }
-    dmlops_append_sizes(planning, &op.arrays, &let_begin, 1);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-    }
-}
-
-static inline void dmlops_padding_plan(dmlops_planning* planning, const void* description) {
-    const DML_PADDING_OPERATOR_DESC* desc = (const DML_PADDING_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "PADDING_MODE", dmlops_enum(&desc->PaddingMode));
-    dmlops_append_number(planning, &op.elements, 1, dmlops_enum(&InputTensor->DataType), (double)desc->PaddingValue);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list2, 1);
-    dmlops_list let_period;
-    let_period.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&let_period, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d))));
-    }
-    dmlops_append_sizes(planning, &op.arrays, &let_period, 1);
-    dmlops_list let_turn;
-    let_turn.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&let_turn, dmlops_subtract(dmlops_list_entry(let_period.values, let_period.count, at_d), (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)0 : (int64_t)1)));
-    }
-    dmlops_append_sizes(planning, &op.arrays, &let_turn, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list3, dmlops_divide(2147483647, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.arrays, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list4, dmlops_divide(2147483647, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)))));
-    }
-    dmlops_append_sizes(planning, &op.arrays, &list4, 1);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_value_scale_2d_plan(dmlops_planning* planning, const void* description) {
-    const DML_VALUE_SCALE_2D_OPERATOR_DESC* desc = (const DML_VALUE_SCALE_2D_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_float(planning, &op.scalars, (double)desc->Scale);
-    const double let_first = dmlops_float_entry(desc->Bias, desc->ChannelCount, 0);
-    dmlops_append_float(planning, &op.scalars, let_first);
-    const double let_second = ((int64_t)desc->ChannelCount == 3 ? (double)dmlops_float_entry(desc->Bias, desc->ChannelCount, 1) : (double)dmlops_float_entry(desc->Bias, desc->ChannelCount, 0));
-    dmlops_append_float(planning, &op.scalars, let_second);
-    const double let_third = ((int64_t)desc->ChannelCount == 3 ? (double)dmlops_float_entry(desc->Bias, desc->ChannelCount, 2) : (double)dmlops_float_entry(desc->Bias, desc->ChannelCount, 0));
-    dmlops_append_float(planning, &op.scalars, let_third);
-    op.widened = 1;
-    dmlops_plan_map(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_roi_pooling_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"ROI", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_POOLING_OPERATOR_DESC, member)
+static const uint8_t dmlops_roi_pooling_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(PooledSize.Height),
+        DMLOPS_UINT, DMLOPS_AT(PooledSize.Width),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScale),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_slice_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE_OPERATOR_DESC, member)
+static const uint8_t dmlops_slice_inputs[] = {
+    /* step: [Strides[d] if Sizes[d] > 1 else 0 for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 1 /* step */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(14), DMLOPS_SELECT, DMLOPS_GREATER, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Sizes),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_UINTS, DMLOPS_AT(Offsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* step */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_cast_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_CAST_OPERATOR_DESC, member)
+static const uint8_t dmlops_cast_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_split_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 2, -1, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_SPLIT_OPERATOR_DESC, member)
+static const uint8_t dmlops_split_inputs[] = {
+    /* start: sum(OutputTensors[i].Sizes[Axis] for i in range(index)) */
+    DMLOPS_LET, 16 /* start */, DMLOPS_REDUCE, DMLOPS_OVER_SUM, 1 /* i */, DMLOPS_SMALL(0),
+        DMLOPS_SLOT(0) /* index */, DMLOPS_TURN(7), DMLOPS_SIZE, DMLOPS_ENTRY_OF, DMLOPS_AT(OutputTensors),
+        DMLOPS_AT(OutputCount), DMLOPS_SLOT(1) /* i */, DMLOPS_UINT, DMLOPS_AT(Axis),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_UINT, DMLOPS_AT(Axis),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* start */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(16) /* start */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_join_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 1, -1, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_JOIN_OPERATOR_DESC, member)
+static const uint8_t dmlops_join_inputs[] = {
+    /* start: sum(InputTensors[i].Sizes[Axis] for i in range(index)) */
+    DMLOPS_LET, 17 /* start */, DMLOPS_REDUCE, DMLOPS_OVER_SUM, 1 /* i */, DMLOPS_SMALL(0),
+        DMLOPS_SLOT(0) /* index */, DMLOPS_TURN(7), DMLOPS_SIZE, DMLOPS_ENTRY_OF, DMLOPS_AT(InputTensors),
+        DMLOPS_AT(InputCount), DMLOPS_SLOT(1) /* i */, DMLOPS_UINT, DMLOPS_AT(Axis),
+    /* begin: [start if d == Axis else 0 for d in range(OutputTensor.DimensionCount)] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* start */,
+    DMLOPS_LET_LIST, 1 /* begin */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_TURN(7), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_UINT, DMLOPS_AT(Axis),
+        DMLOPS_SLOT(17) /* start */, DMLOPS_SMALL(0),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(16) /* begin */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 1,
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_padding_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_padding_switches[] = {"PADDING_MODE"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING_OPERATOR_DESC, member)
+static const uint8_t dmlops_padding_inputs[] = {
+    /* period: [max(2 * InputTensor.Sizes[d] - 2, 1) if PaddingMode == REFLECTION else 2 * InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 1 /* period */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(19), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+        DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY, DMLOPS_SMALL(2),
+        DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
+        DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    /* turn: [period[d] - (0 if PaddingMode == REFLECTION else 1) for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* period */,
+    DMLOPS_LET_LIST, 2 /* turn */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(12), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT,
+        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_SMALL(0),
+        DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 1, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(PaddingValue),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* period */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 1,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(28) /* turn */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_LENGTH,
+        DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_TURN(13), DMLOPS_DIVIDE, DMLOPS_NUMBER,
+        DMLOPS_BYTES(2147483647), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(29), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(2) /* REFLECTION */,
+        DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE,
+        DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_value_scale_2d_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_VALUE_SCALE_2D_OPERATOR_DESC, member)
+static const uint8_t dmlops_value_scale_2d_inputs[] = {
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT, DMLOPS_AT(Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias), DMLOPS_AT(ChannelCount),
+        DMLOPS_SMALL(0),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT_SELECT, DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(ChannelCount), DMLOPS_SMALL(3), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias), DMLOPS_AT(ChannelCount),
+        DMLOPS_SMALL(1), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias), DMLOPS_AT(ChannelCount), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT_SELECT, DMLOPS_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(ChannelCount), DMLOPS_SMALL(3), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias), DMLOPS_AT(ChannelCount),
+        DMLOPS_SMALL(2), DMLOPS_FLOAT_ENTRY, DMLOPS_AT(Bias), DMLOPS_AT(ChannelCount), DMLOPS_SMALL(0),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_upsample_2d_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
@@ -14142,176 +13882,141 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {2, dmlops_upsample_2d_separable},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_upsample_2d_plan(dmlops_planning* planning, const void* description) {
-    const DML_UPSAMPLE_2D_OPERATOR_DESC* desc = (const DML_UPSAMPLE_2D_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_upsample_2d_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, (int64_t)InputTensor->DimensionCount);
-    int64_t max1 = INT64_MIN;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
-    }
-    dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)InputTensor->DimensionCount);
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 1));
-    dmlops_append_word(planning, &op.numbers, (int64_t)desc->ScaleSize.Width);
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, (int64_t)desc->ScaleSize.Height);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    int64_t max2 = INT64_MIN;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    op.separable.rank = (int64_t)InputTensor->DimensionCount;
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_set_list(planning, &op.separable.applies, &list2);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_separable(planning, &op, &dmlops_upsample_2d_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_upsample_2d_shader);
-}
-
-static inline void dmlops_gather_trace(const void* description, dmlops_trace* trace) {
-    const DML_GATHER_OPERATOR_DESC* desc = (const DML_GATHER_OPERATOR_DESC*)description;
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
-    dmlops_list let_coordinate;
-    let_coordinate.count = 0;
-    dmlops_list_append(&let_coordinate, trace->at.values, trace->at.count, 0, trace->at.count);
-    dmlops_align(&let_coordinate, dmlops_min(dmlops_subtract(dmlops_add((int64_t)InputTensor->DimensionCount, (int64_t)desc->IndexDimensions), 1), 15), 0);
-    dmlops_list let_picked;
-    let_picked.count = 0;
-    dmlops_list_append(&let_picked, let_coordinate.values, let_coordinate.count, (int64_t)desc->Axis, dmlops_add((int64_t)desc->Axis, (int64_t)desc->IndexDimensions));
-    dmlops_align(&let_picked, (int64_t)IndicesTensor->DimensionCount, 0);
-    const int64_t let_index = dmlops_follow(trace, &let_picked, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, (int64_t)desc->Axis));
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_list_append(&list1, let_coordinate.values, let_coordinate.count, 0, (int64_t)desc->Axis);
-    dmlops_push(&list1, let_index);
-    dmlops_list_append(&list1, let_coordinate.values, let_coordinate.count, dmlops_add((int64_t)desc->Axis, (int64_t)desc->IndexDimensions), let_coordinate.count);
-    dmlops_reach(trace, &list1);
-}
-
-static inline void dmlops_gather_plan(dmlops_planning* planning, const void* description) {
-    const DML_GATHER_OPERATOR_DESC* desc = (const DML_GATHER_OPERATOR_DESC*)description;
-    dmlops_plan_Gather op;
-    dmlops_plan_Gather_empty(&op);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
-    op.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
-    op.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
-    dmlops_set_movement(
-        planning, &op.movement, dmlops_gather_trace, description, op.output.sizes.count, &op.input, &op.indices);
-    dmlops_plan_gather(planning, &op);
-}
-
-static inline void dmlops_space_to_depth_plan(dmlops_planning* planning, const void* description) {
-    const DML_SPACE_TO_DEPTH_OPERATOR_DESC* desc = (const DML_SPACE_TO_DEPTH_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    const int64_t let_channels = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
-    dmlops_append_integer(planning, &op.scalars, let_channels);
-    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->BlockSize);
-    dmlops_append_integer(planning, &op.scalars, dmlops_divide(2147483647, let_channels));
-    dmlops_append_integer(planning, &op.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_depth_to_space_plan(dmlops_planning* planning, const void* description) {
-    const DML_DEPTH_TO_SPACE_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->BlockSize);
-    const int64_t let_channels = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1);
-    dmlops_append_integer(planning, &op.scalars, let_channels);
-    dmlops_append_integer(planning, &op.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_tile_plan(dmlops_planning* planning, const void* description) {
-    const DML_TILE_OPERATOR_DESC* desc = (const DML_TILE_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list2, dmlops_divide(2147483647, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.arrays, &list2, 1);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_top_k_plan(dmlops_planning* planning, const void* description) {
-    const DML_TOP_K_OPERATOR_DESC* desc = (const DML_TOP_K_OPERATOR_DESC*)description;
-    dmlops_plan_TopK op;
-    dmlops_plan_TopK_empty(&op);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, DMLOPS_IS_OUTPUT);
-    op.axis = (int64_t)desc->Axis;
-    op.count = (int64_t)desc->K;
-    op.largest = 1;
-    dmlops_plan_top_k(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_upsample_2d_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_UPSAMPLE_2D_OPERATOR_DESC, member)
+static const uint8_t dmlops_upsample_2d_inputs[] = {
+    /* Number: max(OutputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)) */
+    DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(12),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+            DMLOPS_SLOT(16) /* Number */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(ScaleSize.Width),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(ScaleSize.Height),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SLOT(16) /* Number */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
+        DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_SELECT, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_gather_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, member)
+static const uint8_t dmlops_gather_inputs[] = {
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, input_bytes), DMLOPS_INSIDE, DMLOPS_AT(InputTensor), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, indices_bytes), DMLOPS_INSIDE, DMLOPS_AT(IndicesTensor), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, output_bytes), DMLOPS_INSIDE, DMLOPS_AT(OutputTensor), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_DONE,
+    /* coordinate: align(at, min(InputTensor.DimensionCount + IndexDimensions - 1, 15), 0) */
+    DMLOPS_LET_LIST, 1 /* coordinate */, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_ADD,
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT, DMLOPS_AT(IndexDimensions), DMLOPS_SMALL(1),
+        DMLOPS_SMALL(15), DMLOPS_SMALL(0),
+    /* picked: align(coordinate[Axis:Axis + IndexDimensions], IndicesTensor.DimensionCount, 0) */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(22) /* coordinate */,
+    DMLOPS_LET_LIST, 2 /* picked */, DMLOPS_ALIGN, DMLOPS_SLICE, DMLOPS_LIST, 1, DMLOPS_UINT, DMLOPS_AT(Axis),
+        DMLOPS_ADD, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_UINT, DMLOPS_AT(IndexDimensions), DMLOPS_RANK,
+        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(0),
+    /* index: normalize_index(IndicesTensor[picked], InputTensor.Sizes[Axis]) */
+    DMLOPS_NEED, 2, DMLOPS_PLACE(37) /* picked */,
+    DMLOPS_LET, 17 /* index */, DMLOPS_FOLLOW, DMLOPS_LIST, 2, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_UINT,
+        DMLOPS_AT(Axis),
+    /* target: coordinate[:Axis] + [index] + coordinate[Axis + IndexDimensions:] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(22) /* coordinate */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(57) /* index */,
+    DMLOPS_JOIN, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST, 1, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(Axis),
+        DMLOPS_ITEMS, 1, DMLOPS_SLOT(17) /* index */, DMLOPS_REST, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_UINT,
+        DMLOPS_AT(Axis), DMLOPS_UINT, DMLOPS_AT(IndexDimensions),
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_space_to_depth_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_SPACE_TO_DEPTH_OPERATOR_DESC, member)
+static const uint8_t dmlops_space_to_depth_inputs[] = {
+    /* channels: InputTensor.Sizes[1] */
+    DMLOPS_LET, 16 /* channels */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* channels */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(16) /* channels */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_UINT, DMLOPS_AT(BlockSize),
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_SLOT(16) /* channels */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_UINT, DMLOPS_AT(BlockSize),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_depth_to_space_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_DEPTH_TO_SPACE_OPERATOR_DESC, member)
+static const uint8_t dmlops_depth_to_space_inputs[] = {
+    /* channels: OutputTensor.Sizes[1] */
+    DMLOPS_LET, 16 /* channels */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_UINT, DMLOPS_AT(BlockSize),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* channels */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(16) /* channels */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_UINT, DMLOPS_AT(BlockSize),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_tile_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_TILE_OPERATOR_DESC, member)
+static const uint8_t dmlops_tile_inputs[] = {
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_LENGTH,
+        DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_TURN(13), DMLOPS_DIVIDE, DMLOPS_NUMBER,
+        DMLOPS_BYTES(2147483647), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_top_k_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_TopK, input), 0, 0, 0},
+    {"OUTPUT_VALUE", offsetof(dmlops_plan_TopK, output), 1, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_INDEX", offsetof(dmlops_plan_TopK, indices), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_TOP_K_OPERATOR_DESC, member)
+static const uint8_t dmlops_top_k_inputs[] = {
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(TopK, axis), DMLOPS_UINT, DMLOPS_AT(Axis),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(TopK, count), DMLOPS_UINT, DMLOPS_AT(K),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(TopK, largest), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_batch_normalization_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1}};
 static const int64_t dmlops_batch_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -14335,27 +14040,23 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_batch_normalization_plan(dmlops_planning* planning, const void* description) {
-    const DML_BATCH_NORMALIZATION_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "MEAN", 1, 0, desc->MeanTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "VARIANCE", 2, 0, desc->VarianceTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "SCALE", 3, 0, desc->ScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "BIAS", 4, 0, desc->BiasTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 6;
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_set_list(planning, &op.reduced, &list1);
-    dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_batch_normalization_shader);
-}
+static const dmlops_shader_tensor dmlops_batch_normalization_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"MEAN", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"VARIANCE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_OPERATOR_DESC, member)
+static const uint8_t dmlops_batch_normalization_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
 static const dmlops_plan_Pass dmlops_mean_variance_normalization_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
@@ -14381,69 +14082,55 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_mean_variance_normalization_plan(dmlops_planning* planning, const void* description) {
-    const DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_mean_variance_normalization_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list1, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list2, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
-    dmlops_list list3;
-    list3.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list3, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
-    dmlops_list list4;
-    list4.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list4, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_append_word(planning, &op.numbers, ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2));
-    dmlops_list list5;
-    list5.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list5, (at_d >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list5.values, list5.count));
-    dmlops_append_word(planning, &op.numbers, (desc->NormalizeVariance != 0));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
-    dmlops_list list6;
-    list6.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        dmlops_push(&list6, (at_v0 >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list6.values, list6.count));
-    dmlops_list list7;
-    list7.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        dmlops_push(&list7, (at_v0 >= ((desc->CrossChannel != 0) ? (int64_t)1 : (int64_t)2) ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list7);
-    dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_mean_variance_normalization_shader);
-}
+static const dmlops_shader_tensor dmlops_mean_variance_normalization_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, member)
+static const uint8_t dmlops_mean_variance_normalization_inputs[] = {
+    /* Number: [1 if d >= (1 if CrossChannel else 2) else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(12), DMLOPS_SELECT, DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT, DMLOPS_BOOL,
+        DMLOPS_AT(CrossChannel), DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_SIZE,
+        DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    /* Number2: [InputTensor.Sizes[d] if d >= (1 if CrossChannel else 2) else 1 for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(12), DMLOPS_SELECT, DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT, DMLOPS_BOOL,
+        DMLOPS_AT(CrossChannel), DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    /* product: product(Number2) */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(21) /* Number2 */,
+    DMLOPS_LET, 18 /* product */, DMLOPS_PRODUCT, DMLOPS_LIST, 2,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(21) /* Number2 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel),
+        DMLOPS_SMALL(1), DMLOPS_SMALL(2),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(42) /* product */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel), DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_SMALL(1),
+        DMLOPS_SMALL(0),
+    DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_local_response_normalization_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_local_response_normalization_lists[] = {"BEFORE", "SPAN"};
@@ -14467,43 +14154,36 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_local_response_normalization_plan(dmlops_planning* planning, const void* description) {
-    const DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC* desc = (const DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 2;
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_d = 0; at_d < 4; ++at_d) {
-        dmlops_push(&list1, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    for (int64_t at_d = 0; at_d < 4; ++at_d) {
-        dmlops_list list3;
-        list3.count = 0;
-        for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
-            dmlops_push(&list3, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
-        }
-        dmlops_list list4;
-        list4.count = 0;
-        for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
-            dmlops_push(&list4, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
-        }
-        dmlops_push(&list2, dmlops_add(dmlops_add(dmlops_list_entry(list3.values, list3.count, at_d), dmlops_list_entry(list4.values, list4.count, at_d)), 1));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Bias));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Alpha));
-    dmlops_append_word(planning, &op.numbers, (int64_t)desc->LocalSize);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Beta));
-    dmlops_plan_definition(planning, &op, &dmlops_local_response_normalization_shader);
-}
+static const dmlops_shader_tensor dmlops_local_response_normalization_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_OPERATOR_DESC, member)
+static const uint8_t dmlops_local_response_normalization_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SMALL(4),
+        DMLOPS_TURN(17), DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel), DMLOPS_EQUAL,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
+        DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(1), DMLOPS_SMALL(2),
+        DMLOPS_SMALL(0),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SMALL(4),
+        DMLOPS_TURN(51), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_EACH, 2 /* d1 */, DMLOPS_SMALL(0),
+        DMLOPS_SMALL(4), DMLOPS_TURN(17), DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel),
+        DMLOPS_EQUAL, DMLOPS_SLOT(2) /* d1 */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(2) /* d1 */,
+        DMLOPS_SMALL(2), DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(1),
+        DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_EACH, 2 /* d1 */,
+        DMLOPS_SMALL(0), DMLOPS_SMALL(4), DMLOPS_TURN(15), DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL,
+        DMLOPS_AT(CrossChannel), DMLOPS_EQUAL, DMLOPS_SLOT(2) /* d1 */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL,
+        DMLOPS_SLOT(2) /* d1 */, DMLOPS_SMALL(2), DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(2),
+        DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Bias),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(LocalSize),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_lp_normalization_kept[] = {{"KEPT_NORM", 1, 0}};
 static const dmlops_plan_Pass dmlops_lp_normalization_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
@@ -14528,42 +14208,30 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_lp_normalization_plan(dmlops_planning* planning, const void* description) {
-    const DML_LP_NORMALIZATION_OPERATOR_DESC* desc = (const DML_LP_NORMALIZATION_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_lp_normalization_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list1, (at_d == (int64_t)desc->Axis ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list2, (at_d == (int64_t)desc->Axis ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_append_word(planning, &op.numbers, (int64_t)desc->P == 1);
-    dmlops_append_word(planning, &op.numbers, (int64_t)desc->Axis);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
-    dmlops_list list3;
-    list3.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        dmlops_push(&list3, (at_v0 == (int64_t)desc->Axis ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list3);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_lp_normalization_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_lp_normalization_shader);
-}
+static const dmlops_shader_tensor dmlops_lp_normalization_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_NORMALIZATION_OPERATOR_DESC, member)
+static const uint8_t dmlops_lp_normalization_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(19),
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_UINT,
+            DMLOPS_AT(Axis), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_UINT,
+        DMLOPS_AT(Axis), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(Axis),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(7), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */, DMLOPS_UINT,
+        DMLOPS_AT(Axis), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_rnn_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1, -1}};
@@ -14590,82 +14258,60 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_rnn_plan(dmlops_planning* planning, const void* description) {
-    const DML_RNN_OPERATOR_DESC* desc = (const DML_RNN_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "WEIGHT", 1, 0, desc->WeightTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "RECURRENCE", 2, 0, desc->RecurrenceTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "BIAS", 3, 0, desc->BiasTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "HIDDEN_INIT", 4, 0, desc->HiddenInitTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[5], "SEQUENCE_LENGTHS", 5, 0, desc->SequenceLengthsTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_SEQUENCE", 6, 0, desc->OutputSequenceTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor);
-    op.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_rnn_shader);
-    const int64_t let_SequenceLength = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
-    const int64_t let_DirectionCount = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 1);
-    const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
-    const int64_t let_GateCount = 1;
-    const int64_t let_HiddenSize = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, let_SequenceLength);
-    dmlops_push(&list1, let_DirectionCount);
-    dmlops_push(&list1, let_BatchSize);
-    dmlops_push(&list1, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, dmlops_add(let_SequenceLength, 1));
-    dmlops_push(&list2, let_DirectionCount);
-    dmlops_push(&list2, let_BatchSize);
-    dmlops_push(&list2, let_HiddenSize);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_push(&list3, 2);
-    dmlops_push(&list3, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_push(&list4, 0);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_push(&list5, let_GateCount);
-    dmlops_push(&list5, let_HiddenSize);
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_list list6;
-    list6.count = 0;
-    dmlops_push(&list6, let_SequenceLength);
-    dmlops_append_sizes(planning, &op.lists, &list6, 1);
-    dmlops_list list7;
-    list7.count = 0;
-    dmlops_push(&list7, 1);
-    dmlops_push(&list7, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
-    dmlops_append_sizes(planning, &op.lists, &list7, 1);
-    const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
-    dmlops_append_word(planning, &op.numbers, let_InputSize);
-    dmlops_append_word(planning, &op.numbers, let_SequenceLength);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
-    dmlops_append_word(planning, &op.numbers, let_HiddenSize);
-    const int64_t let_FunctionCount = 1;
-    dmlops_append_word(planning, &op.numbers, let_FunctionCount);
-    dmlops_list list8;
-    list8.count = 0;
-    dmlops_push(&list8, 1);
-    dmlops_push(&list8, 1);
-    dmlops_set_list(planning, &op.sums, &list8);
-    dmlops_append_activations(planning, &op, desc->ActivationDescs, desc->ActivationDescCount);
-    dmlops_plan_definition(planning, &op, &dmlops_rnn_shader);
-}
+static const dmlops_shader_tensor dmlops_rnn_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"WEIGHT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"RECURRENCE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"HIDDEN_INIT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
+    {"SEQUENCE_LENGTHS", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
+    {"OUTPUT_SEQUENCE", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_SINGLE", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_RNN_OPERATOR_DESC, member)
+static const uint8_t dmlops_rnn_inputs[] = {
+    /* Number: 1 * RecurrenceTensor.Sizes[3] */
+    DMLOPS_LET, 16 /* Number */, DMLOPS_MULTIPLY, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
+        DMLOPS_SMALL(3),
+    /* Number2: [1, RecurrenceTensor.Sizes[3]] */
+    DMLOPS_LET_LIST, 1 /* Number2 */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
+        DMLOPS_SMALL(3),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 2, DMLOPS_SELECT, DMLOPS_GIVEN,
+        DMLOPS_AT(OutputSequenceTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputSequenceTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
+        DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(19),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+            DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
+            DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(16) /* Number */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(19),
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_ADD, DMLOPS_SIZE,
+            DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
+            DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SIZE,
+            DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(2),
+        DMLOPS_SLOT(16) /* Number */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(7) /* Number2 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(1),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
+        DMLOPS_SMALL(1) /* BACKWARD */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
+        DMLOPS_SMALL(3),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(1),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sums), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_UINT, DMLOPS_AT(ActivationDescCount),
+        DMLOPS_AT(ActivationDescs),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_lstm_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1, -1}};
@@ -14693,100 +14339,75 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_lstm_plan(dmlops_planning* planning, const void* description) {
-    const DML_LSTM_OPERATOR_DESC* desc = (const DML_LSTM_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "WEIGHT", 1, 0, desc->WeightTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "RECURRENCE", 2, 0, desc->RecurrenceTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "BIAS", 3, 0, desc->BiasTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "HIDDEN_INIT", 4, 0, desc->HiddenInitTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[5], "CELL_MEM_INIT", 5, 0, desc->CellMemInitTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[6], "SEQUENCE_LENGTHS", 6, 0, desc->SequenceLengthsTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[7], "PEEPHOLE", 7, 0, desc->PeepholeTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[8], "OUTPUT_SEQUENCE", 8, 0, desc->OutputSequenceTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[9], "OUTPUT_SINGLE", 9, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[10], "OUTPUT_CELL_SINGLE", 10, 0, desc->OutputCellSingleTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor) || dmlops_is_double(desc->OutputCellSingleTensor);
-    op.tensors.count = 11;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_lstm_shader);
-    const int64_t let_SequenceLength = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
-    const int64_t let_DirectionCount = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 1);
-    const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
-    const int64_t let_GateCount = 4;
-    const int64_t let_HiddenSize = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, let_SequenceLength);
-    dmlops_push(&list1, let_DirectionCount);
-    dmlops_push(&list1, let_BatchSize);
-    dmlops_push(&list1, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, dmlops_add(let_SequenceLength, 1));
-    dmlops_push(&list2, let_DirectionCount);
-    dmlops_push(&list2, let_BatchSize);
-    dmlops_push(&list2, let_HiddenSize);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_push(&list3, dmlops_add(let_SequenceLength, 1));
-    dmlops_push(&list3, let_DirectionCount);
-    dmlops_push(&list3, let_BatchSize);
-    dmlops_push(&list3, let_HiddenSize);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_push(&list4, 2);
-    dmlops_push(&list4, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_push(&list5, 0);
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_list list6;
-    list6.count = 0;
-    dmlops_push(&list6, let_GateCount);
-    dmlops_push(&list6, let_HiddenSize);
-    dmlops_append_sizes(planning, &op.lists, &list6, 1);
-    dmlops_list list7;
-    list7.count = 0;
-    dmlops_push(&list7, 3);
-    dmlops_push(&list7, let_HiddenSize);
-    dmlops_append_sizes(planning, &op.lists, &list7, 1);
-    dmlops_list list8;
-    list8.count = 0;
-    dmlops_push(&list8, let_SequenceLength);
-    dmlops_append_sizes(planning, &op.lists, &list8, 1);
-    dmlops_list list9;
-    list9.count = 0;
-    dmlops_push(&list9, 4);
-    dmlops_push(&list9, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
-    dmlops_append_sizes(planning, &op.lists, &list9, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, (desc->CoupleInputForget != 0));
-    dmlops_plan_int_8_append(planning, &op.bounds, (desc->UseClipThreshold != 0));
-    const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
-    dmlops_append_word(planning, &op.numbers, let_InputSize);
-    dmlops_append_word(planning, &op.numbers, let_SequenceLength);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
-    dmlops_append_word(planning, &op.numbers, let_HiddenSize);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->ClipThreshold));
-    const int64_t let_FunctionCount = 3;
-    dmlops_append_word(planning, &op.numbers, let_FunctionCount);
-    dmlops_list list10;
-    list10.count = 0;
-    dmlops_push(&list10, 1);
-    dmlops_push(&list10, 1);
-    dmlops_set_list(planning, &op.sums, &list10);
-    dmlops_append_activations(planning, &op, desc->ActivationDescs, desc->ActivationDescCount);
-    dmlops_plan_definition(planning, &op, &dmlops_lstm_shader);
-}
+static const dmlops_shader_tensor dmlops_lstm_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"WEIGHT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"RECURRENCE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"HIDDEN_INIT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
+    {"CELL_MEM_INIT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
+    {"SEQUENCE_LENGTHS", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0},
+    {"PEEPHOLE", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0},
+    {"OUTPUT_SEQUENCE", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_SINGLE", offsetof(dmlops_plan_Definition, tensors.items[9]), 9, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_CELL_SINGLE", offsetof(dmlops_plan_Definition, tensors.items[10]), 10, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_LSTM_OPERATOR_DESC, member)
+static const uint8_t dmlops_lstm_inputs[] = {
+    /* Number: 4 * RecurrenceTensor.Sizes[3] */
+    DMLOPS_LET, 16 /* Number */, DMLOPS_MULTIPLY, DMLOPS_SMALL(4), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
+        DMLOPS_SMALL(3),
+    /* InputSizesEntry: [InputTensor.Sizes[1] + 1, RecurrenceTensor.Sizes[1], InputTensor.Sizes[2], RecurrenceTensor.Sizes[3]] */
+    DMLOPS_LET_LIST, 1 /* InputSizesEntry */, DMLOPS_ITEMS, 4, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    /* Number2: [4, RecurrenceTensor.Sizes[3]] */
+    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(4), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
+        DMLOPS_SMALL(3),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_SELECT, DMLOPS_GIVEN,
+        DMLOPS_AT(OutputSequenceTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputSequenceTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
+        DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
+        DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputCellSingleTensor), DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputCellSingleTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(19),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+            DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
+            DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(16) /* Number */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
+        DMLOPS_NEED, 1, DMLOPS_PLACE(7) /* InputSizesEntry */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(9),
+        DMLOPS_NEED, 1, DMLOPS_PLACE(7) /* InputSizesEntry */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(2),
+        DMLOPS_SLOT(16) /* Number */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(25) /* Number2 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(3), DMLOPS_SIZE,
+        DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(1),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(CoupleInputForget),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(UseClipThreshold),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
+        DMLOPS_SMALL(1) /* BACKWARD */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
+        DMLOPS_SMALL(3),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(ClipThreshold),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(3),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sums), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_UINT, DMLOPS_AT(ActivationDescCount),
+        DMLOPS_AT(ActivationDescs),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_gru_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
 static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 5, 1, -1, -1, -1}, {2, 1, 2, 4, 0, 7, 1, -1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1}, {4, 0, 7, 0, 128, 4, 0, -1, -1, -1}};
@@ -14813,313 +14434,267 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_gru_plan(dmlops_planning* planning, const void* description) {
-    const DML_GRU_OPERATOR_DESC* desc = (const DML_GRU_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* RecurrenceTensor = dmlops_buffer(desc->RecurrenceTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "WEIGHT", 1, 0, desc->WeightTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "RECURRENCE", 2, 0, desc->RecurrenceTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "BIAS", 3, 0, desc->BiasTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "HIDDEN_INIT", 4, 0, desc->HiddenInitTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[5], "SEQUENCE_LENGTHS", 5, 0, desc->SequenceLengthsTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_SEQUENCE", 6, 0, desc->OutputSequenceTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_SINGLE", 7, 0, desc->OutputSingleTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputSequenceTensor) || dmlops_is_double(desc->OutputSingleTensor);
-    op.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_gru_shader);
-    const int64_t let_SequenceLength = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
-    const int64_t let_DirectionCount = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 1);
-    const int64_t let_BatchSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2);
-    const int64_t let_GateCount = 3;
-    const int64_t let_HiddenSize = dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, let_SequenceLength);
-    dmlops_push(&list1, let_DirectionCount);
-    dmlops_push(&list1, let_BatchSize);
-    dmlops_push(&list1, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, dmlops_add(let_SequenceLength, 1));
-    dmlops_push(&list2, let_DirectionCount);
-    dmlops_push(&list2, let_BatchSize);
-    dmlops_push(&list2, let_HiddenSize);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_push(&list3, dmlops_add(let_SequenceLength, 1));
-    dmlops_push(&list3, let_DirectionCount);
-    dmlops_push(&list3, let_BatchSize);
-    dmlops_push(&list3, let_HiddenSize);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_push(&list4, 2);
-    dmlops_push(&list4, dmlops_multiply(let_GateCount, let_HiddenSize));
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_push(&list5, let_GateCount);
-    dmlops_push(&list5, let_HiddenSize);
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_list list6;
-    list6.count = 0;
-    dmlops_push(&list6, 0);
-    dmlops_append_sizes(planning, &op.lists, &list6, 1);
-    dmlops_list list7;
-    list7.count = 0;
-    dmlops_push(&list7, let_SequenceLength);
-    dmlops_append_sizes(planning, &op.lists, &list7, 1);
-    dmlops_list list8;
-    list8.count = 0;
-    dmlops_push(&list8, 3);
-    dmlops_push(&list8, dmlops_entry(RecurrenceTensor->Sizes, RecurrenceTensor->DimensionCount, 3));
-    dmlops_append_sizes(planning, &op.lists, &list8, 1);
-    const int64_t let_InputSize = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 3);
-    dmlops_append_word(planning, &op.numbers, let_InputSize);
-    dmlops_append_word(planning, &op.numbers, let_SequenceLength);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->Direction) == 1 /* BACKWARD */);
-    dmlops_append_word(planning, &op.numbers, let_HiddenSize);
-    const int64_t let_FunctionCount = 2;
-    dmlops_append_word(planning, &op.numbers, let_FunctionCount);
-    dmlops_append_word(planning, &op.numbers, (desc->LinearBeforeReset != 0));
-    dmlops_list list9;
-    list9.count = 0;
-    dmlops_push(&list9, 1);
-    dmlops_push(&list9, ((desc->LinearBeforeReset != 0) ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list9, (!(desc->LinearBeforeReset != 0) ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list9, (!(desc->LinearBeforeReset != 0) ? (int64_t)1 : (int64_t)0));
-    dmlops_set_list(planning, &op.sums, &list9);
-    dmlops_append_activations(planning, &op, desc->ActivationDescs, desc->ActivationDescCount);
-    dmlops_plan_definition(planning, &op, &dmlops_gru_shader);
-}
-
-static inline void dmlops_element_wise_sign_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_SIGN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SIGN_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_is_nan_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_erf_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_ERF_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ERF_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_sinh_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_SINH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_SINH_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_cosh_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_COSH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_COSH_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_tanh_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_TANH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_TANH_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_asinh_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_ASINH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ASINH_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_acosh_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_atanh_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_ATANH_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATANH_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_if_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_IF_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IF_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "CONDITION", 0, 0, desc->ConditionTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "A", 1, 0, desc->ATensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[2], "B", 2, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 3;
-    op.tensors.count = 4;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_add1_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_ADD1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ADD1_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "ACTIVATION", dmlops_activation_type(desc->FusedActivation));
-    dmlops_append_float(planning, &op.scalars, dmlops_activation_parameter(desc->FusedActivation, 0));
-    dmlops_append_float(planning, &op.scalars, dmlops_activation_parameter(desc->FusedActivation, 1));
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_shrink_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_SHRINK_OPERATOR_DESC* desc = (const DML_ACTIVATION_SHRINK_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_float(planning, &op.scalars, (double)desc->Threshold);
-    dmlops_append_float(planning, &op.scalars, (double)desc->Bias);
-    op.widened = 1;
-    dmlops_plan_map(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_gru_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"WEIGHT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"RECURRENCE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"HIDDEN_INIT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
+    {"SEQUENCE_LENGTHS", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
+    {"OUTPUT_SEQUENCE", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_SINGLE", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_GRU_OPERATOR_DESC, member)
+static const uint8_t dmlops_gru_inputs[] = {
+    /* Number: 3 * RecurrenceTensor.Sizes[3] */
+    DMLOPS_LET, 16 /* Number */, DMLOPS_MULTIPLY, DMLOPS_SMALL(3), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
+        DMLOPS_SMALL(3),
+    /* InputSizesEntry: [InputTensor.Sizes[1] + 1, RecurrenceTensor.Sizes[1], InputTensor.Sizes[2], RecurrenceTensor.Sizes[3]] */
+    DMLOPS_LET_LIST, 1 /* InputSizesEntry */, DMLOPS_ITEMS, 4, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    /* Number2: [3, RecurrenceTensor.Sizes[3]] */
+    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_ITEMS, 2, DMLOPS_SMALL(3), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
+        DMLOPS_SMALL(3),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 2, DMLOPS_SELECT, DMLOPS_GIVEN,
+        DMLOPS_AT(OutputSequenceTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputSequenceTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputSingleTensor),
+        DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputSingleTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(19),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+            DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(1), DMLOPS_SIZE,
+            DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(16) /* Number */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
+        DMLOPS_NEED, 1, DMLOPS_PLACE(7) /* InputSizesEntry */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(9),
+        DMLOPS_NEED, 1, DMLOPS_PLACE(7) /* InputSizesEntry */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(2),
+        DMLOPS_SLOT(16) /* Number */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(25) /* Number2 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(1),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
+        DMLOPS_SMALL(1) /* BACKWARD */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
+        DMLOPS_SMALL(3),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(LinearBeforeReset),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sums), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_BOOL,
+        DMLOPS_AT(LinearBeforeReset), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_NOT, DMLOPS_BOOL,
+        DMLOPS_AT(LinearBeforeReset), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_NOT, DMLOPS_BOOL,
+        DMLOPS_AT(LinearBeforeReset), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_UINT, DMLOPS_AT(ActivationDescCount),
+        DMLOPS_AT(ActivationDescs),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_sign_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SIGN_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_sign_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_is_nan_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IS_NAN_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_is_nan_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_erf_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_erf_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ERF_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_erf_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_sinh_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_sinh_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_SINH_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_sinh_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_cosh_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_cosh_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_COSH_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_cosh_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_tanh_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_tanh_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_TANH_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_tanh_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_asinh_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_asinh_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ASINH_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_asinh_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_acosh_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_acosh_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ACOSH_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_acosh_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_atanh_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_atanh_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATANH_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_atanh_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_if_tensors[] = {
+    {"CONDITION", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"A", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IF_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_if_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(3),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_add1_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_add1_switches[] = {"ACTIVATION"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ADD1_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_add1_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_ACTIVATION, DMLOPS_FIELD(Map, switches), 0, DMLOPS_AT(FusedActivation),
+    DMLOPS_APPEND_PARAMETER, DMLOPS_FIELD(Map, scalars), 0, DMLOPS_AT(FusedActivation),
+    DMLOPS_APPEND_PARAMETER, DMLOPS_FIELD(Map, scalars), 1, DMLOPS_AT(FusedActivation),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_shrink_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SHRINK_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_shrink_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT, DMLOPS_AT(Threshold),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT, DMLOPS_AT(Bias),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_max_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1}};
 static const char* const dmlops_max_pooling1_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
@@ -15144,76 +14719,48 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_max_pooling1_plan(dmlops_planning* planning, const void* description) {
-    const DML_MAX_POOLING1_OPERATOR_DESC* desc = (const DML_MAX_POOLING1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputIndicesTensor);
-    op.tensors.count = 3;
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_append(&list3, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_list list5;
-    list5.count = 0;
-    for (int64_t at_d = 0; at_d < 2; ++at_d) {
-        dmlops_push(&list5, at_d);
-    }
-    dmlops_set_list(planning, &op.sliding.places, &list5);
-    dmlops_list list6;
-    list6.count = 0;
-    dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.sizes, &list6);
-    dmlops_list list7;
-    list7.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list7, dmlops_add(at_v1, 2));
-    }
-    dmlops_set_list(planning, &op.sliding.axes, &list7);
-    dmlops_list list8;
-    list8.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list8, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.first, &list8);
-    dmlops_list list9;
-    list9.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.steps, &list9);
-    dmlops_list list10;
-    list10.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(1, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.taps, &list10);
-    dmlops_list list11;
-    list11.count = 0;
-    dmlops_append(&list11, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.window.limits, &list11);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_max_pooling1_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_max_pooling1_shader);
-}
+static const dmlops_shader_tensor dmlops_max_pooling1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_INDICES", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING1_OPERATOR_DESC, member)
+static const uint8_t dmlops_max_pooling1_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SELECT, DMLOPS_GIVEN,
+        DMLOPS_AT(OutputIndicesTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputIndicesTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* v1 */, DMLOPS_SMALL(2),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(1), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_max_unpooling_kept[] = {{"KEPT_LAST", 0, 0}};
 static const dmlops_plan_Pass dmlops_max_unpooling_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, 0, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1}};
@@ -15238,105 +14785,76 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_max_unpooling_plan(dmlops_planning* planning, const void* description) {
-    const DML_MAX_UNPOOLING_OPERATOR_DESC* desc = (const DML_MAX_UNPOOLING_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 3;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_max_unpooling_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, 0, OutputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_plan_definition(planning, &op, &dmlops_max_unpooling_shader);
-}
-
-static inline void dmlops_diagonal_matrix_plan(dmlops_planning* planning, const void* description) {
-    const DML_DIAGONAL_MATRIX_OPERATOR_DESC* desc = (const DML_DIAGONAL_MATRIX_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 0;
-    op.tensors.count = 1;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_number(planning, &op.elements, 1, dmlops_enum(&OutputTensor->DataType), (double)desc->Value);
-    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->Offset);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_scatter_elements_trace(const void* description, dmlops_trace* trace) {
-    const DML_SCATTER_ELEMENTS_OPERATOR_DESC* desc = (const DML_SCATTER_ELEMENTS_OPERATOR_DESC*)description;
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const int64_t let_index = dmlops_follow(trace, &trace->at, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, (int64_t)desc->Axis));
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_list_append(&list1, trace->at.values, trace->at.count, 0, trace->at.count);
-    dmlops_replace(&list1, (int64_t)desc->Axis, let_index);
-    dmlops_reach(trace, &list1);
-}
-
-static inline void dmlops_scatter_elements_plan(dmlops_planning* planning, const void* description) {
-    const DML_SCATTER_ELEMENTS_OPERATOR_DESC* desc = (const DML_SCATTER_ELEMENTS_OPERATOR_DESC*)description;
-    dmlops_plan_Scatter op;
-    dmlops_plan_Scatter_empty(&op);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_set_tensor(&op.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_movement(
-        planning, &op.movement, dmlops_scatter_elements_trace, description, op.updates.sizes.count, &op.output, &op.indices);
-    dmlops_plan_scatter(planning, &op);
-}
-
-static inline void dmlops_one_hot_plan(dmlops_planning* planning, const void* description) {
-    const DML_ONE_HOT_OPERATOR_DESC* desc = (const DML_ONE_HOT_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const DML_BUFFER_TENSOR_DESC* ValuesTensor = dmlops_buffer(desc->ValuesTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INDICES", 0, 0, desc->IndicesTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "VALUES", 1, 0, desc->ValuesTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    const int64_t let_indicesSigned = dmlops_signed(dmlops_enum(&IndicesTensor->DataType));
-    dmlops_append_switch(planning, &op.switches, "INDICES_SIGNED", let_indicesSigned);
-    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->Axis);
-    const int64_t let_extent = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, (int64_t)desc->Axis);
-    dmlops_append_integer(planning, &op.scalars, let_extent);
-    int64_t max1 = INT64_MIN;
-    for (int64_t at_d = 0; at_d < (int64_t)ValuesTensor->DimensionCount; ++at_d) {
-        if (dmlops_entry(ValuesTensor->Sizes, ValuesTensor->DimensionCount, at_d) <= 1) {
-            continue;
-        }
-        max1 = max1 == INT64_MIN ? at_d : dmlops_max(max1, at_d);
-    }
-    const int64_t let_onDimension = (max1 == INT64_MIN ? 0 : max1);
-    dmlops_append_integer(planning, &op.scalars, let_onDimension);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, ValuesTensor->Sizes, ValuesTensor->DimensionCount, 0, ValuesTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_max_unpooling_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_UNPOOLING_OPERATOR_DESC, member)
+static const uint8_t dmlops_max_unpooling_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(5),
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(OutputTensor),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_diagonal_matrix_tensors[] = {
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_DIAGONAL_MATRIX_OPERATOR_DESC, member)
+static const uint8_t dmlops_diagonal_matrix_inputs[] = {
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 1, DMLOPS_TYPE, DMLOPS_AT(OutputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Value),
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_INT, DMLOPS_AT(Offset),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_scatter_elements_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Scatter, input), 0, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Scatter, indices), 1, 0, 0},
+    {"UPDATES", offsetof(dmlops_plan_Scatter, updates), 2, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Scatter, output), 3, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_SCATTER_ELEMENTS_OPERATOR_DESC, member)
+static const uint8_t dmlops_scatter_elements_inputs[] = {
+    DMLOPS_DONE,
+    /* index: normalize_index(IndicesTensor[at], OutputTensor.Sizes[Axis]) */
+    DMLOPS_LET, 16 /* index */, DMLOPS_FOLLOW, DMLOPS_LIST, 0, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_UINT,
+        DMLOPS_AT(Axis),
+    /* target: replace(at, Axis, index) */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(1) /* index */,
+    DMLOPS_REPLACE, DMLOPS_LIST, 0, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_SLOT(16) /* index */,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_one_hot_tensors[] = {
+    {"INDICES", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"VALUES", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_one_hot_switches[] = {"INDICES_SIGNED"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ONE_HOT_OPERATOR_DESC, member)
+static const uint8_t dmlops_one_hot_inputs[] = {
+    /* indicesSigned: signed(IndicesTensor.DataType) */
+    DMLOPS_LET, 16 /* indicesSigned */, DMLOPS_SIGNED, DMLOPS_TYPE, DMLOPS_AT(IndicesTensor),
+    /* extent: OutputTensor.Sizes[Axis] */
+    DMLOPS_LET, 17 /* extent */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_UINT, DMLOPS_AT(Axis),
+    /* onDimension: max(d for d in range(ValuesTensor.DimensionCount) if ValuesTensor.Sizes[d] > 1) */
+    DMLOPS_LET, 18 /* onDimension */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(ValuesTensor), DMLOPS_TURN(7), DMLOPS_WHEN, DMLOPS_GREATER, DMLOPS_SIZE, DMLOPS_AT(ValuesTensor),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* indicesSigned */,
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_SLOT(16) /* indicesSigned */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_UINT, DMLOPS_AT(Axis),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(5) /* extent */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(17) /* extent */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(11) /* onDimension */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(18) /* onDimension */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(ValuesTensor),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_resample_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
@@ -15363,338 +14881,270 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {2, dmlops_resample_separable},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_resample_plan(dmlops_planning* planning, const void* description) {
-    const DML_RESAMPLE_OPERATOR_DESC* desc = (const DML_RESAMPLE_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, (int64_t)desc->ScaleCount);
-    int64_t max1 = INT64_MIN;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->ScaleCount; ++at_d) {
-        max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
-    }
-    dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_append_floats(planning, &op.lists, desc->Scales, desc->ScaleCount);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->ScaleCount);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    int64_t max2 = INT64_MIN;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->ScaleCount; ++at_d) {
-        max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    op.separable.rank = (int64_t)desc->ScaleCount;
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_set_list(planning, &op.separable.applies, &list2);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_separable(planning, &op, &dmlops_resample_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_resample_shader);
-}
-
-static inline void dmlops_element_wise_bit_shift_left_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_bit_shift_right_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_round_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_ROUND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ROUND_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "ROUNDING_MODE", dmlops_enum(&desc->RoundingMode));
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_is_infinity_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "INFINITY_MODE", dmlops_enum(&desc->InfinityMode));
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_modulus_truncate_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_modulus_floor_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_fill_value_constant_plan(dmlops_planning* planning, const void* description) {
-    const DML_FILL_VALUE_CONSTANT_OPERATOR_DESC* desc = (const DML_FILL_VALUE_CONSTANT_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 0;
-    op.tensors.count = 1;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_element(planning, &op.elements, 1, dmlops_enum(&OutputTensor->DataType), &desc->Value);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_fill_value_sequence_plan(dmlops_planning* planning, const void* description) {
-    const DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC* desc = (const DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "OUTPUT", 0, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 0;
-    op.tensors.count = 1;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_element(planning, &op.elements, 0, dmlops_enum(&OutputTensor->DataType), &desc->ValueStart);
-    dmlops_append_element(planning, &op.elements, 0, dmlops_enum(&OutputTensor->DataType), &desc->ValueDelta);
-    dmlops_list let_pitch;
-    let_pitch.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)OutputTensor->DimensionCount; ++at_d) {
-        dmlops_list list1;
-        list1.count = 0;
-        dmlops_append(&list1, OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_d, 1), OutputTensor->DimensionCount);
-        dmlops_push(&let_pitch, dmlops_list_product(list1.values, list1.count));
-    }
-    dmlops_append_sizes(planning, &op.arrays, &let_pitch, 1);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_cumulative_summation_plan(dmlops_planning* planning, const void* description) {
-    const DML_CUMULATIVE_SUMMATION_OPERATOR_DESC* desc = (const DML_CUMULATIVE_SUMMATION_OPERATOR_DESC*)description;
-    dmlops_plan_Scan op;
-    dmlops_plan_Scan_empty(&op);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.axis = (int64_t)desc->Axis;
-    op.decreasing = dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */;
-    op.exclusive = (desc->HasExclusiveSum != 0);
-    dmlops_plan_scan(planning, &op);
-}
-
-static inline void dmlops_reverse_subsequences_plan(dmlops_planning* planning, const void* description) {
-    const DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC* desc = (const DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "SEQUENCE_LENGTHS", 1, 0, desc->SequenceLengthsTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->Axis);
-    const int64_t let_limit = dmlops_add(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, (int64_t)desc->Axis), 1);
-    dmlops_append_integer(planning, &op.scalars, let_limit);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_gather_elements_trace(const void* description, dmlops_trace* trace) {
-    const DML_GATHER_ELEMENTS_OPERATOR_DESC* desc = (const DML_GATHER_ELEMENTS_OPERATOR_DESC*)description;
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const int64_t let_index = dmlops_follow(trace, &trace->at, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, (int64_t)desc->Axis));
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_list_append(&list1, trace->at.values, trace->at.count, 0, trace->at.count);
-    dmlops_replace(&list1, (int64_t)desc->Axis, let_index);
-    dmlops_reach(trace, &list1);
-}
-
-static inline void dmlops_gather_elements_plan(dmlops_planning* planning, const void* description) {
-    const DML_GATHER_ELEMENTS_OPERATOR_DESC* desc = (const DML_GATHER_ELEMENTS_OPERATOR_DESC*)description;
-    dmlops_plan_Gather op;
-    dmlops_plan_Gather_empty(&op);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
-    op.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
-    op.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
-    dmlops_set_movement(
-        planning, &op.movement, dmlops_gather_elements_trace, description, op.output.sizes.count, &op.input, &op.indices);
-    dmlops_plan_gather(planning, &op);
-}
-
-static inline void dmlops_gather_nd_trace(const void* description, dmlops_trace* trace) {
-    const DML_GATHER_ND_OPERATOR_DESC* desc = (const DML_GATHER_ND_OPERATOR_DESC*)description;
-    const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const int64_t let_IndexTupleSize = dmlops_entry(IndicesTensor->Sizes, IndicesTensor->DimensionCount, dmlops_subtract((int64_t)IndicesTensor->DimensionCount, 1));
-    dmlops_list let_coordinate;
-    let_coordinate.count = 0;
-    dmlops_list_append(&let_coordinate, trace->at.values, trace->at.count, 0, trace->at.count);
-    dmlops_align(&let_coordinate, dmlops_min(dmlops_subtract(dmlops_add(dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), (int64_t)desc->InputDimensionCount), let_IndexTupleSize), 15), 0);
-    const int64_t let_InputStart = dmlops_subtract((int64_t)InputTensor->DimensionCount, (int64_t)desc->InputDimensionCount);
-    dmlops_list let_indexed;
-    let_indexed.count = 0;
-    for (int64_t at_j = 0; at_j < dmlops_min(let_IndexTupleSize, 8); ++at_j) {
-        dmlops_list list1;
-        list1.count = 0;
-        dmlops_list_append(&list1, let_coordinate.values, let_coordinate.count, 0, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1));
-        dmlops_push(&list1, at_j);
-        dmlops_align(&list1, (int64_t)IndicesTensor->DimensionCount, 0);
-        dmlops_push(&let_indexed, dmlops_follow(trace, &list1, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(let_InputStart, at_j))));
-    }
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_list_append(&list2, let_indexed.values, let_indexed.count, 0, let_indexed.count);
-    dmlops_list_append(&list2, let_coordinate.values, let_coordinate.count, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), let_coordinate.count);
-    dmlops_align(&list2, (int64_t)InputTensor->DimensionCount, 0);
-    dmlops_reach(trace, &list2);
-}
-
-static inline void dmlops_gather_nd_plan(dmlops_planning* planning, const void* description) {
-    const DML_GATHER_ND_OPERATOR_DESC* desc = (const DML_GATHER_ND_OPERATOR_DESC*)description;
-    dmlops_plan_Gather op;
-    dmlops_plan_Gather_empty(&op);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
-    op.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
-    op.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
-    dmlops_set_movement(
-        planning, &op.movement, dmlops_gather_nd_trace, description, op.output.sizes.count, &op.input, &op.indices);
-    dmlops_plan_gather(planning, &op);
-}
-
-static inline void dmlops_scatter_nd_trace(const void* description, dmlops_trace* trace) {
-    const DML_SCATTER_ND_OPERATOR_DESC* desc = (const DML_SCATTER_ND_OPERATOR_DESC*)description;
-    const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const int64_t let_IndexTupleSize = dmlops_entry(IndicesTensor->Sizes, IndicesTensor->DimensionCount, dmlops_subtract((int64_t)IndicesTensor->DimensionCount, 1));
-    dmlops_list let_scattered;
-    let_scattered.count = 0;
-    dmlops_list_append(&let_scattered, trace->at.values, trace->at.count, 0, trace->at.count);
-    dmlops_align(&let_scattered, dmlops_min(dmlops_subtract(dmlops_add(dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), (int64_t)desc->InputDimensionCount), let_IndexTupleSize), 15), 0);
-    const int64_t let_InputStart = dmlops_subtract((int64_t)InputTensor->DimensionCount, (int64_t)desc->InputDimensionCount);
-    dmlops_list let_indexed;
-    let_indexed.count = 0;
-    for (int64_t at_j = 0; at_j < dmlops_min(let_IndexTupleSize, 8); ++at_j) {
-        dmlops_list list1;
-        list1.count = 0;
-        dmlops_list_append(&list1, let_scattered.values, let_scattered.count, 0, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1));
-        dmlops_push(&list1, at_j);
-        dmlops_align(&list1, (int64_t)IndicesTensor->DimensionCount, 0);
-        dmlops_push(&let_indexed, dmlops_follow(trace, &list1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(let_InputStart, at_j))));
-    }
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_list_append(&list2, let_indexed.values, let_indexed.count, 0, let_indexed.count);
-    dmlops_list_append(&list2, let_scattered.values, let_scattered.count, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), let_scattered.count);
-    dmlops_align(&list2, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_reach(trace, &list2);
-}
-
-static inline void dmlops_scatter_nd_plan(dmlops_planning* planning, const void* description) {
-    const DML_SCATTER_ND_OPERATOR_DESC* desc = (const DML_SCATTER_ND_OPERATOR_DESC*)description;
-    dmlops_plan_Scatter op;
-    dmlops_plan_Scatter_empty(&op);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_set_tensor(&op.updates, "UPDATES", 2, 0, desc->UpdatesTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_movement(
-        planning, &op.movement, dmlops_scatter_nd_trace, description, op.updates.sizes.count, &op.output, &op.indices);
-    dmlops_plan_scatter(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_resample_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_OPERATOR_DESC, member)
+static const uint8_t dmlops_resample_inputs[] = {
+    /* Number: max(OutputTensor.Sizes[d] for d in range(ScaleCount)) */
+    DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(ScaleCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(12),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(ScaleCount),
+            DMLOPS_SLOT(16) /* Number */,
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(ScaleCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(ScaleCount),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SLOT(16) /* Number */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(ScaleCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
+        DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_SELECT, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_bit_shift_left_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_bit_shift_left_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_bit_shift_right_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_bit_shift_right_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_round_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_round_switches[] = {"ROUNDING_MODE"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ROUND_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_round_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(RoundingMode),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_is_infinity_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_is_infinity_switches[] = {"INFINITY_MODE"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_IS_INFINITY_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_is_infinity_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(InfinityMode),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_modulus_truncate_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MODULUS_TRUNCATE_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_modulus_truncate_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_modulus_floor_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_MODULUS_FLOOR_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_modulus_floor_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_fill_value_constant_tensors[] = {
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_FILL_VALUE_CONSTANT_OPERATOR_DESC, member)
+static const uint8_t dmlops_fill_value_constant_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 1, DMLOPS_TYPE, DMLOPS_AT(OutputTensor), DMLOPS_AT(Value),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_fill_value_sequence_tensors[] = {
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC, member)
+static const uint8_t dmlops_fill_value_sequence_inputs[] = {
+    /* pitch: [product(OutputTensor.Sizes[d + 1:]) for d in range(OutputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 1 /* pitch */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_TURN(7), DMLOPS_PRODUCT, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_AT(ValueStart),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_AT(ValueDelta),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* pitch */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 1,
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_cumulative_summation_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Scan, input), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Scan, output), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_CUMULATIVE_SUMMATION_OPERATOR_DESC, member)
+static const uint8_t dmlops_cumulative_summation_inputs[] = {
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Scan, axis), DMLOPS_UINT, DMLOPS_AT(Axis),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Scan, decreasing), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisDirection),
+        DMLOPS_SMALL(1) /* DECREASING */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Scan, exclusive), DMLOPS_BOOL, DMLOPS_AT(HasExclusiveSum),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_reverse_subsequences_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"SEQUENCE_LENGTHS", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_REVERSE_SUBSEQUENCES_OPERATOR_DESC, member)
+static const uint8_t dmlops_reverse_subsequences_inputs[] = {
+    /* limit: InputTensor.Sizes[Axis] + 1 */
+    DMLOPS_LET, 16 /* limit */, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_UINT, DMLOPS_AT(Axis),
+        DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_UINT, DMLOPS_AT(Axis),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* limit */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(16) /* limit */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_gather_elements_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, member)
+static const uint8_t dmlops_gather_elements_inputs[] = {
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, input_bytes), DMLOPS_INSIDE, DMLOPS_AT(InputTensor), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, indices_bytes), DMLOPS_INSIDE, DMLOPS_AT(IndicesTensor), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, output_bytes), DMLOPS_INSIDE, DMLOPS_AT(OutputTensor), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_DONE,
+    /* index: normalize_index(IndicesTensor[at], InputTensor.Sizes[Axis]) */
+    DMLOPS_LET, 16 /* index */, DMLOPS_FOLLOW, DMLOPS_LIST, 0, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_UINT,
+        DMLOPS_AT(Axis),
+    /* target: replace(at, Axis, index) */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(22) /* index */,
+    DMLOPS_REPLACE, DMLOPS_LIST, 0, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_SLOT(16) /* index */,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_gather_nd_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, member)
+static const uint8_t dmlops_gather_nd_inputs[] = {
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, input_bytes), DMLOPS_INSIDE, DMLOPS_AT(InputTensor), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, indices_bytes), DMLOPS_INSIDE, DMLOPS_AT(IndicesTensor), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, output_bytes), DMLOPS_INSIDE, DMLOPS_AT(OutputTensor), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_DONE,
+    /* IndexTupleSize: IndicesTensor.Sizes[-1] */
+    DMLOPS_LET, 17 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
+    /* coordinate: align(at, min(IndicesDimensionCount - 1 + InputDimensionCount - IndexTupleSize, 15), 0) */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(22) /* IndexTupleSize */,
+    DMLOPS_LET_LIST, 2 /* coordinate */, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_ADD,
+        DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_UINT,
+        DMLOPS_AT(InputDimensionCount), DMLOPS_SLOT(17) /* IndexTupleSize */, DMLOPS_SMALL(15), DMLOPS_SMALL(0),
+    /* InputStart: InputTensor.DimensionCount - InputDimensionCount */
+    DMLOPS_LET, 19 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
+        DMLOPS_AT(InputDimensionCount),
+    /* indexed: [normalize_index(IndicesTensor[align(coordinate[:IndicesDimensionCount - 1] + [j], IndicesTensor.DimensionCount, 0)], InputTensor.Sizes[InputStart + j]) for j in range(min(IndexTupleSize, 8))] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(22) /* IndexTupleSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(30) /* coordinate */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(51) /* InputStart */,
+    DMLOPS_LET_LIST, 1 /* indexed */, DMLOPS_EACH, 1 /* j */, DMLOPS_SMALL(0), DMLOPS_MIN,
+        DMLOPS_SLOT(17) /* IndexTupleSize */, DMLOPS_SMALL(8), DMLOPS_TURN(22), DMLOPS_FOLLOW, DMLOPS_ALIGN,
+        DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST, 2, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_UINT,
+        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SLOT(1) /* j */, DMLOPS_RANK,
+        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(0), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD,
+        DMLOPS_SLOT(19) /* InputStart */, DMLOPS_SLOT(1) /* j */,
+    /* target: align(indexed + coordinate[IndicesDimensionCount - 1:], InputTensor.DimensionCount, 0) */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(58) /* indexed */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(30) /* coordinate */,
+    DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_LIST, 1, DMLOPS_REST, DMLOPS_LIST, 2, DMLOPS_SUBTRACT, DMLOPS_UINT,
+        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_scatter_nd_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Scatter, input), 0, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Scatter, indices), 1, 0, 0},
+    {"UPDATES", offsetof(dmlops_plan_Scatter, updates), 2, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Scatter, output), 3, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_SCATTER_ND_OPERATOR_DESC, member)
+static const uint8_t dmlops_scatter_nd_inputs[] = {
+    DMLOPS_DONE,
+    /* IndexTupleSize: IndicesTensor.Sizes[-1] */
+    DMLOPS_LET, 17 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
+    /* scattered: align(at, min(IndicesDimensionCount - 1 + InputDimensionCount - IndexTupleSize, 15), 0) */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(1) /* IndexTupleSize */,
+    DMLOPS_LET_LIST, 2 /* scattered */, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_ADD,
+        DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_UINT,
+        DMLOPS_AT(InputDimensionCount), DMLOPS_SLOT(17) /* IndexTupleSize */, DMLOPS_SMALL(15), DMLOPS_SMALL(0),
+    /* InputStart: InputTensor.DimensionCount - InputDimensionCount */
+    DMLOPS_LET, 19 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
+        DMLOPS_AT(InputDimensionCount),
+    /* indexed: [normalize_index(IndicesTensor[align(scattered[:IndicesDimensionCount - 1] + [j], IndicesTensor.DimensionCount, 0)], OutputTensor.Sizes[InputStart + j]) for j in range(min(IndexTupleSize, 8))] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(1) /* IndexTupleSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(9) /* scattered */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(30) /* InputStart */,
+    DMLOPS_LET_LIST, 1 /* indexed */, DMLOPS_EACH, 1 /* j */, DMLOPS_SMALL(0), DMLOPS_MIN,
+        DMLOPS_SLOT(17) /* IndexTupleSize */, DMLOPS_SMALL(8), DMLOPS_TURN(22), DMLOPS_FOLLOW, DMLOPS_ALIGN,
+        DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST, 2, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_UINT,
+        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SLOT(1) /* j */, DMLOPS_RANK,
+        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(0), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
+        DMLOPS_SLOT(19) /* InputStart */, DMLOPS_SLOT(1) /* j */,
+    /* target: align(indexed + scattered[IndicesDimensionCount - 1:], OutputTensor.DimensionCount, 0) */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(37) /* indexed */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(9) /* scattered */,
+    DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_LIST, 1, DMLOPS_REST, DMLOPS_LIST, 2, DMLOPS_SUBTRACT, DMLOPS_UINT,
+        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_max_pooling2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1}};
 static const char* const dmlops_max_pooling2_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
@@ -15719,185 +15169,136 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_max_pooling2_plan(dmlops_planning* planning, const void* description) {
-    const DML_MAX_POOLING2_OPERATOR_DESC* desc = (const DML_MAX_POOLING2_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_INDICES", 2, 0, desc->OutputIndicesTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputIndicesTensor);
-    op.tensors.count = 3;
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_list list6;
-    list6.count = 0;
-    for (int64_t at_d = 0; at_d < 2; ++at_d) {
-        dmlops_push(&list6, at_d);
-    }
-    dmlops_set_list(planning, &op.sliding.places, &list6);
-    dmlops_list list7;
-    list7.count = 0;
-    dmlops_append(&list7, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.sizes, &list7);
-    dmlops_list list8;
-    list8.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list8, dmlops_add(at_v1, 2));
-    }
-    dmlops_set_list(planning, &op.sliding.axes, &list8);
-    dmlops_list list9;
-    list9.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.first, &list9);
-    dmlops_list list10;
-    list10.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.steps, &list10);
-    dmlops_list list11;
-    list11.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list11, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.taps, &list11);
-    dmlops_list list12;
-    list12.count = 0;
-    dmlops_append(&list12, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.window.limits, &list12);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_max_pooling2_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_max_pooling2_shader);
-}
-
-static inline void dmlops_slice1_plan(dmlops_planning* planning, const void* description) {
-    const DML_SLICE1_OPERATOR_DESC* desc = (const DML_SLICE1_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, desc->InputWindowOffsets, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_signed_append(&list2, desc->InputWindowStrides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_append(&list3, desc->InputWindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list4, 1);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_top_k1_plan(dmlops_planning* planning, const void* description) {
-    const DML_TOP_K1_OPERATOR_DESC* desc = (const DML_TOP_K1_OPERATOR_DESC*)description;
-    dmlops_plan_TopK op;
-    dmlops_plan_TopK_empty(&op);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT_VALUE", 1, 0, desc->OutputValueTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.indices, "OUTPUT_INDEX", 2, 0, desc->OutputIndexTensor, DMLOPS_IS_OUTPUT);
-    op.axis = (int64_t)desc->Axis;
-    op.count = (int64_t)desc->K;
-    op.largest = dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */;
-    dmlops_plan_top_k(planning, &op);
-}
-
-static inline void dmlops_depth_to_space1_plan(dmlops_planning* planning, const void* description) {
-    const DML_DEPTH_TO_SPACE1_OPERATOR_DESC* desc = (const DML_DEPTH_TO_SPACE1_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "ORDER", dmlops_enum(&desc->Order));
-    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->BlockSize);
-    const int64_t let_channels = dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1);
-    dmlops_append_integer(planning, &op.scalars, let_channels);
-    const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
-    dmlops_append_integer(planning, &op.scalars, let_area);
-    dmlops_append_integer(planning, &op.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_space_to_depth1_plan(dmlops_planning* planning, const void* description) {
-    const DML_SPACE_TO_DEPTH1_OPERATOR_DESC* desc = (const DML_SPACE_TO_DEPTH1_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "ORDER", dmlops_enum(&desc->Order));
-    const int64_t let_channels = dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1);
-    dmlops_append_integer(planning, &op.scalars, let_channels);
-    const int64_t let_area = dmlops_multiply((int64_t)desc->BlockSize, (int64_t)desc->BlockSize);
-    dmlops_append_integer(planning, &op.scalars, let_area);
-    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->BlockSize);
-    dmlops_append_integer(planning, &op.scalars, dmlops_divide(2147483647, let_channels));
-    dmlops_append_integer(planning, &op.scalars, dmlops_divide(2147483647, let_area));
-    dmlops_append_integer(planning, &op.scalars, dmlops_divide(2147483647, (int64_t)desc->BlockSize));
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_max_pooling2_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_INDICES", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING2_OPERATOR_DESC, member)
+static const uint8_t dmlops_max_pooling2_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 2, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SELECT, DMLOPS_GIVEN,
+        DMLOPS_AT(OutputIndicesTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputIndicesTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* v1 */, DMLOPS_SMALL(2),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_slice1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE1_OPERATOR_DESC, member)
+static const uint8_t dmlops_slice1_inputs[] = {
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_UINTS, DMLOPS_AT(InputWindowOffsets),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_INTS, DMLOPS_AT(InputWindowStrides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_UINTS, DMLOPS_AT(InputWindowSizes),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_top_k1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_TopK, input), 0, 0, 0},
+    {"OUTPUT_VALUE", offsetof(dmlops_plan_TopK, output), 1, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_INDEX", offsetof(dmlops_plan_TopK, indices), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_TOP_K1_OPERATOR_DESC, member)
+static const uint8_t dmlops_top_k1_inputs[] = {
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(TopK, axis), DMLOPS_UINT, DMLOPS_AT(Axis),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(TopK, count), DMLOPS_UINT, DMLOPS_AT(K),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(TopK, largest), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisDirection),
+        DMLOPS_SMALL(1) /* DECREASING */,
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_depth_to_space1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_depth_to_space1_switches[] = {"ORDER"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_DEPTH_TO_SPACE1_OPERATOR_DESC, member)
+static const uint8_t dmlops_depth_to_space1_inputs[] = {
+    /* channels: OutputTensor.Sizes[1] */
+    DMLOPS_LET, 16 /* channels */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
+    /* area: BlockSize * BlockSize */
+    DMLOPS_LET, 17 /* area */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(BlockSize), DMLOPS_UINT,
+        DMLOPS_AT(BlockSize),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(Order),
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_UINT, DMLOPS_AT(BlockSize),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* channels */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(16) /* channels */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(5) /* area */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(17) /* area */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_UINT, DMLOPS_AT(BlockSize),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_space_to_depth1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_space_to_depth1_switches[] = {"ORDER"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_SPACE_TO_DEPTH1_OPERATOR_DESC, member)
+static const uint8_t dmlops_space_to_depth1_inputs[] = {
+    /* channels: InputTensor.Sizes[1] */
+    DMLOPS_LET, 16 /* channels */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+    /* area: BlockSize * BlockSize */
+    DMLOPS_LET, 17 /* area */, DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(BlockSize), DMLOPS_UINT,
+        DMLOPS_AT(BlockSize),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(Order),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* channels */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(16) /* channels */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(5) /* area */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_SLOT(17) /* area */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_UINT, DMLOPS_AT(BlockSize),
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_SLOT(16) /* channels */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_SLOT(17) /* area */,
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_UINT, DMLOPS_AT(BlockSize),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_mean_variance_normalization1_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
 static const dmlops_plan_Pass dmlops_mean_variance_normalization1_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
@@ -15923,101 +15324,52 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_mean_variance_normalization1_plan(dmlops_planning* planning, const void* description) {
-    const DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_mean_variance_normalization1_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any1 = 0;
-        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
-        }
-        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any2 = 0;
-        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any2 = any2 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
-        }
-        dmlops_push(&list2, (any2 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
-    dmlops_list list3;
-    list3.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any3 = 0;
-        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any3 = any3 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
-        }
-        dmlops_push(&list3, (any3 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any4 = 0;
-        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any4 = any4 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
-        }
-        dmlops_push(&list5, (any4 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_append_word(planning, &op.numbers, (int64_t)desc->AxisCount);
-    dmlops_list list6;
-    list6.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any5 = 0;
-        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any5 = any5 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
-        }
-        dmlops_push(&list6, (any5 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list6.values, list6.count));
-    dmlops_append_word(planning, &op.numbers, (desc->NormalizeVariance != 0));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
-    dmlops_list list7;
-    list7.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        int64_t any6 = 0;
-        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
-            any6 = any6 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
-        }
-        dmlops_push(&list7, (any6 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list7.values, list7.count));
-    dmlops_list list8;
-    list8.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        int64_t any7 = 0;
-        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
-            any7 = any7 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
-        }
-        dmlops_push(&list8, (any7 ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list8);
-    dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization1_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_mean_variance_normalization1_shader);
-}
+static const dmlops_shader_tensor dmlops_mean_variance_normalization1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, member)
+static const uint8_t dmlops_mean_variance_normalization1_inputs[] = {
+    /* Number: [1 if any(Axes[i] == d for i in range(len(Axes))) else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    /* Number2: [InputTensor.Sizes[d] if any(Axes[i] == d for i in range(len(Axes))) else 1 for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    /* product: product(Number2) */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
+    DMLOPS_LET, 18 /* product */, DMLOPS_PRODUCT, DMLOPS_LIST, 2,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_COUNT, DMLOPS_AT(AxisCount),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(38) /* product */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_resample1_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
@@ -16044,46 +15396,38 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {2, dmlops_resample1_separable},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_resample1_plan(dmlops_planning* planning, const void* description) {
-    const DML_RESAMPLE1_OPERATOR_DESC* desc = (const DML_RESAMPLE1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample1_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, (int64_t)desc->DimensionCount);
-    int64_t max1 = INT64_MIN;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
-    }
-    dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_append_floats(planning, &op.lists, desc->Scales, desc->DimensionCount);
-    dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
-    dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    int64_t max2 = INT64_MIN;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    op.separable.rank = (int64_t)desc->DimensionCount;
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_set_list(planning, &op.separable.applies, &list2);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_separable(planning, &op, &dmlops_resample1_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_resample1_shader);
-}
+static const dmlops_shader_tensor dmlops_resample1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE1_OPERATOR_DESC, member)
+static const uint8_t dmlops_resample1_inputs[] = {
+    /* Number: max(OutputTensor.Sizes[d] for d in range(DimensionCount)) */
+    DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(12),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
+            DMLOPS_AT(DimensionCount), DMLOPS_SLOT(16) /* Number */,
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SLOT(16) /* Number */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
+        DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_SELECT, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader = {
@@ -16106,61 +15450,54 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_matrix_multiply_integer_plan(dmlops_planning* planning, const void* description) {
-    const DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC* desc = (const DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
-    const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
-    const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
-    const DML_BUFFER_TENSOR_DESC* BTensor = dmlops_buffer(desc->BTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "AZERO_POINT", 1, 0, desc->AZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "B", 2, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "BZERO_POINT", 3, 0, desc->BZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 5;
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_append_word(planning, &op.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
-    const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_append_word(planning, &op.numbers, let_K);
-    const int64_t item1 = dmlops_enum(&ATensor->DataType);
-    const int64_t item2 = dmlops_enum(&BTensor->DataType);
-    op.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1); ++at_d) {
-        dmlops_push(&list1, at_d);
-    }
-    dmlops_push(&list1, (int64_t)OutputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.factors.left, &list1);
-    dmlops_list list2;
-    list2.count = 0;
-    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
-        dmlops_push(&list2, at_d);
-    }
-    dmlops_push(&list2, (int64_t)OutputTensor->DimensionCount);
-    dmlops_push(&list2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_set_list(planning, &op.factors.right, &list2);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_push(&list3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_set_list(planning, &op.factors.left_less, &list3);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_push(&list4, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_set_list(planning, &op.factors.right_less, &list4);
-    op.factors.lessens_left = desc->AZeroPointTensor != NULL;
-    op.factors.lessens_right = desc->BZeroPointTensor != NULL;
-    op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_int8_products(planning, &op, &dmlops_matrix_multiply_integer_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_matrix_multiply_integer_shader);
-}
+static const dmlops_shader_tensor dmlops_matrix_multiply_integer_tensors[] = {
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"AZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"BZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_OPERATOR_DESC, member)
+static const uint8_t dmlops_matrix_multiply_integer_inputs[] = {
+    /* ASizesEntry: ATensor.Sizes[-1] */
+    DMLOPS_LET, 16 /* ASizesEntry */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(ATensor), DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
+        DMLOPS_AT(ATensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
+        DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(AZeroPointTensor),
+        DMLOPS_TYPE, DMLOPS_AT(ATensor), DMLOPS_ONE_OF, 2, DMLOPS_TYPE, DMLOPS_AT(BTensor),
+        DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT, DMLOPS_GIVEN,
+        DMLOPS_AT(BZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(BZeroPointTensor), DMLOPS_TYPE,
+        DMLOPS_AT(BTensor),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_JOIN, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_TURN(1),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_ITEMS, 1, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.right), DMLOPS_JOIN, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_ITEMS, 2, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left_less), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.right_less), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.lessens_left), DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.lessens_right), DMLOPS_GIVEN, DMLOPS_AT(BZeroPointTensor),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* ASizesEntry */,
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multiply_shader = {
@@ -16183,73 +15520,66 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_quantized_linear_matrix_multiply_plan(dmlops_planning* planning, const void* description) {
-    const DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
-    const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
-    const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
-    const DML_BUFFER_TENSOR_DESC* AScaleTensor = dmlops_buffer(desc->AScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* BScaleTensor = dmlops_buffer(desc->BScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputScaleTensor = dmlops_buffer(desc->OutputScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputZeroPointTensor = dmlops_buffer(desc->OutputZeroPointTensor);
-    const DML_BUFFER_TENSOR_DESC* BTensor = dmlops_buffer(desc->BTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "B", 3, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "BSCALE", 4, 0, desc->BScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_SCALE", 6, 0, desc->OutputScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_ZERO_POINT", 7, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 9;
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_append_word(planning, &op.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
-    const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_append_word(planning, &op.numbers, let_K);
-    dmlops_append_word(planning, &op.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    dmlops_append_word(planning, &op.numbers, dmlops_max(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 2), 0));
-    dmlops_append_word(planning, &op.numbers, dmlops_max(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 2), 0));
-    const int64_t item1 = dmlops_enum(&ATensor->DataType);
-    const int64_t item2 = dmlops_enum(&BTensor->DataType);
-    op.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1); ++at_d) {
-        dmlops_push(&list1, at_d);
-    }
-    dmlops_push(&list1, (int64_t)OutputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.factors.left, &list1);
-    dmlops_list list2;
-    list2.count = 0;
-    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
-        dmlops_push(&list2, at_d);
-    }
-    dmlops_push(&list2, (int64_t)OutputTensor->DimensionCount);
-    dmlops_push(&list2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_set_list(planning, &op.factors.right, &list2);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_push(&list3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_set_list(planning, &op.factors.left_less, &list3);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_push(&list4, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_set_list(planning, &op.factors.right_less, &list4);
-    op.factors.lessens_left = desc->AZeroPointTensor != NULL;
-    op.factors.lessens_right = desc->BZeroPointTensor != NULL;
-    op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_int8_products(planning, &op, &dmlops_quantized_linear_matrix_multiply_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_quantized_linear_matrix_multiply_shader);
-}
+static const dmlops_shader_tensor dmlops_quantized_linear_matrix_multiply_tensors[] = {
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"ASCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"AZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"BSCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
+    {"BZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
+    {"OUTPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0},
+    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZED_LINEAR_MATRIX_MULTIPLY_OPERATOR_DESC, member)
+static const uint8_t dmlops_quantized_linear_matrix_multiply_inputs[] = {
+    /* ASizesEntry: ATensor.Sizes[-1] */
+    DMLOPS_LET, 16 /* ASizesEntry */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(ATensor), DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
+        DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
+        DMLOPS_AT(ATensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
+        DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(AZeroPointTensor),
+        DMLOPS_TYPE, DMLOPS_AT(ATensor), DMLOPS_ONE_OF, 2, DMLOPS_TYPE, DMLOPS_AT(BTensor),
+        DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT, DMLOPS_GIVEN,
+        DMLOPS_AT(BZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(BZeroPointTensor), DMLOPS_TYPE,
+        DMLOPS_AT(BTensor),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_JOIN, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_TURN(1),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_ITEMS, 1, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.right), DMLOPS_JOIN, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_ITEMS, 2, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left_less), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.right_less), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.lessens_left), DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.lessens_right), DMLOPS_GIVEN, DMLOPS_AT(BZeroPointTensor),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* ASizesEntry */,
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1}};
 static const char* const dmlops_convolution_integer_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER"};
@@ -16275,135 +15605,86 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_convolution_integer_plan(dmlops_planning* planning, const void* description) {
-    const DML_CONVOLUTION_INTEGER_OPERATOR_DESC* desc = (const DML_CONVOLUTION_INTEGER_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
-    const DML_BUFFER_TENSOR_DESC* InputZeroPointTensor = dmlops_buffer(desc->InputZeroPointTensor);
-    const DML_BUFFER_TENSOR_DESC* FilterZeroPointTensor = dmlops_buffer(desc->FilterZeroPointTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "INPUT_ZERO_POINT", 1, 0, desc->InputZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "FILTER", 2, 0, desc->FilterTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "FILTER_ZERO_POINT", 3, 0, desc->FilterZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 5;
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, (int64_t)desc->GroupCount);
-    dmlops_push(&list1, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, (int64_t)desc->GroupCount);
-    dmlops_push(&list2, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_append(&list3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_append(&list5, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_list list6;
-    list6.count = 0;
-    dmlops_append(&list6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list6, 1);
-    dmlops_list list7;
-    list7.count = 0;
-    dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list7, 1);
-    dmlops_list list8;
-    list8.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < (int64_t)InputZeroPointTensor->DimensionCount; ++at_v2) {
-        dmlops_push(&list8, 0);
-    }
-    dmlops_append_sizes(planning, &op.lists, &list8, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_append_word(planning, &op.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    const int64_t item1 = dmlops_enum(&FilterTensor->DataType);
-    const int64_t item2 = dmlops_enum(&InputTensor->DataType);
-    op.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->FilterZeroPointTensor != NULL)) || dmlops_enum(&FilterZeroPointTensor->DataType) == dmlops_enum(&FilterTensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->InputZeroPointTensor != NULL)) || dmlops_enum(&InputZeroPointTensor->DataType) == dmlops_enum(&InputTensor->DataType)));
-    dmlops_list list9;
-    list9.count = 0;
-    dmlops_push(&list9, 1);
-    dmlops_push(&list9, (int64_t)OutputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.factors.left, &list9);
-    dmlops_list list10;
-    list10.count = 0;
-    dmlops_push(&list10, 0);
-    dmlops_push(&list10, (int64_t)OutputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.factors.right, &list10);
-    dmlops_list list11;
-    list11.count = 0;
-    dmlops_push(&list11, 1);
-    dmlops_set_list(planning, &op.factors.left_less, &list11);
-    dmlops_list list12;
-    list12.count = 0;
-    dmlops_set_list(planning, &op.factors.right_less, &list12);
-    op.factors.lessens_left = desc->FilterZeroPointTensor != NULL;
-    op.factors.lessens_right = desc->InputZeroPointTensor != NULL;
-    op.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
-    dmlops_list list13;
-    list13.count = 0;
-    dmlops_append(&list13, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_set_list(planning, &op.factors.window.sizes, &list13);
-    op.factors.window.groups = (int64_t)desc->GroupCount;
-    dmlops_list list14;
-    list14.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list14, dmlops_add(at_v2, 2));
-    }
-    dmlops_set_list(planning, &op.factors.window.axes, &list14);
-    dmlops_list list15;
-    list15.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list15, 0);
-    }
-    dmlops_set_list(planning, &op.factors.window.left_first, &list15);
-    dmlops_list list16;
-    list16.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list16, 1);
-    }
-    dmlops_set_list(planning, &op.factors.window.left_taps, &list16);
-    dmlops_list list17;
-    list17.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list17, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
-    }
-    dmlops_set_list(planning, &op.factors.window.right_first, &list17);
-    dmlops_list list18;
-    list18.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list18, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
-    }
-    dmlops_set_list(planning, &op.factors.window.right_steps, &list18);
-    dmlops_list list19;
-    list19.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list19, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
-    }
-    dmlops_set_list(planning, &op.factors.window.right_taps, &list19);
-    dmlops_list list20;
-    list20.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list20, 1);
-    }
-    dmlops_set_list(planning, &op.factors.window.right_divisors, &list20);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_convolutions(planning, &op, &dmlops_convolution_integer_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_convolution_integer_shader);
-}
+static const dmlops_shader_tensor dmlops_convolution_integer_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"INPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"FILTER", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"FILTER_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_CONVOLUTION_INTEGER_OPERATOR_DESC, member)
+static const uint8_t dmlops_convolution_integer_inputs[] = {
+    /* InputSizesEntry: InputTensor.Sizes[1] // GroupCount */
+    DMLOPS_LET, 16 /* InputSizesEntry */, DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+        DMLOPS_UINT, DMLOPS_AT(GroupCount),
+    /* Number: [1 for d in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(GroupCount),
+        DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(GroupCount),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* InputSizesEntry */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(GroupCount),
+        DMLOPS_SLOT(16) /* InputSizesEntry */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputZeroPointTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(FilterZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* InputSizesEntry */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
+        DMLOPS_AT(FilterTensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
+        DMLOPS_GIVEN, DMLOPS_AT(FilterZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(FilterZeroPointTensor),
+        DMLOPS_TYPE, DMLOPS_AT(FilterTensor), DMLOPS_ONE_OF, 2, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT, DMLOPS_GIVEN,
+        DMLOPS_AT(InputZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputZeroPointTensor), DMLOPS_TYPE,
+        DMLOPS_AT(InputTensor),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.right), DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left_less), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.lessens_left), DMLOPS_GIVEN, DMLOPS_AT(FilterZeroPointTensor),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.lessens_right), DMLOPS_GIVEN, DMLOPS_AT(InputZeroPointTensor),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* InputSizesEntry */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.sizes), DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(FilterTensor), DMLOPS_SMALL(2),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.axes), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(3), DMLOPS_ADD,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(0),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* Number */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.left_taps), DMLOPS_LIST, 1,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_SUBTRACT,
+        DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SUBTRACT,
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SUBTRACT,
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_divisors), DMLOPS_LIST, 1,
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1, -1}};
 static const char* const dmlops_quantized_linear_convolution_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER", "NUMBER2", "NUMBER3", "NUMBER4"};
@@ -16429,315 +15710,206 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_quantized_linear_convolution_plan(dmlops_planning* planning, const void* description) {
-    const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* FilterTensor = dmlops_buffer(desc->FilterTensor);
-    const DML_BUFFER_TENSOR_DESC* InputScaleTensor = dmlops_buffer(desc->InputScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputScaleTensor = dmlops_buffer(desc->OutputScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputZeroPointTensor = dmlops_buffer(desc->OutputZeroPointTensor);
-    const DML_BUFFER_TENSOR_DESC* InputZeroPointTensor = dmlops_buffer(desc->InputZeroPointTensor);
-    const DML_BUFFER_TENSOR_DESC* FilterZeroPointTensor = dmlops_buffer(desc->FilterZeroPointTensor);
-    const DML_BUFFER_TENSOR_DESC* FilterScaleTensor = dmlops_buffer(desc->FilterScaleTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "INPUT_SCALE", 1, 0, desc->InputScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "INPUT_ZERO_POINT", 2, 0, desc->InputZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "FILTER", 3, 0, desc->FilterTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "FILTER_SCALE", 4, 0, desc->FilterScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[5], "FILTER_ZERO_POINT", 5, 0, desc->FilterZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_SCALE", 7, 0, desc->OutputScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[8], "OUTPUT_ZERO_POINT", 8, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[9], "OUTPUT", 9, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 10;
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, (int64_t)desc->GroupCount);
-    dmlops_push(&list1, dmlops_divide(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, (int64_t)desc->GroupCount);
-    dmlops_push(&list2, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_append(&list3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_append(&list5, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_list list6;
-    list6.count = 0;
-    dmlops_append(&list6, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list6, 1);
-    dmlops_list list7;
-    list7.count = 0;
-    dmlops_append(&list7, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list7, 1);
-    dmlops_list list8;
-    list8.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputScaleTensor->DimensionCount; ++at_v0) {
-        dmlops_push(&list8, 0);
-    }
-    dmlops_append_sizes(planning, &op.lists, &list8, 1);
-    dmlops_list list9;
-    list9.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)OutputScaleTensor->DimensionCount; ++at_v0) {
-        dmlops_push(&list9, 0);
-    }
-    dmlops_append_sizes(planning, &op.lists, &list9, 1);
-    dmlops_list list10;
-    list10.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)OutputZeroPointTensor->DimensionCount; ++at_v0) {
-        dmlops_push(&list10, 0);
-    }
-    dmlops_append_sizes(planning, &op.lists, &list10, 1);
-    dmlops_list list11;
-    list11.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < (int64_t)InputZeroPointTensor->DimensionCount; ++at_v2) {
-        dmlops_push(&list11, 0);
-    }
-    dmlops_append_sizes(planning, &op.lists, &list11, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, dmlops_subtract((int64_t)InputTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, dmlops_min(dmlops_subtract((int64_t)FilterZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_append_word(planning, &op.numbers, dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount));
-    dmlops_append_word(planning, &op.numbers, dmlops_min(dmlops_subtract((int64_t)FilterScaleTensor->DimensionCount, 1), 1));
-    const int64_t item1 = dmlops_enum(&FilterTensor->DataType);
-    const int64_t item2 = dmlops_enum(&InputTensor->DataType);
-    op.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->FilterZeroPointTensor != NULL)) || dmlops_enum(&FilterZeroPointTensor->DataType) == dmlops_enum(&FilterTensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->InputZeroPointTensor != NULL)) || dmlops_enum(&InputZeroPointTensor->DataType) == dmlops_enum(&InputTensor->DataType)));
-    dmlops_list list12;
-    list12.count = 0;
-    dmlops_push(&list12, 1);
-    dmlops_push(&list12, (int64_t)OutputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.factors.left, &list12);
-    dmlops_list list13;
-    list13.count = 0;
-    dmlops_push(&list13, 0);
-    dmlops_push(&list13, (int64_t)OutputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.factors.right, &list13);
-    dmlops_list list14;
-    list14.count = 0;
-    dmlops_push(&list14, 1);
-    dmlops_set_list(planning, &op.factors.left_less, &list14);
-    dmlops_list list15;
-    list15.count = 0;
-    dmlops_set_list(planning, &op.factors.right_less, &list15);
-    op.factors.lessens_left = desc->FilterZeroPointTensor != NULL;
-    op.factors.lessens_right = desc->InputZeroPointTensor != NULL;
-    op.factors.depth = dmlops_divide(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 1), (int64_t)desc->GroupCount);
-    dmlops_list list16;
-    list16.count = 0;
-    dmlops_append(&list16, FilterTensor->Sizes, FilterTensor->DimensionCount, 2, FilterTensor->DimensionCount);
-    dmlops_set_list(planning, &op.factors.window.sizes, &list16);
-    op.factors.window.groups = (int64_t)desc->GroupCount;
-    dmlops_list list17;
-    list17.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list17, dmlops_add(at_v2, 2));
-    }
-    dmlops_set_list(planning, &op.factors.window.axes, &list17);
-    dmlops_list list18;
-    list18.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list18, 0);
-    }
-    dmlops_set_list(planning, &op.factors.window.left_first, &list18);
-    dmlops_list list19;
-    list19.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list19, 1);
-    }
-    dmlops_set_list(planning, &op.factors.window.left_taps, &list19);
-    dmlops_list list20;
-    list20.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list20, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
-    }
-    dmlops_set_list(planning, &op.factors.window.right_first, &list20);
-    dmlops_list list21;
-    list21.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
-    }
-    dmlops_set_list(planning, &op.factors.window.right_steps, &list21);
-    dmlops_list list22;
-    list22.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list22, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v2), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v2)));
-    }
-    dmlops_set_list(planning, &op.factors.window.right_taps, &list22);
-    dmlops_list list23;
-    list23.count = 0;
-    for (int64_t at_v2 = 0; at_v2 < dmlops_subtract((int64_t)InputTensor->DimensionCount, 2); ++at_v2) {
-        dmlops_push(&list23, 1);
-    }
-    dmlops_set_list(planning, &op.factors.window.right_divisors, &list23);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_convolutions(planning, &op, &dmlops_quantized_linear_convolution_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_quantized_linear_convolution_shader);
-}
-
-static inline void dmlops_element_wise_bit_and_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_bit_or_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_bit_xor_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_bit_not_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_bit_count_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_logical_greater_than_or_equal_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_logical_less_than_or_equal_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_celu_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_CELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_CELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_relu_grad_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC* desc = (const DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_quantized_linear_convolution_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"INPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"INPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"FILTER", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"FILTER_SCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
+    {"FILTER_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0},
+    {"OUTPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0},
+    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[9]), 9, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZED_LINEAR_CONVOLUTION_OPERATOR_DESC, member)
+static const uint8_t dmlops_quantized_linear_convolution_inputs[] = {
+    /* InputSizesEntry: InputTensor.Sizes[1] // GroupCount */
+    DMLOPS_LET, 16 /* InputSizesEntry */, DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
+        DMLOPS_UINT, DMLOPS_AT(GroupCount),
+    /* Number: [1 for d in range(InputTensor.DimensionCount - 2)] */
+    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(GroupCount),
+        DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(GroupCount),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* InputSizesEntry */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(GroupCount),
+        DMLOPS_SLOT(16) /* InputSizesEntry */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(FilterTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputScaleTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputScaleTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputZeroPointTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputZeroPointTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(FilterZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* InputSizesEntry */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(FilterScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
+        DMLOPS_AT(FilterTensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
+        DMLOPS_GIVEN, DMLOPS_AT(FilterZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(FilterZeroPointTensor),
+        DMLOPS_TYPE, DMLOPS_AT(FilterTensor), DMLOPS_ONE_OF, 2, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT, DMLOPS_GIVEN,
+        DMLOPS_AT(InputZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(InputZeroPointTensor), DMLOPS_TYPE,
+        DMLOPS_AT(InputTensor),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.right), DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left_less), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.lessens_left), DMLOPS_GIVEN, DMLOPS_AT(FilterZeroPointTensor),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.lessens_right), DMLOPS_GIVEN, DMLOPS_AT(InputZeroPointTensor),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* InputSizesEntry */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.sizes), DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(FilterTensor), DMLOPS_SMALL(2),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.window.groups), DMLOPS_UINT, DMLOPS_AT(GroupCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.axes), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(3), DMLOPS_ADD,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.left_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SMALL(0),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* Number */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.left_taps), DMLOPS_LIST, 1,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_SUBTRACT,
+        DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SUBTRACT,
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(11), DMLOPS_SUBTRACT,
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.window.right_divisors), DMLOPS_LIST, 1,
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_bit_and_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_AND_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_bit_and_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_bit_or_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_OR_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_bit_or_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_bit_xor_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_XOR_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_bit_xor_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_bit_not_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_bit_not_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_bit_count_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_bit_count_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_logical_greater_than_or_equal_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_logical_greater_than_or_equal_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_logical_less_than_or_equal_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_logical_less_than_or_equal_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_celu_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_CELU_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_celu_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Alpha),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_relu_grad_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_RELU_GRAD_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_relu_grad_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
 static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
@@ -16764,56 +15936,36 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_average_pooling_grad_plan(dmlops_planning* planning, const void* description) {
-    const DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputGradientTensor);
-    op.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_average_pooling_grad_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        dmlops_list list5;
-        list5.count = 0;
-        dmlops_append(&list5, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
-        dmlops_push(&list4, dmlops_add(dmlops_add(dmlops_list_entry(list5.values, list5.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list6;
-    list6.count = 0;
-    dmlops_append(&list6, OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2, OutputGradientTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list6, 1);
-    dmlops_list list7;
-    list7.count = 0;
-    dmlops_append(&list7, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list7, 1);
-    dmlops_list list8;
-    list8.count = 0;
-    dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list8, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_append_word(planning, &op.numbers, (desc->IncludePadding != 0));
-    dmlops_plan_definition(planning, &op, &dmlops_average_pooling_grad_shader);
-}
+static const dmlops_shader_tensor dmlops_average_pooling_grad_tensors[] = {
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING_GRAD_OPERATOR_DESC, member)
+static const uint8_t dmlops_average_pooling_grad_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(5),
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(18), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(OutputGradientTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
 static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1}};
@@ -16840,71 +15992,53 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_max_pooling_grad_plan(dmlops_planning* planning, const void* description) {
-    const DML_MAX_POOLING_GRAD_OPERATOR_DESC* desc = (const DML_MAX_POOLING_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputGradientTensor);
-    op.tensors.count = 3;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_max_pooling_grad_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_append(&list3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_append(&list5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_list list6;
-    list6.count = 0;
-    dmlops_append(&list6, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list6, 1);
-    dmlops_list list7;
-    list7.count = 0;
-    dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list7, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_definition(planning, &op, &dmlops_max_pooling_grad_shader);
-}
-
-static inline void dmlops_random_generator_plan(dmlops_planning* planning, const void* description) {
-    const DML_RANDOM_GENERATOR_OPERATOR_DESC* desc = (const DML_RANDOM_GENERATOR_OPERATOR_DESC*)description;
-    dmlops_plan_Philox op;
-    dmlops_plan_Philox_empty(&op);
-    dmlops_set_tensor(&op.state, "INPUT_STATE", 0, 0, desc->InputStateTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.next_state, "OUTPUT_STATE", 2, 0, desc->OutputStateTensor, DMLOPS_IS_OUTPUT);
-    dmlops_plan_philox(planning, &op);
-}
-
-static inline void dmlops_nonzero_coordinates_plan(dmlops_planning* planning, const void* description) {
-    const DML_NONZERO_COORDINATES_OPERATOR_DESC* desc = (const DML_NONZERO_COORDINATES_OPERATOR_DESC*)description;
-    dmlops_plan_Nonzero op;
-    dmlops_plan_Nonzero_empty(&op);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT_COUNT", 1, 0, desc->OutputCountTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.coordinates, "OUTPUT_COORDINATES", 2, 0, desc->OutputCoordinatesTensor, DMLOPS_IS_OUTPUT);
-    dmlops_plan_nonzero(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_max_pooling_grad_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_MAX_POOLING_GRAD_OPERATOR_DESC, member)
+static const uint8_t dmlops_max_pooling_grad_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(5),
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_random_generator_tensors[] = {
+    {"INPUT_STATE", offsetof(dmlops_plan_Philox, state), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Philox, output), 1, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_STATE", offsetof(dmlops_plan_Philox, next_state), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_RANDOM_GENERATOR_OPERATOR_DESC, member)
+static const uint8_t dmlops_random_generator_inputs[] = {
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_nonzero_coordinates_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Nonzero, input), 0, 0, 0},
+    {"OUTPUT_COUNT", offsetof(dmlops_plan_Nonzero, output), 1, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_COORDINATES", offsetof(dmlops_plan_Nonzero, coordinates), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_NONZERO_COORDINATES_OPERATOR_DESC, member)
+static const uint8_t dmlops_nonzero_coordinates_inputs[] = {
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_resample_grad_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
@@ -16931,90 +16065,73 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {2, dmlops_resample_grad_separable},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_resample_grad_plan(dmlops_planning* planning, const void* description) {
-    const DML_RESAMPLE_GRAD_OPERATOR_DESC* desc = (const DML_RESAMPLE_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputGradientTensor);
-    op.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample_grad_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, (int64_t)desc->DimensionCount);
-    int64_t max1 = INT64_MIN;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        max1 = max1 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
-    }
-    dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_append_floats(planning, &op.lists, desc->Scales, desc->DimensionCount);
-    dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
-    dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    int64_t max2 = INT64_MIN;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        max2 = max2 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    op.separable.rank = (int64_t)desc->DimensionCount;
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_set_list(planning, &op.separable.applies, &list2);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_separable(planning, &op, &dmlops_resample_grad_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_resample_grad_shader);
-}
-
-static inline void dmlops_slice_grad_plan(dmlops_planning* planning, const void* description) {
-    const DML_SLICE_GRAD_OPERATOR_DESC* desc = (const DML_SLICE_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
-    const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_signed_append(&list1, desc->InputWindowStrides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
-    dmlops_list let_first;
-    let_first.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)OutputGradientTensor->DimensionCount; ++at_d) {
-        dmlops_push(&let_first, dmlops_add(dmlops_entry(desc->InputWindowOffsets, desc->DimensionCount, at_d), (dmlops_signed_entry(desc->InputWindowStrides, desc->DimensionCount, at_d) > 0 ? (int64_t)0 : (int64_t)dmlops_subtract(dmlops_entry(desc->InputWindowSizes, desc->DimensionCount, at_d), 1))));
-    }
-    dmlops_append_sizes(planning, &op.arrays, &let_first, 1);
-    dmlops_list let_step;
-    let_step.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)OutputGradientTensor->DimensionCount; ++at_d) {
-        dmlops_push(&let_step, dmlops_min(dmlops_abs(dmlops_signed_entry(desc->InputWindowStrides, desc->DimensionCount, at_d)), dmlops_entry(desc->InputWindowSizes, desc->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.arrays, &let_step, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)OutputGradientTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list3, dmlops_divide(2147483647, dmlops_min(dmlops_abs(dmlops_signed_entry(desc->InputWindowStrides, desc->DimensionCount, at_d)), dmlops_entry(desc->InputWindowSizes, desc->DimensionCount, at_d))));
-    }
-    dmlops_append_sizes(planning, &op.arrays, &list3, 1);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_resample_grad_tensors[] = {
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_GRAD_OPERATOR_DESC, member)
+static const uint8_t dmlops_resample_grad_inputs[] = {
+    /* Number: max(InputGradientTensor.Sizes[d] for d in range(DimensionCount)) */
+    DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor),
+        DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(12),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
+            DMLOPS_AT(DimensionCount), DMLOPS_SLOT(16) /* Number */,
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SLOT(16) /* Number */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
+        DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_SELECT, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_slice_grad_tensors[] = {
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_SLICE_GRAD_OPERATOR_DESC, member)
+static const uint8_t dmlops_slice_grad_inputs[] = {
+    /* first: [InputWindowOffsets[d] + (0 if InputWindowStrides[d] > 0 else InputWindowSizes[d] - 1) for d in range(OutputGradientTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 1 /* first */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_TURN(22), DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(InputWindowOffsets), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT,
+        DMLOPS_GREATER, DMLOPS_ENTRY, DMLOPS_INTS, DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(InputWindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    /* step: [min(abs(InputWindowStrides[d]), InputWindowSizes[d]) for d in range(OutputGradientTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 2 /* step */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_TURN(12), DMLOPS_MIN, DMLOPS_ABS, DMLOPS_ENTRY, DMLOPS_INTS,
+        DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(InputWindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_INTS, DMLOPS_AT(InputWindowStrides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* first */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 1,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(31) /* step */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_TURN(22), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_MIN, DMLOPS_ABS, DMLOPS_ENTRY, DMLOPS_INTS, DMLOPS_AT(InputWindowStrides), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(InputWindowSizes), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(1) /* d */,
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_adam_optimizer_passes[] = {{0, 0, 5, 0, 224, 0, 0, -1, -1, -1}};
 static const char* const dmlops_adam_optimizer_lists[] = {"NUMBER"};
@@ -17038,90 +16155,65 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_adam_optimizer_plan(dmlops_planning* planning, const void* description) {
-    const DML_ADAM_OPTIMIZER_OPERATOR_DESC* desc = (const DML_ADAM_OPTIMIZER_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* TrainingStepTensor = dmlops_buffer(desc->TrainingStepTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT_PARAMETERS", 0, 0, desc->InputParametersTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "INPUT_FIRST_MOMENT", 1, 0, desc->InputFirstMomentTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "INPUT_SECOND_MOMENT", 2, 0, desc->InputSecondMomentTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "GRADIENT", 3, 0, desc->GradientTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "TRAINING_STEP", 4, 0, desc->TrainingStepTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT_PARAMETERS", 5, 0, desc->OutputParametersTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_FIRST_MOMENT", 6, 0, desc->OutputFirstMomentTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_SECOND_MOMENT", 7, 0, desc->OutputSecondMomentTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputParametersTensor) || dmlops_is_double(desc->OutputFirstMomentTensor) || dmlops_is_double(desc->OutputSecondMomentTensor);
-    op.tensors.count = 8;
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)TrainingStepTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list1, 0);
-    }
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->LearningRate));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Beta2));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Beta1));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_set_list(planning, &op.reduced, &list2);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_adam_optimizer_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_adam_optimizer_shader);
-}
-
-static inline void dmlops_argmin_plan(dmlops_planning* planning, const void* description) {
-    const DML_ARGMIN_OPERATOR_DESC* desc = (const DML_ARGMIN_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce op;
-    dmlops_plan_Reduce_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_each = 0;
-    op.chooses = 1;
-    op.shifts = 0;
-    if (op.chooses) {
-        dmlops_append_switch(planning, &op.switches, "DECREASING", dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */);
-    }
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        int64_t any1 = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->AxisCount; ++at_v1) {
-            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v1) == at_v0);
-        }
-        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list1);
-    dmlops_plan_reduce(planning, &op);
-}
-
-static inline void dmlops_argmax_plan(dmlops_planning* planning, const void* description) {
-    const DML_ARGMAX_OPERATOR_DESC* desc = (const DML_ARGMAX_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce op;
-    dmlops_plan_Reduce_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_each = 0;
-    op.chooses = 1;
-    op.shifts = 0;
-    if (op.chooses) {
-        dmlops_append_switch(planning, &op.switches, "DECREASING", dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */);
-    }
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        int64_t any1 = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->AxisCount; ++at_v1) {
-            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v1) == at_v0);
-        }
-        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list1);
-    dmlops_plan_reduce(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_adam_optimizer_tensors[] = {
+    {"INPUT_PARAMETERS", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"INPUT_FIRST_MOMENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"INPUT_SECOND_MOMENT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"TRAINING_STEP", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
+    {"OUTPUT_PARAMETERS", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_FIRST_MOMENT", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_SECOND_MOMENT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ADAM_OPTIMIZER_OPERATOR_DESC, member)
+static const uint8_t dmlops_adam_optimizer_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputParametersTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputFirstMomentTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputSecondMomentTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(TrainingStepTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(LearningRate),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta2),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta1),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_argmin_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_argmin_switches[] = {"DECREASING"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, member)
+static const uint8_t dmlops_argmin_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, chooses), DMLOPS_SMALL(1),
+    DMLOPS_IF, DMLOPS_SMALL(1), DMLOPS_TURN(8),
+        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisDirection),
+            DMLOPS_SMALL(1) /* DECREASING */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_argmax_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_argmax_switches[] = {"DECREASING"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, member)
+static const uint8_t dmlops_argmax_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, chooses), DMLOPS_SMALL(1),
+    DMLOPS_IF, DMLOPS_SMALL(1), DMLOPS_TURN(8),
+        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisDirection),
+            DMLOPS_SMALL(1) /* DECREASING */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_roi_align_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
 static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1}};
@@ -17145,153 +16237,134 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_roi_align_plan(dmlops_planning* planning, const void* description) {
-    const DML_ROI_ALIGN_OPERATOR_DESC* desc = (const DML_ROI_ALIGN_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_roi_align_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list1, 2);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list2, 2);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_push(&list3, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list3, 2);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list4, 2);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list4, (int)(wanted >> 3 & 1));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
-    dmlops_append_word(planning, &op.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_append_word(planning, &op.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
-    dmlops_append_word(planning, &op.numbers, (int64_t)desc->MaximumSamplesPerOutput);
-    dmlops_append_word(planning, &op.numbers, !0);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
-    dmlops_plan_definition(planning, &op, &dmlops_roi_align_shader);
-}
-
-static inline void dmlops_gather_nd1_trace(const void* description, dmlops_trace* trace) {
-    const DML_GATHER_ND1_OPERATOR_DESC* desc = (const DML_GATHER_ND1_OPERATOR_DESC*)description;
-    const DML_BUFFER_TENSOR_DESC* IndicesTensor = dmlops_buffer(desc->IndicesTensor);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const int64_t let_IndexTupleSize = dmlops_entry(IndicesTensor->Sizes, IndicesTensor->DimensionCount, dmlops_subtract((int64_t)IndicesTensor->DimensionCount, 1));
-    dmlops_list let_coordinate;
-    let_coordinate.count = 0;
-    dmlops_list_append(&let_coordinate, trace->at.values, trace->at.count, 0, trace->at.count);
-    dmlops_align(&let_coordinate, dmlops_min(dmlops_subtract(dmlops_subtract(dmlops_add(dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), (int64_t)desc->InputDimensionCount), (int64_t)desc->BatchDimensionCount), let_IndexTupleSize), 15), 0);
-    const int64_t let_InputStart = dmlops_subtract((int64_t)InputTensor->DimensionCount, (int64_t)desc->InputDimensionCount);
-    dmlops_list let_indexed;
-    let_indexed.count = 0;
-    for (int64_t at_j = 0; at_j < dmlops_min(let_IndexTupleSize, 8); ++at_j) {
-        dmlops_list list1;
-        list1.count = 0;
-        dmlops_list_append(&list1, let_coordinate.values, let_coordinate.count, 0, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1));
-        dmlops_push(&list1, at_j);
-        dmlops_align(&list1, (int64_t)IndicesTensor->DimensionCount, 0);
-        dmlops_push(&let_indexed, dmlops_follow(trace, &list1, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(dmlops_add(let_InputStart, (int64_t)desc->BatchDimensionCount), at_j))));
-    }
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_list_append(&list2, let_coordinate.values, let_coordinate.count, 0, (int64_t)desc->BatchDimensionCount);
-    dmlops_list_append(&list2, let_indexed.values, let_indexed.count, 0, let_indexed.count);
-    dmlops_list_append(&list2, let_coordinate.values, let_coordinate.count, dmlops_subtract((int64_t)desc->IndicesDimensionCount, 1), let_coordinate.count);
-    dmlops_align(&list2, (int64_t)InputTensor->DimensionCount, 0);
-    dmlops_reach(trace, &list2);
-}
-
-static inline void dmlops_gather_nd1_plan(dmlops_planning* planning, const void* description) {
-    const DML_GATHER_ND1_OPERATOR_DESC* desc = (const DML_GATHER_ND1_OPERATOR_DESC*)description;
-    dmlops_plan_Gather op;
-    dmlops_plan_Gather_empty(&op);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.indices, "INDICES", 1, 0, desc->IndicesTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.input_bytes = dmlops_unsigned(dmlops_buffer(desc->InputTensor)->TotalTensorSizeInBytes);
-    op.indices_bytes = dmlops_unsigned(dmlops_buffer(desc->IndicesTensor)->TotalTensorSizeInBytes);
-    op.output_bytes = dmlops_unsigned(dmlops_buffer(desc->OutputTensor)->TotalTensorSizeInBytes);
-    dmlops_set_movement(
-        planning, &op.movement, dmlops_gather_nd1_trace, description, op.output.sizes.count, &op.input, &op.indices);
-    dmlops_plan_gather(planning, &op);
-}
-
-static inline void dmlops_element_wise_atan_yx_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_clip_grad_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Min);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Max);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_difference_square_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "B", 1, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT", 2, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_roi_align_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"ROI", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"BATCH_INDICES", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_ALIGN_OPERATOR_DESC, member)
+static const uint8_t dmlops_roi_align_inputs[] = {
+    /* ROISizesEntry: [ROITensor.Sizes[-2], 2] */
+    DMLOPS_LET_LIST, 1 /* ROISizesEntry */, DMLOPS_ITEMS, 2, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(2), DMLOPS_SMALL(2),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ROISizesEntry */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ROISizesEntry */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ROISizesEntry */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 3, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ROISizesEntry */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleY),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleX),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_UINT,
+        DMLOPS_AT(MinimumSamplesPerOutput), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(MaximumSamplesPerOutput),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_NOT, DMLOPS_SMALL(0),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ReductionFunction),
+        DMLOPS_SMALL(2) /* AVERAGE */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutOfBoundsInputValue),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_gather_nd1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Gather, input), 0, 0, 0},
+    {"INDICES", offsetof(dmlops_plan_Gather, indices), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Gather, output), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, member)
+static const uint8_t dmlops_gather_nd1_inputs[] = {
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, input_bytes), DMLOPS_INSIDE, DMLOPS_AT(InputTensor), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, indices_bytes), DMLOPS_INSIDE, DMLOPS_AT(IndicesTensor), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, output_bytes), DMLOPS_INSIDE, DMLOPS_AT(OutputTensor), DMLOPS_UINT64,
+        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
+    DMLOPS_DONE,
+    /* IndexTupleSize: IndicesTensor.Sizes[-1] */
+    DMLOPS_LET, 17 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
+    /* coordinate: align(at, min(IndicesDimensionCount - 1 + InputDimensionCount - BatchDimensionCount - IndexTupleSize, 15), 0) */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(22) /* IndexTupleSize */,
+    DMLOPS_LET_LIST, 1 /* coordinate */, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_SUBTRACT,
+        DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_UINT,
+        DMLOPS_AT(InputDimensionCount), DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount),
+        DMLOPS_SLOT(17) /* IndexTupleSize */, DMLOPS_SMALL(15), DMLOPS_SMALL(0),
+    /* InputStart: InputTensor.DimensionCount - InputDimensionCount */
+    DMLOPS_LET, 19 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
+        DMLOPS_AT(InputDimensionCount),
+    /* indexed: [normalize_index(IndicesTensor[align(coordinate[:IndicesDimensionCount - 1] + [j], IndicesTensor.DimensionCount, 0)], InputTensor.Sizes[InputStart + BatchDimensionCount + j]) for j in range(min(IndexTupleSize, 8))] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(22) /* IndexTupleSize */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(30) /* coordinate */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(54) /* InputStart */,
+    DMLOPS_LET_LIST, 2 /* indexed */, DMLOPS_EACH, 1 /* j */, DMLOPS_SMALL(0), DMLOPS_MIN,
+        DMLOPS_SLOT(17) /* IndexTupleSize */, DMLOPS_SMALL(8), DMLOPS_TURN(25), DMLOPS_FOLLOW, DMLOPS_ALIGN,
+        DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST, 1, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_UINT,
+        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SLOT(1) /* j */, DMLOPS_RANK,
+        DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(0), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_ADD,
+        DMLOPS_SLOT(19) /* InputStart */, DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount), DMLOPS_SLOT(1) /* j */,
+    /* target: align(coordinate[:BatchDimensionCount] + indexed + coordinate[IndicesDimensionCount - 1:], InputTensor.DimensionCount, 0) */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(30) /* coordinate */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(61) /* indexed */,
+    DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST, 1, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(BatchDimensionCount), DMLOPS_LIST, 2, DMLOPS_REST, DMLOPS_LIST, 1, DMLOPS_SUBTRACT, DMLOPS_UINT,
+        DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_atan_yx_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_ATAN_YX_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_atan_yx_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_clip_grad_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_clip_grad_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Min),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Max),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_difference_square_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_DIFFERENCE_SQUARE_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_difference_square_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_local_response_normalization_grad_kept[] = {{"KEPT_BASE", 1, 0}, {"KEPT_SHARES", 1, 0}};
 static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 1, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 3, 0, -1, -1, -1}};
@@ -17316,73 +16389,58 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_local_response_normalization_grad_plan(dmlops_planning* planning, const void* description) {
-    const DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC* desc = (const DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputGradientTensor);
-    op.tensors.count = 3;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_local_response_normalization_grad_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
-    dmlops_list list3;
-    list3.count = 0;
-    for (int64_t at_d = 0; at_d < 4; ++at_d) {
-        dmlops_push(&list3, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    for (int64_t at_d = 0; at_d < 4; ++at_d) {
-        dmlops_list list5;
-        list5.count = 0;
-        for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
-            dmlops_push(&list5, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide(dmlops_subtract((int64_t)desc->LocalSize, 1), 2) : (int64_t)0));
-        }
-        dmlops_list list6;
-        list6.count = 0;
-        for (int64_t at_d1 = 0; at_d1 < 4; ++at_d1) {
-            dmlops_push(&list6, (((desc->CrossChannel != 0) ? (int64_t)(at_d1 == 1) : (int64_t)(at_d1 >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
-        }
-        dmlops_push(&list4, dmlops_add(dmlops_add(dmlops_list_entry(list5.values, list5.count, at_d), dmlops_list_entry(list6.values, list6.count, at_d)), 1));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list7;
-    list7.count = 0;
-    for (int64_t at_d = 0; at_d < 4; ++at_d) {
-        dmlops_push(&list7, (((desc->CrossChannel != 0) ? (int64_t)(at_d == 1) : (int64_t)(at_d >= 2)) ? (int64_t)dmlops_divide((int64_t)desc->LocalSize, 2) : (int64_t)0));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list7, 1);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Bias));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Alpha));
-    dmlops_append_word(planning, &op.numbers, (int64_t)desc->LocalSize);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Beta));
-    dmlops_plan_definition(planning, &op, &dmlops_local_response_normalization_grad_shader);
-}
-
-static inline void dmlops_cumulative_product_plan(dmlops_planning* planning, const void* description) {
-    const DML_CUMULATIVE_PRODUCT_OPERATOR_DESC* desc = (const DML_CUMULATIVE_PRODUCT_OPERATOR_DESC*)description;
-    dmlops_plan_Scan op;
-    dmlops_plan_Scan_empty(&op);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.axis = (int64_t)desc->Axis;
-    op.decreasing = dmlops_enum(&desc->AxisDirection) == 1 /* DECREASING */;
-    op.exclusive = (desc->HasExclusiveProduct != 0);
-    dmlops_plan_scan(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_local_response_normalization_grad_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_LOCAL_RESPONSE_NORMALIZATION_GRAD_OPERATOR_DESC, member)
+static const uint8_t dmlops_local_response_normalization_grad_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(5),
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(5),
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SMALL(4),
+        DMLOPS_TURN(17), DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel), DMLOPS_EQUAL,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
+        DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(1), DMLOPS_SMALL(2),
+        DMLOPS_SMALL(0),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SMALL(4),
+        DMLOPS_TURN(51), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_EACH, 2 /* d1 */, DMLOPS_SMALL(0),
+        DMLOPS_SMALL(4), DMLOPS_TURN(17), DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel),
+        DMLOPS_EQUAL, DMLOPS_SLOT(2) /* d1 */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(2) /* d1 */,
+        DMLOPS_SMALL(2), DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(1),
+        DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_EACH, 2 /* d1 */,
+        DMLOPS_SMALL(0), DMLOPS_SMALL(4), DMLOPS_TURN(15), DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL,
+        DMLOPS_AT(CrossChannel), DMLOPS_EQUAL, DMLOPS_SLOT(2) /* d1 */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL,
+        DMLOPS_SLOT(2) /* d1 */, DMLOPS_SMALL(2), DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(2),
+        DMLOPS_SMALL(0), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_SMALL(4),
+        DMLOPS_TURN(15), DMLOPS_SELECT, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel), DMLOPS_EQUAL,
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
+        DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(LocalSize), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Bias),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(LocalSize),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_cumulative_product_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Scan, input), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Scan, output), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_CUMULATIVE_PRODUCT_OPERATOR_DESC, member)
+static const uint8_t dmlops_cumulative_product_inputs[] = {
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Scan, axis), DMLOPS_UINT, DMLOPS_AT(Axis),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Scan, decreasing), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisDirection),
+        DMLOPS_SMALL(1) /* DECREASING */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Scan, exclusive), DMLOPS_BOOL, DMLOPS_AT(HasExclusiveProduct),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_batch_normalization_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
 static const dmlops_plan_Pass dmlops_batch_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 0, 5, 0, 32, 0, 0, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1}};
@@ -17407,79 +16465,66 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_batch_normalization_grad_plan(dmlops_planning* planning, const void* description) {
-    const DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* MeanTensor = dmlops_buffer(desc->MeanTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "MEAN", 2, 0, desc->MeanTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "VARIANCE", 3, 0, desc->VarianceTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "SCALE", 4, 0, desc->ScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT_GRADIENT", 5, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_SCALE_GRADIENT", 6, 0, desc->OutputScaleGradientTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
-    op.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_batch_normalization_grad_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list1, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list2, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
-    dmlops_list list3;
-    list3.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
-    dmlops_list list4;
-    list4.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        dmlops_push(&list4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list4);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_grad_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_batch_normalization_grad_shader);
-}
-
-static inline void dmlops_element_wise_quantized_linear_add_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "B", 3, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "BSCALE", 4, 0, desc->BScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_SCALE", 6, 0, desc->OutputScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_ZERO_POINT", 7, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[8], "OUTPUT", 8, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 246;
-    op.blocked = 0;
-    op.over = 8;
-    op.tensors.count = 9;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_AZERO_POINT", desc->AZeroPointTensor != NULL);
-    dmlops_append_switch(planning, &op.switches, "HAS_BZERO_POINT", desc->BZeroPointTensor != NULL);
-    dmlops_append_switch(planning, &op.switches, "HAS_OUTPUT_ZERO_POINT", desc->OutputZeroPointTensor != NULL);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_batch_normalization_grad_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"MEAN", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"VARIANCE", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_SCALE_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_BIAS_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, member)
+static const uint8_t dmlops_batch_normalization_grad_inputs[] = {
+    /* Number: [1 if MeanTensor.Sizes[d] == 1 else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputScaleGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputBiasGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_quantized_linear_add_tensors[] = {
+    {"A", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"ASCALE", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"AZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, 0},
+    {"B", offsetof(dmlops_plan_Map, tensors.items[3]), 3, 0, 0},
+    {"BSCALE", offsetof(dmlops_plan_Map, tensors.items[4]), 4, 0, 0},
+    {"BZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[5]), 5, 0, 0},
+    {"OUTPUT_SCALE", offsetof(dmlops_plan_Map, tensors.items[6]), 6, 0, 0},
+    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Map, tensors.items[7]), 7, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[8]), 8, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_quantized_linear_add_switches[] = {"HAS_AZERO_POINT", "HAS_BZERO_POINT", "HAS_OUTPUT_ZERO_POINT"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_quantized_linear_add_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, single), DMLOPS_NUMBER, DMLOPS_BYTES(246),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(8),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 1, DMLOPS_GIVEN, DMLOPS_AT(BZeroPointTensor),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 2, DMLOPS_GIVEN, DMLOPS_AT(OutputZeroPointTensor),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_dynamic_quantize_linear_kept[] = {{"KEPT_LOW", 1, 0}, {"KEPT_HIGH", 1, 0}, {"KEPT_SCALE", 1, 0}, {"KEPT_FACTOR", 1, 0}, {"KEPT_POINT", 0, 0}};
 static const dmlops_plan_Pass dmlops_dynamic_quantize_linear_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 1, 2, 4, 0, 3, 0, -1, -1, -1}, {2, 1, 3, 24, 0, 5, 0, -1, -1, -1}, {3, 0, 1, 0, 2, 24, 0, -1, -1, -1}, {4, 0, 2, 0, 4, 4, 0, -1, -1, -1}, {5, 0, 3, 0, 8, 16, 0, -1, -1, -1}};
@@ -17504,53 +16549,34 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_dynamic_quantize_linear_plan(dmlops_planning* planning, const void* description) {
-    const DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC* desc = (const DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_SCALE", 2, 0, desc->OutputScaleTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT_ZERO_POINT", 3, 0, desc->OutputZeroPointTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputScaleTensor) || dmlops_is_double(desc->OutputZeroPointTensor);
-    op.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_dynamic_quantize_linear_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, 1);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, 1);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_push(&list3, 1);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_push(&list4, 1);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list4, (int)(wanted >> 3 & 1));
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_push(&list5, 1);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list5, (int)(wanted >> 4 & 1));
-    dmlops_list list6;
-    list6.count = 0;
-    dmlops_push(&list6, 0);
-    dmlops_append_sizes(planning, &op.lists, &list6, 1);
-    dmlops_list list7;
-    list7.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        dmlops_push(&list7, 1);
-    }
-    dmlops_set_list(planning, &op.reduced, &list7);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_dynamic_quantize_linear_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_dynamic_quantize_linear_shader);
-}
+static const dmlops_shader_tensor dmlops_dynamic_quantize_linear_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_DYNAMIC_QUANTIZE_LINEAR_OPERATOR_DESC, member)
+static const uint8_t dmlops_dynamic_quantize_linear_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(6),
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(6),
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(6),
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 3, DMLOPS_TURN(6),
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 4, DMLOPS_TURN(6),
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(1), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
 static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1}};
@@ -17574,57 +16600,53 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_roi_align1_plan(dmlops_planning* planning, const void* description) {
-    const DML_ROI_ALIGN1_OPERATOR_DESC* desc = (const DML_ROI_ALIGN1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "ROI", 1, 0, desc->ROITensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "BATCH_INDICES", 2, 0, desc->BatchIndicesTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_roi_align1_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list1, 2);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list2, 2);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_push(&list3, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list3, 2);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list4, 2);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list4, (int)(wanted >> 3 & 1));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
-    dmlops_append_word(planning, &op.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_append_word(planning, &op.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
-    dmlops_append_word(planning, &op.numbers, (int64_t)desc->MaximumSamplesPerOutput);
-    dmlops_append_word(planning, &op.numbers, !(desc->AlignRegionsToCorners != 0));
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0), 1));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->OutOfBoundsInputValue));
-    dmlops_plan_definition(planning, &op, &dmlops_roi_align1_shader);
-}
+static const dmlops_shader_tensor dmlops_roi_align1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"ROI", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"BATCH_INDICES", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_ALIGN1_OPERATOR_DESC, member)
+static const uint8_t dmlops_roi_align1_inputs[] = {
+    /* ROISizesEntry: [ROITensor.Sizes[-2], 2] */
+    DMLOPS_LET_LIST, 1 /* ROISizesEntry */, DMLOPS_ITEMS, 2, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(ROITensor), DMLOPS_SMALL(2), DMLOPS_SMALL(2),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ROISizesEntry */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ROISizesEntry */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ROISizesEntry */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 3, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ROISizesEntry */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleY),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleX),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_UINT,
+        DMLOPS_AT(MinimumSamplesPerOutput), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(MaximumSamplesPerOutput),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_NOT, DMLOPS_BOOL,
+        DMLOPS_AT(AlignRegionsToCorners),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ReductionFunction),
+        DMLOPS_SMALL(2) /* AVERAGE */,
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutputPixelOffset),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(InputPixelOffset),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutOfBoundsInputValue),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_roi_align_grad_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
 static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 1, 4, 16, 0, 13, 0, -1, -1, -1}, {2, 1, 5, 32, 0, 13, 0, -1, -1, -1}, {3, 1, 6, 64, 0, 13, 0, -1, -1, -1}, {4, 0, 4, 0, 16, 125, 0, -1, -1, -1}, {5, 0, 5, 0, 32, 77, 0, -1, -1, -1}};
@@ -17650,98 +16672,93 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {0, NULL},
     {6, 4, 13, 1},
 };
-
-static inline void dmlops_roi_align_grad_plan(dmlops_planning* planning, const void* description) {
-    const DML_ROI_ALIGN_GRAD_OPERATOR_DESC* desc = (const DML_ROI_ALIGN_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* ROITensor = dmlops_buffer(desc->ROITensor);
-    const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputGradientTensor = dmlops_buffer(desc->OutputGradientTensor);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "ROI", 2, 0, desc->ROITensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "BATCH_INDICES", 3, 0, desc->BatchIndicesTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "OUTPUT_GRADIENT", 4, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT_ROIGRADIENT", 5, 0, desc->OutputROIGradientTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputROIGradientTensor);
-    op.tensors.count = 6;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_roi_align_grad_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list1, 2);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list2, 2);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_push(&list3, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list3, 2);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_push(&list4, dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2)));
-    dmlops_push(&list4, 2);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list4, (int)(wanted >> 3 & 1));
-    const int64_t let_RoiCount = dmlops_entry(ROITensor->Sizes, ROITensor->DimensionCount, dmlops_subtract((int64_t)ROITensor->DimensionCount, 2));
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_push(&list5, let_RoiCount);
-    dmlops_push(&list5, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
-    dmlops_push(&list5, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 2) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 2)));
-    dmlops_append_sizes(planning, &op.kept_sizes, &list5, (int)(wanted >> 4 & 1));
-    dmlops_list list6;
-    list6.count = 0;
-    dmlops_push(&list6, let_RoiCount);
-    dmlops_push(&list6, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_push(&list6, (desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, dmlops_add(1, 2)) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(1, 2))));
-    dmlops_append_sizes(planning, &op.kept_sizes, &list6, (int)(wanted >> 5 & 1));
-    dmlops_list list7;
-    list7.count = 0;
-    if (dmlops_enum(&desc->ReductionFunction) == 7 /* MAX */) {
-        dmlops_append(&list7, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 0, InputGradientTensor->DimensionCount);
-    } else {
-        dmlops_push(&list7, 1);
-        dmlops_push(&list7, 1);
-        dmlops_push(&list7, 1);
-        dmlops_push(&list7, 1);
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list7, (int)(wanted >> 6 & 1));
-    dmlops_list list8;
-    list8.count = 0;
-    dmlops_append(&list8, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list8, 1);
-    dmlops_list list9;
-    list9.count = 0;
-    dmlops_append(&list9, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 1, InputGradientTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list9, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, dmlops_enum(&desc->ReductionFunction) == 2 /* AVERAGE */);
-    dmlops_plan_int_8_append(planning, &op.bounds, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->SpatialScaleY));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->SpatialScaleX));
-    dmlops_append_word(planning, &op.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, dmlops_add(1, 2)));
-    dmlops_append_word(planning, &op.numbers, dmlops_max((int64_t)desc->MinimumSamplesPerOutput, 1));
-    dmlops_append_word(planning, &op.numbers, (int64_t)desc->MaximumSamplesPerOutput);
-    dmlops_append_word(planning, &op.numbers, !(desc->AlignRegionsToCorners != 0));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->OutputPixelOffset));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->InputPixelOffset));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((desc->OutputGradientTensor != NULL ? (int64_t)dmlops_entry(OutputGradientTensor->Sizes, OutputGradientTensor->DimensionCount, 0) : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, 0)), 1));
-    dmlops_append_word(planning, &op.numbers, let_RoiCount);
-    dmlops_append_word(planning, &op.numbers, ((desc->AlignRegionsToCorners != 0) ? (int64_t)1 : (int64_t)0));
-    dmlops_list list10;
-    list10.count = 0;
-    dmlops_push(&list10, let_RoiCount);
-    dmlops_append(&list10, InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, 2, InputGradientTensor->DimensionCount);
-    dmlops_set_list(planning, &op.terms, &list10);
-    dmlops_plan_definition(planning, &op, &dmlops_roi_align_grad_shader);
-}
+static const dmlops_shader_tensor dmlops_roi_align_grad_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"ROI", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"BATCH_INDICES", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_ROIGRADIENT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ROI_ALIGN_GRAD_OPERATOR_DESC, member)
+static const uint8_t dmlops_roi_align_grad_inputs[] = {
+    /* ROISizesEntry: ROITensor.Sizes[-2] */
+    DMLOPS_LET, 17 /* ROISizesEntry */, DMLOPS_SIZE, DMLOPS_AT(ROITensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(ROITensor), DMLOPS_SMALL(2),
+    /* ROISizesEntry2: [ROISizesEntry, 2] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* ROISizesEntry */,
+    DMLOPS_LET_LIST, 1 /* ROISizesEntry2 */, DMLOPS_ITEMS, 2, DMLOPS_SLOT(17) /* ROISizesEntry */, DMLOPS_SMALL(2),
+    /* InputGradientSizesEntry: InputGradientTensor.Sizes[1 + 2] */
+    DMLOPS_LET, 18 /* InputGradientSizesEntry */, DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor), DMLOPS_ADD,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(2),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 2, DMLOPS_SELECT, DMLOPS_GIVEN,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputGradientTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_GIVEN,
+        DMLOPS_AT(OutputROIGradientTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputROIGradientTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(8) /* ROISizesEntry2 */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(8) /* ROISizesEntry2 */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(8) /* ROISizesEntry2 */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 3, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(8) /* ROISizesEntry2 */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 4, DMLOPS_TURN(22),
+        DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* ROISizesEntry */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 3, DMLOPS_SLOT(17) /* ROISizesEntry */,
+            DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor), DMLOPS_SMALL(2), DMLOPS_SELECT, DMLOPS_GIVEN,
+            DMLOPS_AT(OutputGradientTensor), DMLOPS_SIZE, DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(2), DMLOPS_SIZE,
+            DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 5, DMLOPS_TURN(28),
+        DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* ROISizesEntry */,
+        DMLOPS_NEED, 2, DMLOPS_PLACE(18) /* InputGradientSizesEntry */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 3, DMLOPS_SLOT(17) /* ROISizesEntry */,
+            DMLOPS_SLOT(18) /* InputGradientSizesEntry */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(OutputGradientTensor),
+            DMLOPS_SIZE, DMLOPS_AT(OutputGradientTensor), DMLOPS_ADD, DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_SIZE,
+            DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_SMALL(1), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 6, DMLOPS_TURN(16),
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_CHOOSE, DMLOPS_EQUAL, DMLOPS_UINT,
+            DMLOPS_AT(ReductionFunction), DMLOPS_SMALL(7) /* MAX */, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
+            DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
+        DMLOPS_SMALL(1),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ReductionFunction),
+        DMLOPS_SMALL(2) /* AVERAGE */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleY),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(SpatialScaleX),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(18) /* InputGradientSizesEntry */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* InputGradientSizesEntry */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_UINT,
+        DMLOPS_AT(MinimumSamplesPerOutput), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(MaximumSamplesPerOutput),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_NOT, DMLOPS_BOOL,
+        DMLOPS_AT(AlignRegionsToCorners),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(OutputPixelOffset),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(InputPixelOffset),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SELECT, DMLOPS_GIVEN,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_SIZE, DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(0), DMLOPS_SIZE,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* ROISizesEntry */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(17) /* ROISizesEntry */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SELECT, DMLOPS_BOOL,
+        DMLOPS_AT(AlignRegionsToCorners), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, terms), DMLOPS_JOIN, DMLOPS_ITEMS, 1,
+        DMLOPS_SLOT(17) /* ROISizesEntry */, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_batch_normalization_training_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
 static const dmlops_plan_Pass dmlops_batch_normalization_training_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 4, 0, 16, 5, 0, -1, -1, -1}, {2, 0, 5, 0, 32, 1, 0, -1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1}};
@@ -17767,71 +16784,54 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_batch_normalization_training_plan(dmlops_planning* planning, const void* description) {
-    const DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* ScaleTensor = dmlops_buffer(desc->ScaleTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "FUSED_ADD", 3, 0, desc->FusedAddTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT_MEAN", 5, 0, desc->OutputMeanTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_VARIANCE", 6, 0, desc->OutputVarianceTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputMeanTensor) || dmlops_is_double(desc->OutputVarianceTensor);
-    op.tensors.count = 7;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_batch_normalization_training_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list1, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list2, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
-    dmlops_list list3;
-    list3.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list3, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
-    dmlops_list list4;
-    list4.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list4, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list5, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list5.values, list5.count));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
-    dmlops_list list6;
-    list6.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        dmlops_push(&list6, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_v0) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list6.values, list6.count));
-    dmlops_list list7;
-    list7.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        dmlops_push(&list7, (dmlops_entry(ScaleTensor->Sizes, ScaleTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list7);
-    dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_training_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_batch_normalization_training_shader);
-}
+static const dmlops_shader_tensor dmlops_batch_normalization_training_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"FUSED_ADD", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_MEAN", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_VARIANCE", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, member)
+static const uint8_t dmlops_batch_normalization_training_inputs[] = {
+    /* Number: [1 if ScaleTensor.Sizes[d] == 1 else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ScaleTensor), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    /* Number2: [InputTensor.Sizes[d] if ScaleTensor.Sizes[d] == 1 else 1 for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ScaleTensor), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    /* product: product(Number2) */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
+    DMLOPS_LET, 18 /* product */, DMLOPS_PRODUCT, DMLOPS_LIST, 2,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputMeanTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputVarianceTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(38) /* product */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ScaleTensor),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_batch_normalization_training_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
 static const dmlops_plan_Pass dmlops_batch_normalization_training_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 0, 5, 0, 32, 3, 0, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1}};
@@ -17856,268 +16856,200 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_batch_normalization_training_grad_plan(dmlops_planning* planning, const void* description) {
-    const DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC* desc = (const DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* MeanTensor = dmlops_buffer(desc->MeanTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "MEAN", 2, 0, desc->MeanTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "VARIANCE", 3, 0, desc->VarianceTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "SCALE", 4, 0, desc->ScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT_GRADIENT", 5, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[6], "OUTPUT_SCALE_GRADIENT", 6, 0, desc->OutputScaleGradientTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT_BIAS_GRADIENT", 7, 0, desc->OutputBiasGradientTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputGradientTensor) || dmlops_is_double(desc->OutputScaleGradientTensor) || dmlops_is_double(desc->OutputBiasGradientTensor);
-    op.tensors.count = 8;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_batch_normalization_training_grad_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list1, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list2, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
-    dmlops_list list3;
-    list3.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list3, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
-    dmlops_list list4;
-    list4.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list4, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_d) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list4.values, list4.count));
-    dmlops_list list5;
-    list5.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        dmlops_push(&list5, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list5.values, list5.count));
-    dmlops_list list6;
-    list6.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        dmlops_push(&list6, (dmlops_entry(MeanTensor->Sizes, MeanTensor->DimensionCount, at_v0) == 1 ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list6);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_batch_normalization_training_grad_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_batch_normalization_training_grad_shader);
-}
-
-static inline void dmlops_element_wise_clip1_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "HAS_SCALE_BIAS", desc->ScaleBias != NULL);
-    dmlops_append_element(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Max);
-    dmlops_append_element(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Min);
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Scale));
-    dmlops_append_float(planning, &op.scalars, (desc->ScaleBias == NULL ? 0 : (double)desc->ScaleBias->Bias));
-    op.widened = (desc->ScaleBias != NULL ? (int64_t)1 : (int64_t)0);
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_clip_grad1_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "INPUT_GRADIENT", 1, 0, desc->InputGradientTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "OUTPUT_GRADIENT", 2, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 2;
-    op.tensors.count = 3;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_element(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Min);
-    dmlops_append_element(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), &desc->Max);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_padding1_plan(dmlops_planning* planning, const void* description) {
-    const DML_PADDING1_OPERATOR_DESC* desc = (const DML_PADDING1_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "PADDING_MODE", dmlops_enum(&desc->PaddingMode));
-    dmlops_append_element(planning, &op.elements, 1, dmlops_enum(&InputTensor->DataType), &desc->PaddingValue);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, InputTensor->Sizes, InputTensor->DimensionCount, 0, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.arrays, &list2, 1);
-    dmlops_list let_period;
-    let_period.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&let_period, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d))));
-    }
-    dmlops_append_sizes(planning, &op.arrays, &let_period, 1);
-    dmlops_list let_turn;
-    let_turn.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&let_turn, dmlops_subtract(dmlops_list_entry(let_period.values, let_period.count, at_d), (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)0 : (int64_t)1)));
-    }
-    dmlops_append_sizes(planning, &op.arrays, &let_turn, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list3, dmlops_divide(2147483647, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.arrays, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        dmlops_push(&list4, dmlops_divide(2147483647, (dmlops_enum(&desc->PaddingMode) == 2 /* REFLECTION */ ? (int64_t)dmlops_max(dmlops_subtract(dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)), 2), 1) : (int64_t)dmlops_multiply(2, dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)))));
-    }
-    dmlops_append_sizes(planning, &op.arrays, &list4, 1);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_element_wise_negate_plan(dmlops_planning* planning, const void* description) {
-    const DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC* desc = (const DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_gelu_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_GELU_OPERATOR_DESC* desc = (const DML_ACTIVATION_GELU_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_softmax1_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce op;
-    dmlops_plan_Reduce_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_each = 1;
-    op.chooses = 0;
-    op.shifts = 1;
-    if (op.chooses) {
-        dmlops_append_switch(planning, &op.switches, "DECREASING", 0);
-    }
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        int64_t any1 = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->AxisCount; ++at_v1) {
-            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v1) == at_v0);
-        }
-        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list1);
-    dmlops_plan_reduce(planning, &op);
-}
-
-static inline void dmlops_activation_log_softmax1_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce op;
-    dmlops_plan_Reduce_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_each = 1;
-    op.chooses = 0;
-    op.shifts = 1;
-    if (op.chooses) {
-        dmlops_append_switch(planning, &op.switches, "DECREASING", 0);
-    }
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        int64_t any1 = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->AxisCount; ++at_v1) {
-            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v1) == at_v0);
-        }
-        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list1);
-    dmlops_plan_reduce(planning, &op);
-}
-
-static inline void dmlops_activation_hardmax1_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_HARDMAX1_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARDMAX1_OPERATOR_DESC*)description;
-    dmlops_plan_Reduce op;
-    dmlops_plan_Reduce_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.input, "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.output, "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_each = 1;
-    op.chooses = 1;
-    op.shifts = 0;
-    if (op.chooses) {
-        dmlops_append_switch(planning, &op.switches, "DECREASING", 0);
-    }
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        int64_t any1 = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->AxisCount; ++at_v1) {
-            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v1) == at_v0);
-        }
-        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list1);
-    dmlops_plan_reduce(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_batch_normalization_training_grad_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"MEAN", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"VARIANCE", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_SCALE_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_BIAS_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, member)
+static const uint8_t dmlops_batch_normalization_training_grad_inputs[] = {
+    /* Number: [1 if MeanTensor.Sizes[d] == 1 else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    /* Number2: [InputTensor.Sizes[d] if MeanTensor.Sizes[d] == 1 else 1 for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    /* product: product(Number2) */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
+    DMLOPS_LET, 18 /* product */, DMLOPS_PRODUCT, DMLOPS_LIST, 2,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputScaleGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputBiasGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(38) /* product */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_clip1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_element_wise_clip1_switches[] = {"HAS_SCALE_BIAS"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_clip1_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_AT(Max),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_AT(Min),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Scale),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_THROUGH, DMLOPS_AT(ScaleBias), DMLOPS_FLOAT,
+        DMLOPS_WORD(DML_SCALE_BIAS, Bias),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ScaleBias), DMLOPS_TURN(4),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, widened), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_clip_grad1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Map, tensors.items[2]), 2, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_clip_grad1_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(2),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_AT(Min),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_AT(Max),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_padding1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_padding1_switches[] = {"PADDING_MODE"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_PADDING1_OPERATOR_DESC, member)
+static const uint8_t dmlops_padding1_inputs[] = {
+    /* period: [max(2 * InputTensor.Sizes[d] - 2, 1) if PaddingMode == REFLECTION else 2 * InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 1 /* period */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(19), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+        DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY, DMLOPS_SMALL(2),
+        DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1),
+        DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    /* turn: [period[d] - (0 if PaddingMode == REFLECTION else 1) for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* period */,
+    DMLOPS_LET_LIST, 2 /* turn */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(12), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT,
+        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(2) /* REFLECTION */, DMLOPS_SMALL(0),
+        DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(PaddingMode),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 1, DMLOPS_TYPE, DMLOPS_AT(InputTensor),
+        DMLOPS_AT(PaddingValue),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* period */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 1,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(28) /* turn */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_LENGTH,
+        DMLOPS_SIZES, DMLOPS_AT(InputTensor), DMLOPS_TURN(13), DMLOPS_DIVIDE, DMLOPS_NUMBER,
+        DMLOPS_BYTES(2147483647), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Map, arrays), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(29), DMLOPS_DIVIDE, DMLOPS_NUMBER, DMLOPS_BYTES(2147483647),
+        DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(PaddingMode), DMLOPS_SMALL(2) /* REFLECTION */,
+        DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_MULTIPLY, DMLOPS_SMALL(2), DMLOPS_SIZE,
+        DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_element_wise_negate_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ELEMENT_WISE_NEGATE_OPERATOR_DESC, member)
+static const uint8_t dmlops_element_wise_negate_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_gelu_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_GELU_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_gelu_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_softmax1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_activation_softmax1_switches[] = {"DECREASING"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_softmax1_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, is_each), DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, shifts), DMLOPS_SMALL(1),
+    DMLOPS_IF, DMLOPS_SMALL(0), DMLOPS_TURN(5),
+        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_log_softmax1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_activation_log_softmax1_switches[] = {"DECREASING"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_log_softmax1_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, is_each), DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, shifts), DMLOPS_SMALL(1),
+    DMLOPS_IF, DMLOPS_SMALL(0), DMLOPS_TURN(5),
+        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_hardmax1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_activation_hardmax1_switches[] = {"DECREASING"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_hardmax1_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, is_each), DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, chooses), DMLOPS_SMALL(1),
+    DMLOPS_IF, DMLOPS_SMALL(1), DMLOPS_TURN(5),
+        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_resample2_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
@@ -18144,47 +17076,40 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {2, dmlops_resample2_separable},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_resample2_plan(dmlops_planning* planning, const void* description) {
-    const DML_RESAMPLE2_OPERATOR_DESC* desc = (const DML_RESAMPLE2_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample2_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, (int64_t)desc->DimensionCount);
-    int64_t max1 = INT64_MIN;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
-    }
-    dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_append_floats(planning, &op.lists, desc->Scales, desc->DimensionCount);
-    dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
-    dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
-    int64_t max2 = INT64_MIN;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    op.separable.rank = (int64_t)desc->DimensionCount;
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_set_list(planning, &op.separable.applies, &list2);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_separable(planning, &op, &dmlops_resample2_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_resample2_shader);
-}
+static const dmlops_shader_tensor dmlops_resample2_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE2_OPERATOR_DESC, member)
+static const uint8_t dmlops_resample2_inputs[] = {
+    /* Number: max(OutputTensor.Sizes[d] for d in range(DimensionCount)) */
+    DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(12),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
+            DMLOPS_AT(DimensionCount), DMLOPS_SLOT(16) /* Number */,
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RoundingDirection),
+        DMLOPS_SMALL(1) /* DECREASING */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SLOT(16) /* Number */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
+        DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_SELECT, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_resample_grad1_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
@@ -18211,70 +17136,61 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {2, dmlops_resample_grad1_separable},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_resample_grad1_plan(dmlops_planning* planning, const void* description) {
-    const DML_RESAMPLE_GRAD1_OPERATOR_DESC* desc = (const DML_RESAMPLE_GRAD1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputGradientTensor = dmlops_buffer(desc->InputGradientTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT_GRADIENT", 0, 0, desc->InputGradientTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT_GRADIENT", 1, 0, desc->OutputGradientTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputGradientTensor);
-    op.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample_grad1_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, (int64_t)desc->DimensionCount);
-    int64_t max1 = INT64_MIN;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        max1 = max1 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
-    }
-    dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_append_floats(planning, &op.lists, desc->Scales, desc->DimensionCount);
-    dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
-    dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
-    int64_t max2 = INT64_MIN;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        max2 = max2 == INT64_MIN ? dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(InputGradientTensor->Sizes, InputGradientTensor->DimensionCount, at_d));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    op.separable.rank = (int64_t)desc->DimensionCount;
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_set_list(planning, &op.separable.applies, &list2);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_separable(planning, &op, &dmlops_resample_grad1_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_resample_grad1_shader);
-}
-
-static inline void dmlops_diagonal_matrix1_plan(dmlops_planning* planning, const void* description) {
-    const DML_DIAGONAL_MATRIX1_OPERATOR_DESC* desc = (const DML_DIAGONAL_MATRIX1_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, DMLOPS_AS_BITS);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT);
-    op.is_aligned = 0;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    const int64_t let_inverted = (int64_t)desc->DiagonalFillEnd < (int64_t)desc->DiagonalFillBegin;
-    dmlops_append_switch(planning, &op.switches, "INVERTED", let_inverted);
-    dmlops_append_switch(planning, &op.switches, "HAS_INPUT", desc->InputTensor != NULL);
-    dmlops_append_element(planning, &op.elements, 1, dmlops_enum(&OutputTensor->DataType), &desc->Value);
-    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->DiagonalFillBegin);
-    dmlops_append_integer(planning, &op.scalars, (int64_t)desc->DiagonalFillEnd);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_resample_grad1_tensors[] = {
+    {"INPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT_GRADIENT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE_GRAD1_OPERATOR_DESC, member)
+static const uint8_t dmlops_resample_grad1_inputs[] = {
+    /* Number: max(InputGradientTensor.Sizes[d] for d in range(DimensionCount)) */
+    DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor),
+        DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(12),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
+            DMLOPS_AT(DimensionCount), DMLOPS_SLOT(16) /* Number */,
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RoundingDirection),
+        DMLOPS_SMALL(1) /* DECREASING */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SLOT(16) /* Number */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 2, DMLOPS_SELECT, DMLOPS_EQUAL,
+        DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_SELECT, DMLOPS_NOT_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_diagonal_matrix1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, DMLOPS_AS_BITS},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_AS_BITS | DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_diagonal_matrix1_switches[] = {"INVERTED", "HAS_INPUT"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_DIAGONAL_MATRIX1_OPERATOR_DESC, member)
+static const uint8_t dmlops_diagonal_matrix1_inputs[] = {
+    /* inverted: DiagonalFillEnd < DiagonalFillBegin */
+    DMLOPS_LET, 16 /* inverted */, DMLOPS_LESS, DMLOPS_INT, DMLOPS_AT(DiagonalFillEnd), DMLOPS_INT,
+        DMLOPS_AT(DiagonalFillBegin),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* inverted */,
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_SLOT(16) /* inverted */,
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 1, DMLOPS_GIVEN, DMLOPS_AT(InputTensor),
+    DMLOPS_APPEND_ELEMENT, DMLOPS_FIELD(Map, elements), 1, DMLOPS_TYPE, DMLOPS_AT(OutputTensor), DMLOPS_AT(Value),
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_INT, DMLOPS_AT(DiagonalFillBegin),
+    DMLOPS_APPEND_INTEGER, DMLOPS_FIELD(Map, scalars), DMLOPS_INT, DMLOPS_AT(DiagonalFillEnd),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1, -1}};
@@ -18300,1293 +17216,405 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_multihead_attention_plan(dmlops_planning* planning, const void* description) {
-    const DML_MULTIHEAD_ATTENTION_OPERATOR_DESC* desc = (const DML_MULTIHEAD_ATTENTION_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* QueryTensor = dmlops_buffer(desc->QueryTensor);
-    const DML_BUFFER_TENSOR_DESC* StackedQueryKeyTensor = dmlops_buffer(desc->StackedQueryKeyTensor);
-    const DML_BUFFER_TENSOR_DESC* StackedQueryKeyValueTensor = dmlops_buffer(desc->StackedQueryKeyValueTensor);
-    const DML_BUFFER_TENSOR_DESC* PastKeyTensor = dmlops_buffer(desc->PastKeyTensor);
-    const DML_BUFFER_TENSOR_DESC* KeyTensor = dmlops_buffer(desc->KeyTensor);
-    const DML_BUFFER_TENSOR_DESC* StackedKeyValueTensor = dmlops_buffer(desc->StackedKeyValueTensor);
-    const DML_BUFFER_TENSOR_DESC* ValueTensor = dmlops_buffer(desc->ValueTensor);
-    const DML_BUFFER_TENSOR_DESC* PastValueTensor = dmlops_buffer(desc->PastValueTensor);
-    const DML_BUFFER_TENSOR_DESC* MaskTensor = dmlops_buffer(desc->MaskTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputPresentKeyTensor = dmlops_buffer(desc->OutputPresentKeyTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputPresentValueTensor = dmlops_buffer(desc->OutputPresentValueTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "KEY", 1, 0, desc->KeyTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "VALUE", 2, 0, desc->ValueTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "STACKED_QUERY_KEY", 3, 0, desc->StackedQueryKeyTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "STACKED_KEY_VALUE", 4, 0, desc->StackedKeyValueTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[5], "STACKED_QUERY_KEY_VALUE", 5, 0, desc->StackedQueryKeyValueTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[7], "MASK", 7, 0, desc->MaskTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[8], "RELATIVE_POSITION_BIAS", 8, 0, desc->RelativePositionBiasTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[9], "PAST_KEY", 9, 0, desc->PastKeyTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[10], "PAST_VALUE", 10, 0, desc->PastValueTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[11], "OUTPUT", 11, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[12], "OUTPUT_PRESENT_KEY", 12, 0, desc->OutputPresentKeyTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[13], "OUTPUT_PRESENT_VALUE", 13, 0, desc->OutputPresentValueTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputPresentKeyTensor) || dmlops_is_double(desc->OutputPresentValueTensor);
-    op.tensors.count = 14;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_multihead_attention_shader);
-    dmlops_list let_QuerySizes;
-    let_QuerySizes.count = 0;
-    if (desc->QueryTensor != NULL) {
-        dmlops_list list1;
-        list1.count = 0;
-        dmlops_append(&list1, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-        dmlops_align(&list1, 3, 1);
-        dmlops_list_append(&let_QuerySizes, list1.values, list1.count, 0, list1.count);
-    } else {
-        if (desc->StackedQueryKeyTensor != NULL) {
-            dmlops_append(&let_QuerySizes, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-            dmlops_push(&let_QuerySizes, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-        } else {
-            if (desc->StackedQueryKeyValueTensor != NULL) {
-                dmlops_append(&let_QuerySizes, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                dmlops_push(&let_QuerySizes, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-            } else {
-                dmlops_push(&let_QuerySizes, 0);
-                dmlops_push(&let_QuerySizes, 0);
-                dmlops_push(&let_QuerySizes, 0);
-            }
-        }
-    }
-    const int64_t let_BatchSize = dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 0);
-    const int64_t let_SequenceLength = dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 1);
-    const int64_t let_HeadSize = dmlops_divide(dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 2), (int64_t)desc->HeadCount);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, let_BatchSize);
-    dmlops_push(&list2, (int64_t)desc->HeadCount);
-    dmlops_push(&list2, let_SequenceLength);
-    dmlops_push(&list2, let_HeadSize);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 0 & 1));
-    const int64_t let_PastSequenceLength = (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0);
-    const int64_t let_KeySequenceLength = (desc->KeyTensor != NULL ? (int64_t)dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)) : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1) : (int64_t)((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_SequenceLength : (int64_t)0)));
-    const int64_t let_TotalSequenceLength = dmlops_add(let_PastSequenceLength, let_KeySequenceLength);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_push(&list3, let_BatchSize);
-    dmlops_push(&list3, (int64_t)desc->HeadCount);
-    dmlops_push(&list3, let_TotalSequenceLength);
-    dmlops_push(&list3, let_HeadSize);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 1 & 1));
-    const int64_t let_ValueHeadSize = (desc->ValueTensor != NULL ? (int64_t)dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount) : (int64_t)((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_HeadSize : (int64_t)(desc->PastValueTensor != NULL ? (int64_t)dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1)) : (int64_t)let_HeadSize)));
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_push(&list4, let_BatchSize);
-    dmlops_push(&list4, (int64_t)desc->HeadCount);
-    dmlops_push(&list4, let_TotalSequenceLength);
-    dmlops_push(&list4, let_ValueHeadSize);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list4, (int)(wanted >> 2 & 1));
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_push(&list5, let_BatchSize);
-    dmlops_push(&list5, (int64_t)desc->HeadCount);
-    dmlops_push(&list5, let_SequenceLength);
-    dmlops_push(&list5, let_ValueHeadSize);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list5, (int)(wanted >> 3 & 1));
-    dmlops_list list6;
-    list6.count = 0;
-    dmlops_push(&list6, (int64_t)desc->HeadCount);
-    dmlops_push(&list6, let_HeadSize);
-    dmlops_append_sizes(planning, &op.lists, &list6, 1);
-    dmlops_list list7;
-    list7.count = 0;
-    dmlops_push(&list7, let_KeySequenceLength);
-    dmlops_append_sizes(planning, &op.lists, &list7, 1);
-    dmlops_list list8;
-    list8.count = 0;
-    dmlops_push(&list8, (int64_t)desc->HeadCount);
-    dmlops_push(&list8, let_HeadSize);
-    dmlops_append_sizes(planning, &op.lists, &list8, 1);
-    dmlops_list list9;
-    list9.count = 0;
-    dmlops_push(&list9, (int64_t)desc->HeadCount);
-    dmlops_push(&list9, let_ValueHeadSize);
-    dmlops_append_sizes(planning, &op.lists, &list9, 1);
-    dmlops_list list10;
-    list10.count = 0;
-    dmlops_push(&list10, (int64_t)desc->HeadCount);
-    dmlops_push(&list10, dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount));
-    dmlops_append_sizes(planning, &op.lists, &list10, 1);
-    dmlops_list list11;
-    list11.count = 0;
-    dmlops_push(&list11, (int64_t)desc->HeadCount);
-    int64_t chosen3;
-    if (desc->ValueTensor != NULL) {
-        chosen3 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
-    } else {
-        int64_t chosen2;
-        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-            dmlops_list list12;
-            list12.count = 0;
-            if (desc->QueryTensor != NULL) {
-                dmlops_list list13;
-                list13.count = 0;
-                dmlops_append(&list13, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list13, 3, 1);
-                dmlops_list_append(&list12, list13.values, list13.count, 0, list13.count);
-            } else {
-                if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list12, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                } else {
-                    if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list12, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                    } else {
-                        dmlops_push(&list12, 0);
-                        dmlops_push(&list12, 0);
-                        dmlops_push(&list12, 0);
-                    }
-                }
-            }
-            chosen2 = dmlops_divide(dmlops_list_entry(list12.values, list12.count, 2), (int64_t)desc->HeadCount);
-        } else {
-            int64_t chosen1;
-            if (desc->PastValueTensor != NULL) {
-                chosen1 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
-            } else {
-                dmlops_list list14;
-                list14.count = 0;
-                if (desc->QueryTensor != NULL) {
-                    dmlops_list list15;
-                    list15.count = 0;
-                    dmlops_append(&list15, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list15, 3, 1);
-                    dmlops_list_append(&list14, list15.values, list15.count, 0, list15.count);
-                } else {
-                    if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list14, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                    } else {
-                        if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list14, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                        } else {
-                            dmlops_push(&list14, 0);
-                            dmlops_push(&list14, 0);
-                            dmlops_push(&list14, 0);
-                        }
-                    }
-                }
-                chosen1 = dmlops_divide(dmlops_list_entry(list14.values, list14.count, 2), (int64_t)desc->HeadCount);
-            }
-            chosen2 = chosen1;
-        }
-        chosen3 = chosen2;
-    }
-    dmlops_push(&list11, chosen3);
-    dmlops_append_sizes(planning, &op.lists, &list11, 1);
-    dmlops_append_word(planning, &op.numbers, let_PastSequenceLength);
-    dmlops_append_word(planning, &op.numbers, dmlops_multiply((int64_t)desc->HeadCount, let_HeadSize));
-    dmlops_append_word(planning, &op.numbers, dmlops_multiply(dmlops_add((int64_t)desc->HeadCount, (int64_t)desc->HeadCount), let_HeadSize));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Scale));
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
-    dmlops_append_word(planning, &op.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
-    int64_t chosen6;
-    if (desc->KeyTensor != NULL) {
-        chosen6 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-    } else {
-        int64_t chosen5;
-        if (desc->StackedKeyValueTensor != NULL) {
-            chosen5 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-        } else {
-            int64_t chosen4;
-            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                dmlops_list list16;
-                list16.count = 0;
-                if (desc->QueryTensor != NULL) {
-                    dmlops_list list17;
-                    list17.count = 0;
-                    dmlops_append(&list17, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list17, 3, 1);
-                    dmlops_list_append(&list16, list17.values, list17.count, 0, list17.count);
-                } else {
-                    if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list16, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                    } else {
-                        if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list16, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                        } else {
-                            dmlops_push(&list16, 0);
-                            dmlops_push(&list16, 0);
-                            dmlops_push(&list16, 0);
-                        }
-                    }
-                }
-                chosen4 = dmlops_list_entry(list16.values, list16.count, 1);
-            } else {
-                chosen4 = 0;
-            }
-            chosen5 = chosen4;
-        }
-        chosen6 = chosen5;
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->MaskFilterValue));
-    op.attention.shared = dmlops_divide((int64_t)desc->HeadCount, (int64_t)desc->HeadCount);
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
-            op.attention.query.tensor = 0;
-            dmlops_list list18;
-            list18.count = 0;
-            dmlops_push(&list18, 0);
-            dmlops_push(&list18, 0);
-            dmlops_push(&list18, 0);
-            dmlops_align(&list18, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_set_list(planning, &op.attention.query.first, &list18);
-            dmlops_list list19;
-            list19.count = 0;
-            dmlops_push(&list19, 1);
-            dmlops_push(&list19, 0);
-            dmlops_push(&list19, 0);
-            dmlops_align(&list19, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_set_list(planning, &op.attention.query.batch, &list19);
-            dmlops_list list20;
-            list20.count = 0;
-            dmlops_push(&list20, 0);
-            dmlops_push(&list20, 0);
-            dmlops_list list21;
-            list21.count = 0;
-            dmlops_append(&list21, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-            dmlops_align(&list21, 3, 1);
-            dmlops_push(&list20, dmlops_divide(dmlops_list_entry(list21.values, list21.count, 2), (int64_t)desc->HeadCount));
-            dmlops_align(&list20, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_set_list(planning, &op.attention.query.head, &list20);
-            dmlops_list list22;
-            list22.count = 0;
-            dmlops_push(&list22, 0);
-            dmlops_push(&list22, 1);
-            dmlops_push(&list22, 0);
-            dmlops_align(&list22, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_set_list(planning, &op.attention.query.row, &list22);
-            dmlops_list list23;
-            list23.count = 0;
-            dmlops_push(&list23, 0);
-            dmlops_push(&list23, 0);
-            dmlops_push(&list23, 1);
-            dmlops_align(&list23, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_set_list(planning, &op.attention.query.element, &list23);
-            dmlops_list list24;
-            list24.count = 0;
-            dmlops_set_list(planning, &op.attention.query.limits, &list24);
-        } else {
-            op.attention.query.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5);
-            dmlops_list list25;
-            list25.count = 0;
-            dmlops_push(&list25, 0);
-            dmlops_push(&list25, 0);
-            dmlops_push(&list25, 0);
-            dmlops_push(&list25, 0);
-            dmlops_push(&list25, 0);
-            dmlops_set_list(planning, &op.attention.query.first, &list25);
-            dmlops_list list26;
-            list26.count = 0;
-            dmlops_push(&list26, 1);
-            dmlops_push(&list26, 0);
-            dmlops_push(&list26, 0);
-            dmlops_push(&list26, 0);
-            dmlops_push(&list26, 0);
-            dmlops_set_list(planning, &op.attention.query.batch, &list26);
-            dmlops_list list27;
-            list27.count = 0;
-            dmlops_push(&list27, 0);
-            dmlops_push(&list27, 0);
-            dmlops_push(&list27, 1);
-            dmlops_push(&list27, 0);
-            dmlops_push(&list27, 0);
-            dmlops_set_list(planning, &op.attention.query.head, &list27);
-            dmlops_list list28;
-            list28.count = 0;
-            dmlops_push(&list28, 0);
-            dmlops_push(&list28, 1);
-            dmlops_push(&list28, 0);
-            dmlops_push(&list28, 0);
-            dmlops_push(&list28, 0);
-            dmlops_set_list(planning, &op.attention.query.row, &list28);
-            dmlops_list list29;
-            list29.count = 0;
-            dmlops_push(&list29, 0);
-            dmlops_push(&list29, 0);
-            dmlops_push(&list29, 0);
-            dmlops_push(&list29, 0);
-            dmlops_push(&list29, 1);
-            dmlops_set_list(planning, &op.attention.query.element, &list29);
-            dmlops_list list30;
-            list30.count = 0;
-            dmlops_set_list(planning, &op.attention.query.limits, &list30);
-        }
-    } else {
-        op.attention.query.tensor = (int64_t)-1;
-        dmlops_list list31;
-        list31.count = 0;
-        dmlops_set_list(planning, &op.attention.query.first, &list31);
-        dmlops_list list32;
-        list32.count = 0;
-        dmlops_set_list(planning, &op.attention.query.batch, &list32);
-        dmlops_list list33;
-        list33.count = 0;
-        dmlops_set_list(planning, &op.attention.query.head, &list33);
-        dmlops_list list34;
-        list34.count = 0;
-        dmlops_set_list(planning, &op.attention.query.row, &list34);
-        dmlops_list list35;
-        list35.count = 0;
-        dmlops_set_list(planning, &op.attention.query.element, &list35);
-        dmlops_list list36;
-        list36.count = 0;
-        dmlops_set_list(planning, &op.attention.query.limits, &list36);
-    }
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->KeyTensor != NULL) {
-            op.attention.key.tensor = 1;
-            dmlops_list list37;
-            list37.count = 0;
-            dmlops_list list38;
-            list38.count = 0;
-            dmlops_push(&list38, 0);
-            dmlops_push(&list38, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_push(&list38, 0);
-            dmlops_align(&list38, (int64_t)KeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list37, list38.values, list38.count, 0, list38.count);
-            dmlops_push(&list37, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_set_list(planning, &op.attention.key.first, &list37);
-            dmlops_list list39;
-            list39.count = 0;
-            dmlops_list list40;
-            list40.count = 0;
-            dmlops_push(&list40, 1);
-            dmlops_push(&list40, 0);
-            dmlops_push(&list40, 0);
-            dmlops_align(&list40, (int64_t)KeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list39, list40.values, list40.count, 0, list40.count);
-            dmlops_push(&list39, 0);
-            dmlops_set_list(planning, &op.attention.key.batch, &list39);
-            dmlops_list list41;
-            list41.count = 0;
-            dmlops_list list42;
-            list42.count = 0;
-            dmlops_push(&list42, 0);
-            dmlops_push(&list42, 0);
-            dmlops_list list43;
-            list43.count = 0;
-            if (desc->QueryTensor != NULL) {
-                dmlops_list list44;
-                list44.count = 0;
-                dmlops_append(&list44, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list44, 3, 1);
-                dmlops_list_append(&list43, list44.values, list44.count, 0, list44.count);
-            } else {
-                if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list43, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                } else {
-                    if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list43, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list43, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                    } else {
-                        dmlops_push(&list43, 0);
-                        dmlops_push(&list43, 0);
-                        dmlops_push(&list43, 0);
-                    }
-                }
-            }
-            dmlops_push(&list42, dmlops_divide(dmlops_list_entry(list43.values, list43.count, 2), (int64_t)desc->HeadCount));
-            dmlops_align(&list42, (int64_t)KeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list41, list42.values, list42.count, 0, list42.count);
-            dmlops_push(&list41, 0);
-            dmlops_set_list(planning, &op.attention.key.head, &list41);
-            dmlops_list list45;
-            list45.count = 0;
-            dmlops_list list46;
-            list46.count = 0;
-            dmlops_push(&list46, 0);
-            dmlops_push(&list46, 1);
-            dmlops_push(&list46, 0);
-            dmlops_align(&list46, (int64_t)KeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list45, list46.values, list46.count, 0, list46.count);
-            dmlops_push(&list45, 1);
-            dmlops_set_list(planning, &op.attention.key.row, &list45);
-            dmlops_list list47;
-            list47.count = 0;
-            dmlops_list list48;
-            list48.count = 0;
-            dmlops_push(&list48, 0);
-            dmlops_push(&list48, 0);
-            dmlops_push(&list48, 1);
-            dmlops_align(&list48, (int64_t)KeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list47, list48.values, list48.count, 0, list48.count);
-            dmlops_push(&list47, 0);
-            dmlops_set_list(planning, &op.attention.key.element, &list47);
-            dmlops_list list49;
-            list49.count = 0;
-            dmlops_push(&list49, dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)));
-            dmlops_set_list(planning, &op.attention.key.limits, &list49);
-        } else {
-            op.attention.key.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5));
-            dmlops_list list50;
-            list50.count = 0;
-            if (desc->StackedQueryKeyTensor != NULL) {
-                dmlops_push(&list50, 0);
-                dmlops_push(&list50, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list50, 0);
-                dmlops_push(&list50, 1);
-                dmlops_push(&list50, 0);
-            } else {
-                if (desc->StackedKeyValueTensor != NULL) {
-                    dmlops_push(&list50, 0);
-                    dmlops_push(&list50, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                    dmlops_push(&list50, 0);
-                    dmlops_push(&list50, 0);
-                    dmlops_push(&list50, 0);
-                } else {
-                    dmlops_push(&list50, 0);
-                    dmlops_push(&list50, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                    dmlops_push(&list50, 0);
-                    dmlops_push(&list50, 1);
-                    dmlops_push(&list50, 0);
-                }
-            }
-            dmlops_push(&list50, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_set_list(planning, &op.attention.key.first, &list50);
-            dmlops_list list51;
-            list51.count = 0;
-            dmlops_push(&list51, 1);
-            dmlops_push(&list51, 0);
-            dmlops_push(&list51, 0);
-            dmlops_push(&list51, 0);
-            dmlops_push(&list51, 0);
-            dmlops_push(&list51, 0);
-            dmlops_set_list(planning, &op.attention.key.batch, &list51);
-            dmlops_list list52;
-            list52.count = 0;
-            dmlops_push(&list52, 0);
-            dmlops_push(&list52, 0);
-            dmlops_push(&list52, 1);
-            dmlops_push(&list52, 0);
-            dmlops_push(&list52, 0);
-            dmlops_push(&list52, 0);
-            dmlops_set_list(planning, &op.attention.key.head, &list52);
-            dmlops_list list53;
-            list53.count = 0;
-            dmlops_push(&list53, 0);
-            dmlops_push(&list53, 1);
-            dmlops_push(&list53, 0);
-            dmlops_push(&list53, 0);
-            dmlops_push(&list53, 0);
-            dmlops_push(&list53, 1);
-            dmlops_set_list(planning, &op.attention.key.row, &list53);
-            dmlops_list list54;
-            list54.count = 0;
-            dmlops_push(&list54, 0);
-            dmlops_push(&list54, 0);
-            dmlops_push(&list54, 0);
-            dmlops_push(&list54, 0);
-            dmlops_push(&list54, 1);
-            dmlops_push(&list54, 0);
-            dmlops_set_list(planning, &op.attention.key.element, &list54);
-            dmlops_list list55;
-            list55.count = 0;
-            int64_t chosen8;
-            if (desc->StackedKeyValueTensor != NULL) {
-                chosen8 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-            } else {
-                int64_t chosen7;
-                if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                    dmlops_list list56;
-                    list56.count = 0;
-                    if (desc->QueryTensor != NULL) {
-                        dmlops_list list57;
-                        list57.count = 0;
-                        dmlops_append(&list57, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                        dmlops_align(&list57, 3, 1);
-                        dmlops_list_append(&list56, list57.values, list57.count, 0, list57.count);
-                    } else {
-                        if (desc->StackedQueryKeyTensor != NULL) {
-                            dmlops_append(&list56, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list56, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                        } else {
-                            if (desc->StackedQueryKeyValueTensor != NULL) {
-                                dmlops_append(&list56, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                                dmlops_push(&list56, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                            } else {
-                                dmlops_push(&list56, 0);
-                                dmlops_push(&list56, 0);
-                                dmlops_push(&list56, 0);
-                            }
-                        }
-                    }
-                    chosen7 = dmlops_list_entry(list56.values, list56.count, 1);
-                } else {
-                    chosen7 = 0;
-                }
-                chosen8 = chosen7;
-            }
-            dmlops_push(&list55, chosen8);
-            dmlops_set_list(planning, &op.attention.key.limits, &list55);
-        }
-    } else {
-        op.attention.key.tensor = (int64_t)-1;
-        dmlops_list list58;
-        list58.count = 0;
-        dmlops_set_list(planning, &op.attention.key.first, &list58);
-        dmlops_list list59;
-        list59.count = 0;
-        dmlops_set_list(planning, &op.attention.key.batch, &list59);
-        dmlops_list list60;
-        list60.count = 0;
-        dmlops_set_list(planning, &op.attention.key.head, &list60);
-        dmlops_list list61;
-        list61.count = 0;
-        dmlops_set_list(planning, &op.attention.key.row, &list61);
-        dmlops_list list62;
-        list62.count = 0;
-        dmlops_set_list(planning, &op.attention.key.element, &list62);
-        dmlops_list list63;
-        list63.count = 0;
-        dmlops_set_list(planning, &op.attention.key.limits, &list63);
-    }
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->ValueTensor != NULL) {
-            op.attention.value.tensor = 2;
-            dmlops_list list64;
-            list64.count = 0;
-            dmlops_list list65;
-            list65.count = 0;
-            dmlops_push(&list65, 0);
-            dmlops_push(&list65, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_push(&list65, 0);
-            dmlops_align(&list65, (int64_t)ValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list64, list65.values, list65.count, 0, list65.count);
-            dmlops_push(&list64, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_set_list(planning, &op.attention.value.first, &list64);
-            dmlops_list list66;
-            list66.count = 0;
-            dmlops_list list67;
-            list67.count = 0;
-            dmlops_push(&list67, 1);
-            dmlops_push(&list67, 0);
-            dmlops_push(&list67, 0);
-            dmlops_align(&list67, (int64_t)ValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list66, list67.values, list67.count, 0, list67.count);
-            dmlops_push(&list66, 0);
-            dmlops_set_list(planning, &op.attention.value.batch, &list66);
-            dmlops_list list68;
-            list68.count = 0;
-            dmlops_list list69;
-            list69.count = 0;
-            dmlops_push(&list69, 0);
-            dmlops_push(&list69, 0);
-            dmlops_push(&list69, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount));
-            dmlops_align(&list69, (int64_t)ValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list68, list69.values, list69.count, 0, list69.count);
-            dmlops_push(&list68, 0);
-            dmlops_set_list(planning, &op.attention.value.head, &list68);
-            dmlops_list list70;
-            list70.count = 0;
-            dmlops_list list71;
-            list71.count = 0;
-            dmlops_push(&list71, 0);
-            dmlops_push(&list71, 1);
-            dmlops_push(&list71, 0);
-            dmlops_align(&list71, (int64_t)ValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list70, list71.values, list71.count, 0, list71.count);
-            dmlops_push(&list70, 1);
-            dmlops_set_list(planning, &op.attention.value.row, &list70);
-            dmlops_list list72;
-            list72.count = 0;
-            dmlops_list list73;
-            list73.count = 0;
-            dmlops_push(&list73, 0);
-            dmlops_push(&list73, 0);
-            dmlops_push(&list73, 1);
-            dmlops_align(&list73, (int64_t)ValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list72, list73.values, list73.count, 0, list73.count);
-            dmlops_push(&list72, 0);
-            dmlops_set_list(planning, &op.attention.value.element, &list72);
-            dmlops_list list74;
-            list74.count = 0;
-            int64_t chosen11;
-            if (desc->KeyTensor != NULL) {
-                chosen11 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-            } else {
-                int64_t chosen10;
-                if (desc->StackedKeyValueTensor != NULL) {
-                    chosen10 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-                } else {
-                    int64_t chosen9;
-                    if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                        dmlops_list list75;
-                        list75.count = 0;
-                        if (desc->QueryTensor != NULL) {
-                            dmlops_list list76;
-                            list76.count = 0;
-                            dmlops_append(&list76, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                            dmlops_align(&list76, 3, 1);
-                            dmlops_list_append(&list75, list76.values, list76.count, 0, list76.count);
-                        } else {
-                            if (desc->StackedQueryKeyTensor != NULL) {
-                                dmlops_append(&list75, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                                dmlops_push(&list75, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                            } else {
-                                if (desc->StackedQueryKeyValueTensor != NULL) {
-                                    dmlops_append(&list75, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                                    dmlops_push(&list75, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                                } else {
-                                    dmlops_push(&list75, 0);
-                                    dmlops_push(&list75, 0);
-                                    dmlops_push(&list75, 0);
-                                }
-                            }
-                        }
-                        chosen9 = dmlops_list_entry(list75.values, list75.count, 1);
-                    } else {
-                        chosen9 = 0;
-                    }
-                    chosen10 = chosen9;
-                }
-                chosen11 = chosen10;
-            }
-            dmlops_push(&list74, chosen11);
-            dmlops_set_list(planning, &op.attention.value.limits, &list74);
-        } else {
-            op.attention.value.tensor = (desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5);
-            dmlops_list list77;
-            list77.count = 0;
-            if (desc->StackedKeyValueTensor != NULL) {
-                dmlops_push(&list77, 0);
-                dmlops_push(&list77, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list77, 0);
-                dmlops_push(&list77, 1);
-                dmlops_push(&list77, 0);
-            } else {
-                dmlops_push(&list77, 0);
-                dmlops_push(&list77, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list77, 0);
-                dmlops_push(&list77, 2);
-                dmlops_push(&list77, 0);
-            }
-            dmlops_push(&list77, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_set_list(planning, &op.attention.value.first, &list77);
-            dmlops_list list78;
-            list78.count = 0;
-            dmlops_push(&list78, 1);
-            dmlops_push(&list78, 0);
-            dmlops_push(&list78, 0);
-            dmlops_push(&list78, 0);
-            dmlops_push(&list78, 0);
-            dmlops_push(&list78, 0);
-            dmlops_set_list(planning, &op.attention.value.batch, &list78);
-            dmlops_list list79;
-            list79.count = 0;
-            dmlops_push(&list79, 0);
-            dmlops_push(&list79, 0);
-            dmlops_push(&list79, 1);
-            dmlops_push(&list79, 0);
-            dmlops_push(&list79, 0);
-            dmlops_push(&list79, 0);
-            dmlops_set_list(planning, &op.attention.value.head, &list79);
-            dmlops_list list80;
-            list80.count = 0;
-            dmlops_push(&list80, 0);
-            dmlops_push(&list80, 1);
-            dmlops_push(&list80, 0);
-            dmlops_push(&list80, 0);
-            dmlops_push(&list80, 0);
-            dmlops_push(&list80, 1);
-            dmlops_set_list(planning, &op.attention.value.row, &list80);
-            dmlops_list list81;
-            list81.count = 0;
-            dmlops_push(&list81, 0);
-            dmlops_push(&list81, 0);
-            dmlops_push(&list81, 0);
-            dmlops_push(&list81, 0);
-            dmlops_push(&list81, 1);
-            dmlops_push(&list81, 0);
-            dmlops_set_list(planning, &op.attention.value.element, &list81);
-            dmlops_list list82;
-            list82.count = 0;
-            int64_t chosen14;
-            if (desc->KeyTensor != NULL) {
-                chosen14 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-            } else {
-                int64_t chosen13;
-                if (desc->StackedKeyValueTensor != NULL) {
-                    chosen13 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-                } else {
-                    int64_t chosen12;
-                    if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                        dmlops_list list83;
-                        list83.count = 0;
-                        if (desc->QueryTensor != NULL) {
-                            dmlops_list list84;
-                            list84.count = 0;
-                            dmlops_append(&list84, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                            dmlops_align(&list84, 3, 1);
-                            dmlops_list_append(&list83, list84.values, list84.count, 0, list84.count);
-                        } else {
-                            if (desc->StackedQueryKeyTensor != NULL) {
-                                dmlops_append(&list83, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                                dmlops_push(&list83, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                            } else {
-                                if (desc->StackedQueryKeyValueTensor != NULL) {
-                                    dmlops_append(&list83, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                                    dmlops_push(&list83, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                                } else {
-                                    dmlops_push(&list83, 0);
-                                    dmlops_push(&list83, 0);
-                                    dmlops_push(&list83, 0);
-                                }
-                            }
-                        }
-                        chosen12 = dmlops_list_entry(list83.values, list83.count, 1);
-                    } else {
-                        chosen12 = 0;
-                    }
-                    chosen13 = chosen12;
-                }
-                chosen14 = chosen13;
-            }
-            dmlops_push(&list82, chosen14);
-            dmlops_set_list(planning, &op.attention.value.limits, &list82);
-        }
-    } else {
-        op.attention.value.tensor = (int64_t)-1;
-        dmlops_list list85;
-        list85.count = 0;
-        dmlops_set_list(planning, &op.attention.value.first, &list85);
-        dmlops_list list86;
-        list86.count = 0;
-        dmlops_set_list(planning, &op.attention.value.batch, &list86);
-        dmlops_list list87;
-        list87.count = 0;
-        dmlops_set_list(planning, &op.attention.value.head, &list87);
-        dmlops_list list88;
-        list88.count = 0;
-        dmlops_set_list(planning, &op.attention.value.row, &list88);
-        dmlops_list list89;
-        list89.count = 0;
-        dmlops_set_list(planning, &op.attention.value.element, &list89);
-        dmlops_list list90;
-        list90.count = 0;
-        dmlops_set_list(planning, &op.attention.value.limits, &list90);
-    }
-    if (desc->PastKeyTensor != NULL) {
-        op.attention.key_before.tensor = 9;
-        dmlops_list list91;
-        list91.count = 0;
-        dmlops_list list92;
-        list92.count = 0;
-        dmlops_push(&list92, 0);
-        dmlops_push(&list92, 0);
-        dmlops_push(&list92, 0);
-        dmlops_push(&list92, 0);
-        dmlops_align(&list92, (int64_t)PastKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list91, list92.values, list92.count, 0, list92.count);
-        dmlops_push(&list91, 0);
-        dmlops_set_list(planning, &op.attention.key_before.first, &list91);
-        dmlops_list list93;
-        list93.count = 0;
-        dmlops_list list94;
-        list94.count = 0;
-        dmlops_push(&list94, 1);
-        dmlops_push(&list94, 0);
-        dmlops_push(&list94, 0);
-        dmlops_push(&list94, 0);
-        dmlops_align(&list94, (int64_t)PastKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list93, list94.values, list94.count, 0, list94.count);
-        dmlops_push(&list93, 0);
-        dmlops_set_list(planning, &op.attention.key_before.batch, &list93);
-        dmlops_list list95;
-        list95.count = 0;
-        dmlops_list list96;
-        list96.count = 0;
-        dmlops_push(&list96, 0);
-        dmlops_push(&list96, 1);
-        dmlops_push(&list96, 0);
-        dmlops_push(&list96, 0);
-        dmlops_align(&list96, (int64_t)PastKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list95, list96.values, list96.count, 0, list96.count);
-        dmlops_push(&list95, 0);
-        dmlops_set_list(planning, &op.attention.key_before.head, &list95);
-        dmlops_list list97;
-        list97.count = 0;
-        dmlops_list list98;
-        list98.count = 0;
-        dmlops_push(&list98, 0);
-        dmlops_push(&list98, 0);
-        dmlops_push(&list98, 1);
-        dmlops_push(&list98, 0);
-        dmlops_align(&list98, (int64_t)PastKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list97, list98.values, list98.count, 0, list98.count);
-        dmlops_push(&list97, 1);
-        dmlops_set_list(planning, &op.attention.key_before.row, &list97);
-        dmlops_list list99;
-        list99.count = 0;
-        dmlops_list list100;
-        list100.count = 0;
-        dmlops_push(&list100, 0);
-        dmlops_push(&list100, 0);
-        dmlops_push(&list100, 0);
-        dmlops_push(&list100, 1);
-        dmlops_align(&list100, (int64_t)PastKeyTensor->DimensionCount, 0);
-        dmlops_list_append(&list99, list100.values, list100.count, 0, list100.count);
-        dmlops_push(&list99, 0);
-        dmlops_set_list(planning, &op.attention.key_before.element, &list99);
-        dmlops_list list101;
-        list101.count = 0;
-        dmlops_push(&list101, dmlops_min(dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)), dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2))));
-        dmlops_set_list(planning, &op.attention.key_before.limits, &list101);
-    } else {
-        op.attention.key_before.tensor = (int64_t)-1;
-        dmlops_list list102;
-        list102.count = 0;
-        dmlops_set_list(planning, &op.attention.key_before.first, &list102);
-        dmlops_list list103;
-        list103.count = 0;
-        dmlops_set_list(planning, &op.attention.key_before.batch, &list103);
-        dmlops_list list104;
-        list104.count = 0;
-        dmlops_set_list(planning, &op.attention.key_before.head, &list104);
-        dmlops_list list105;
-        list105.count = 0;
-        dmlops_set_list(planning, &op.attention.key_before.row, &list105);
-        dmlops_list list106;
-        list106.count = 0;
-        dmlops_set_list(planning, &op.attention.key_before.element, &list106);
-        dmlops_list list107;
-        list107.count = 0;
-        dmlops_set_list(planning, &op.attention.key_before.limits, &list107);
-    }
-    if (desc->OutputPresentKeyTensor != NULL) {
-        op.attention.key_stored.tensor = 12;
-        dmlops_list list108;
-        list108.count = 0;
-        dmlops_push(&list108, 0);
-        dmlops_push(&list108, 0);
-        dmlops_push(&list108, 0);
-        dmlops_push(&list108, 0);
-        dmlops_align(&list108, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.key_stored.first, &list108);
-        dmlops_list list109;
-        list109.count = 0;
-        dmlops_push(&list109, 1);
-        dmlops_push(&list109, 0);
-        dmlops_push(&list109, 0);
-        dmlops_push(&list109, 0);
-        dmlops_align(&list109, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.key_stored.batch, &list109);
-        dmlops_list list110;
-        list110.count = 0;
-        dmlops_push(&list110, 0);
-        dmlops_push(&list110, 1);
-        dmlops_push(&list110, 0);
-        dmlops_push(&list110, 0);
-        dmlops_align(&list110, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.key_stored.head, &list110);
-        dmlops_list list111;
-        list111.count = 0;
-        dmlops_push(&list111, 0);
-        dmlops_push(&list111, 0);
-        dmlops_push(&list111, 1);
-        dmlops_push(&list111, 0);
-        dmlops_align(&list111, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.key_stored.row, &list111);
-        dmlops_list list112;
-        list112.count = 0;
-        dmlops_push(&list112, 0);
-        dmlops_push(&list112, 0);
-        dmlops_push(&list112, 0);
-        dmlops_push(&list112, 1);
-        dmlops_align(&list112, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.key_stored.element, &list112);
-        dmlops_list list113;
-        list113.count = 0;
-        dmlops_set_list(planning, &op.attention.key_stored.limits, &list113);
-    } else {
-        op.attention.key_stored.tensor = (int64_t)-1;
-        dmlops_list list114;
-        list114.count = 0;
-        dmlops_set_list(planning, &op.attention.key_stored.first, &list114);
-        dmlops_list list115;
-        list115.count = 0;
-        dmlops_set_list(planning, &op.attention.key_stored.batch, &list115);
-        dmlops_list list116;
-        list116.count = 0;
-        dmlops_set_list(planning, &op.attention.key_stored.head, &list116);
-        dmlops_list list117;
-        list117.count = 0;
-        dmlops_set_list(planning, &op.attention.key_stored.row, &list117);
-        dmlops_list list118;
-        list118.count = 0;
-        dmlops_set_list(planning, &op.attention.key_stored.element, &list118);
-        dmlops_list list119;
-        list119.count = 0;
-        dmlops_set_list(planning, &op.attention.key_stored.limits, &list119);
-    }
-    if (desc->PastValueTensor != NULL) {
-        op.attention.value_before.tensor = 10;
-        dmlops_list list120;
-        list120.count = 0;
-        dmlops_list list121;
-        list121.count = 0;
-        dmlops_push(&list121, 0);
-        dmlops_push(&list121, 0);
-        dmlops_push(&list121, 0);
-        dmlops_push(&list121, 0);
-        dmlops_align(&list121, (int64_t)PastValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list120, list121.values, list121.count, 0, list121.count);
-        dmlops_push(&list120, 0);
-        dmlops_set_list(planning, &op.attention.value_before.first, &list120);
-        dmlops_list list122;
-        list122.count = 0;
-        dmlops_list list123;
-        list123.count = 0;
-        dmlops_push(&list123, 1);
-        dmlops_push(&list123, 0);
-        dmlops_push(&list123, 0);
-        dmlops_push(&list123, 0);
-        dmlops_align(&list123, (int64_t)PastValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list122, list123.values, list123.count, 0, list123.count);
-        dmlops_push(&list122, 0);
-        dmlops_set_list(planning, &op.attention.value_before.batch, &list122);
-        dmlops_list list124;
-        list124.count = 0;
-        dmlops_list list125;
-        list125.count = 0;
-        dmlops_push(&list125, 0);
-        dmlops_push(&list125, 1);
-        dmlops_push(&list125, 0);
-        dmlops_push(&list125, 0);
-        dmlops_align(&list125, (int64_t)PastValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list124, list125.values, list125.count, 0, list125.count);
-        dmlops_push(&list124, 0);
-        dmlops_set_list(planning, &op.attention.value_before.head, &list124);
-        dmlops_list list126;
-        list126.count = 0;
-        dmlops_list list127;
-        list127.count = 0;
-        dmlops_push(&list127, 0);
-        dmlops_push(&list127, 0);
-        dmlops_push(&list127, 1);
-        dmlops_push(&list127, 0);
-        dmlops_align(&list127, (int64_t)PastValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list126, list127.values, list127.count, 0, list127.count);
-        dmlops_push(&list126, 1);
-        dmlops_set_list(planning, &op.attention.value_before.row, &list126);
-        dmlops_list list128;
-        list128.count = 0;
-        dmlops_list list129;
-        list129.count = 0;
-        dmlops_push(&list129, 0);
-        dmlops_push(&list129, 0);
-        dmlops_push(&list129, 0);
-        dmlops_push(&list129, 1);
-        dmlops_align(&list129, (int64_t)PastValueTensor->DimensionCount, 0);
-        dmlops_list_append(&list128, list129.values, list129.count, 0, list129.count);
-        dmlops_push(&list128, 0);
-        dmlops_set_list(planning, &op.attention.value_before.element, &list128);
-        dmlops_list list130;
-        list130.count = 0;
-        dmlops_push(&list130, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-        dmlops_set_list(planning, &op.attention.value_before.limits, &list130);
-    } else {
-        op.attention.value_before.tensor = (int64_t)-1;
-        dmlops_list list131;
-        list131.count = 0;
-        dmlops_set_list(planning, &op.attention.value_before.first, &list131);
-        dmlops_list list132;
-        list132.count = 0;
-        dmlops_set_list(planning, &op.attention.value_before.batch, &list132);
-        dmlops_list list133;
-        list133.count = 0;
-        dmlops_set_list(planning, &op.attention.value_before.head, &list133);
-        dmlops_list list134;
-        list134.count = 0;
-        dmlops_set_list(planning, &op.attention.value_before.row, &list134);
-        dmlops_list list135;
-        list135.count = 0;
-        dmlops_set_list(planning, &op.attention.value_before.element, &list135);
-        dmlops_list list136;
-        list136.count = 0;
-        dmlops_set_list(planning, &op.attention.value_before.limits, &list136);
-    }
-    if (desc->OutputPresentValueTensor != NULL) {
-        op.attention.value_stored.tensor = 13;
-        dmlops_list list137;
-        list137.count = 0;
-        dmlops_push(&list137, 0);
-        dmlops_push(&list137, 0);
-        dmlops_push(&list137, 0);
-        dmlops_push(&list137, 0);
-        dmlops_align(&list137, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.value_stored.first, &list137);
-        dmlops_list list138;
-        list138.count = 0;
-        dmlops_push(&list138, 1);
-        dmlops_push(&list138, 0);
-        dmlops_push(&list138, 0);
-        dmlops_push(&list138, 0);
-        dmlops_align(&list138, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.value_stored.batch, &list138);
-        dmlops_list list139;
-        list139.count = 0;
-        dmlops_push(&list139, 0);
-        dmlops_push(&list139, 1);
-        dmlops_push(&list139, 0);
-        dmlops_push(&list139, 0);
-        dmlops_align(&list139, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.value_stored.head, &list139);
-        dmlops_list list140;
-        list140.count = 0;
-        dmlops_push(&list140, 0);
-        dmlops_push(&list140, 0);
-        dmlops_push(&list140, 1);
-        dmlops_push(&list140, 0);
-        dmlops_align(&list140, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.value_stored.row, &list140);
-        dmlops_list list141;
-        list141.count = 0;
-        dmlops_push(&list141, 0);
-        dmlops_push(&list141, 0);
-        dmlops_push(&list141, 0);
-        dmlops_push(&list141, 1);
-        dmlops_align(&list141, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.value_stored.element, &list141);
-        dmlops_list list142;
-        list142.count = 0;
-        dmlops_set_list(planning, &op.attention.value_stored.limits, &list142);
-    } else {
-        op.attention.value_stored.tensor = (int64_t)-1;
-        dmlops_list list143;
-        list143.count = 0;
-        dmlops_set_list(planning, &op.attention.value_stored.first, &list143);
-        dmlops_list list144;
-        list144.count = 0;
-        dmlops_set_list(planning, &op.attention.value_stored.batch, &list144);
-        dmlops_list list145;
-        list145.count = 0;
-        dmlops_set_list(planning, &op.attention.value_stored.head, &list145);
-        dmlops_list list146;
-        list146.count = 0;
-        dmlops_set_list(planning, &op.attention.value_stored.row, &list146);
-        dmlops_list list147;
-        list147.count = 0;
-        dmlops_set_list(planning, &op.attention.value_stored.element, &list147);
-        dmlops_list list148;
-        list148.count = 0;
-        dmlops_set_list(planning, &op.attention.value_stored.limits, &list148);
-    }
-    op.attention.output.tensor = 11;
-    dmlops_list list149;
-    list149.count = 0;
-    dmlops_list list150;
-    list150.count = 0;
-    dmlops_push(&list150, 0);
-    dmlops_push(&list150, 0);
-    dmlops_push(&list150, 0);
-    dmlops_align(&list150, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list149, list150.values, list150.count, 0, list150.count);
-    dmlops_push(&list149, 0);
-    dmlops_push(&list149, 0);
-    dmlops_set_list(planning, &op.attention.output.first, &list149);
-    dmlops_list list151;
-    list151.count = 0;
-    dmlops_list list152;
-    list152.count = 0;
-    dmlops_push(&list152, 1);
-    dmlops_push(&list152, 0);
-    dmlops_push(&list152, 0);
-    dmlops_align(&list152, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list151, list152.values, list152.count, 0, list152.count);
-    dmlops_push(&list151, 0);
-    dmlops_push(&list151, 0);
-    dmlops_set_list(planning, &op.attention.output.batch, &list151);
-    dmlops_list list153;
-    list153.count = 0;
-    dmlops_list list154;
-    list154.count = 0;
-    dmlops_push(&list154, 0);
-    dmlops_push(&list154, 0);
-    int64_t chosen17;
-    if (desc->ValueTensor != NULL) {
-        chosen17 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
-    } else {
-        int64_t chosen16;
-        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-            dmlops_list list155;
-            list155.count = 0;
-            if (desc->QueryTensor != NULL) {
-                dmlops_list list156;
-                list156.count = 0;
-                dmlops_append(&list156, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list156, 3, 1);
-                dmlops_list_append(&list155, list156.values, list156.count, 0, list156.count);
-            } else {
-                if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list155, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list155, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                } else {
-                    if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list155, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list155, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                    } else {
-                        dmlops_push(&list155, 0);
-                        dmlops_push(&list155, 0);
-                        dmlops_push(&list155, 0);
-                    }
-                }
-            }
-            chosen16 = dmlops_divide(dmlops_list_entry(list155.values, list155.count, 2), (int64_t)desc->HeadCount);
-        } else {
-            int64_t chosen15;
-            if (desc->PastValueTensor != NULL) {
-                chosen15 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
-            } else {
-                dmlops_list list157;
-                list157.count = 0;
-                if (desc->QueryTensor != NULL) {
-                    dmlops_list list158;
-                    list158.count = 0;
-                    dmlops_append(&list158, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list158, 3, 1);
-                    dmlops_list_append(&list157, list158.values, list158.count, 0, list158.count);
-                } else {
-                    if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list157, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list157, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                    } else {
-                        if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list157, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list157, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                        } else {
-                            dmlops_push(&list157, 0);
-                            dmlops_push(&list157, 0);
-                            dmlops_push(&list157, 0);
-                        }
-                    }
-                }
-                chosen15 = dmlops_divide(dmlops_list_entry(list157.values, list157.count, 2), (int64_t)desc->HeadCount);
-            }
-            chosen16 = chosen15;
-        }
-        chosen17 = chosen16;
-    }
-    dmlops_push(&list154, chosen17);
-    dmlops_align(&list154, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list153, list154.values, list154.count, 0, list154.count);
-    dmlops_push(&list153, 1);
-    dmlops_push(&list153, 0);
-    dmlops_set_list(planning, &op.attention.output.head, &list153);
-    dmlops_list list159;
-    list159.count = 0;
-    dmlops_list list160;
-    list160.count = 0;
-    dmlops_push(&list160, 0);
-    dmlops_push(&list160, 1);
-    dmlops_push(&list160, 0);
-    dmlops_align(&list160, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list159, list160.values, list160.count, 0, list160.count);
-    dmlops_push(&list159, 0);
-    dmlops_push(&list159, 0);
-    dmlops_set_list(planning, &op.attention.output.row, &list159);
-    dmlops_list list161;
-    list161.count = 0;
-    dmlops_list list162;
-    list162.count = 0;
-    dmlops_push(&list162, 0);
-    dmlops_push(&list162, 0);
-    dmlops_push(&list162, 1);
-    dmlops_align(&list162, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list161, list162.values, list162.count, 0, list162.count);
-    dmlops_push(&list161, 0);
-    dmlops_push(&list161, 1);
-    dmlops_set_list(planning, &op.attention.output.element, &list161);
-    dmlops_list list163;
-    list163.count = 0;
-    dmlops_push(&list163, (int64_t)desc->HeadCount);
-    int64_t chosen20;
-    if (desc->ValueTensor != NULL) {
-        chosen20 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->HeadCount);
-    } else {
-        int64_t chosen19;
-        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-            dmlops_list list164;
-            list164.count = 0;
-            if (desc->QueryTensor != NULL) {
-                dmlops_list list165;
-                list165.count = 0;
-                dmlops_append(&list165, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list165, 3, 1);
-                dmlops_list_append(&list164, list165.values, list165.count, 0, list165.count);
-            } else {
-                if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list164, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list164, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                } else {
-                    if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list164, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list164, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                    } else {
-                        dmlops_push(&list164, 0);
-                        dmlops_push(&list164, 0);
-                        dmlops_push(&list164, 0);
-                    }
-                }
-            }
-            chosen19 = dmlops_divide(dmlops_list_entry(list164.values, list164.count, 2), (int64_t)desc->HeadCount);
-        } else {
-            int64_t chosen18;
-            if (desc->PastValueTensor != NULL) {
-                chosen18 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
-            } else {
-                dmlops_list list166;
-                list166.count = 0;
-                if (desc->QueryTensor != NULL) {
-                    dmlops_list list167;
-                    list167.count = 0;
-                    dmlops_append(&list167, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list167, 3, 1);
-                    dmlops_list_append(&list166, list167.values, list167.count, 0, list167.count);
-                } else {
-                    if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list166, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list166, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                    } else {
-                        if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list166, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list166, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                        } else {
-                            dmlops_push(&list166, 0);
-                            dmlops_push(&list166, 0);
-                            dmlops_push(&list166, 0);
-                        }
-                    }
-                }
-                chosen18 = dmlops_divide(dmlops_list_entry(list166.values, list166.count, 2), (int64_t)desc->HeadCount);
-            }
-            chosen19 = chosen18;
-        }
-        chosen20 = chosen19;
-    }
-    dmlops_push(&list163, chosen20);
-    dmlops_set_list(planning, &op.attention.output.limits, &list163);
-    dmlops_plan_definition(planning, &op, &dmlops_multihead_attention_shader);
-}
+static const dmlops_shader_tensor dmlops_multihead_attention_tensors[] = {
+    {"QUERY", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"KEY", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"VALUE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"STACKED_QUERY_KEY", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"STACKED_KEY_VALUE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
+    {"STACKED_QUERY_KEY_VALUE", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0},
+    {"MASK", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0},
+    {"RELATIVE_POSITION_BIAS", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, 0},
+    {"PAST_KEY", offsetof(dmlops_plan_Definition, tensors.items[9]), 9, 0, 0},
+    {"PAST_VALUE", offsetof(dmlops_plan_Definition, tensors.items[10]), 10, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[11]), 11, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_PRESENT_KEY", offsetof(dmlops_plan_Definition, tensors.items[12]), 12, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_PRESENT_VALUE", offsetof(dmlops_plan_Definition, tensors.items[13]), 13, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_MULTIHEAD_ATTENTION_OPERATOR_DESC, member)
+static const uint8_t dmlops_multihead_attention_inputs[] = {
+    /* Query: align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0] */
+    DMLOPS_LET_LIST, 1 /* Query */, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
+        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
+        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
+        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
+        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
+        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
+        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
+        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+    /* QueryEntry: Query[0] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* Query */,
+    DMLOPS_LET, 16 /* QueryEntry */, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SMALL(0),
+    /* QueryEntry2: Query[1] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* Query */,
+    DMLOPS_LET, 18 /* QueryEntry2 */, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SMALL(1),
+    /* QueryEntry3: Query[2] // HeadCount */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* Query */,
+    DMLOPS_LET, 19 /* QueryEntry3 */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SMALL(2), DMLOPS_UINT,
+        DMLOPS_AT(HeadCount),
+    /* PastKeySizesEntry: PastKeyTensor.Sizes[-2] */
+    DMLOPS_LET, 22 /* PastKeySizesEntry */, DMLOPS_SIZE, DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
+    /* PastKey: PastKeySizesEntry if present(PastKeyTensor) else 0 */
+    DMLOPS_NEED, 6, DMLOPS_PLACE(84) /* PastKeySizesEntry */,
+    DMLOPS_LET, 21 /* PastKey */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor),
+        DMLOPS_SLOT(22) /* PastKeySizesEntry */, DMLOPS_SMALL(0),
+    /* KeySizesEntry: KeyTensor.Sizes[-2] */
+    DMLOPS_LET, 24 /* KeySizesEntry */, DMLOPS_SIZE, DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2),
+    /* StackedKeyValue: StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else QueryEntry2 if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0 */
+    DMLOPS_NEED, 2, DMLOPS_PLACE(61) /* QueryEntry2 */,
+    DMLOPS_LET, 25 /* StackedKeyValue */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor),
+        DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN,
+        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor),
+        DMLOPS_SLOT(18) /* QueryEntry2 */, DMLOPS_SMALL(0),
+    /* Key: KeySizesEntry if present(KeyTensor) else StackedKeyValue */
+    DMLOPS_NEED, 8, DMLOPS_PLACE(103) /* KeySizesEntry */,
+    DMLOPS_NEED, 9, DMLOPS_PLACE(111) /* StackedKeyValue */,
+    DMLOPS_LET, 23 /* Key */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor),
+        DMLOPS_SLOT(24) /* KeySizesEntry */, DMLOPS_SLOT(25) /* StackedKeyValue */,
+    /* PastKey2: PastKey + Key */
+    DMLOPS_NEED, 5, DMLOPS_PLACE(92) /* PastKey */,
+    DMLOPS_NEED, 7, DMLOPS_PLACE(132) /* Key */,
+    DMLOPS_LET, 20 /* PastKey2 */, DMLOPS_ADD, DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SLOT(23) /* Key */,
+    /* ValueSizesEntry: ValueTensor.Sizes[-1] // HeadCount */
+    DMLOPS_LET, 27 /* ValueSizesEntry */, DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(HeadCount),
+    /* Value: ValueSizesEntry if present(ValueTensor) else QueryEntry3 if present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[-1] if present(PastValueTensor) else QueryEntry3 */
+    DMLOPS_NEED, 11, DMLOPS_PLACE(160) /* ValueSizesEntry */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(71) /* QueryEntry3 */,
+    DMLOPS_LET, 26 /* Value */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor),
+        DMLOPS_SLOT(27) /* ValueSizesEntry */, DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN,
+        DMLOPS_AT(StackedKeyValueTensor), DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor),
+        DMLOPS_SLOT(19) /* QueryEntry3 */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_SIZE,
+        DMLOPS_AT(PastValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(19) /* QueryEntry3 */,
+    /* HeadCount: [HeadCount, QueryEntry3] */
+    DMLOPS_NEED, 3, DMLOPS_PLACE(71) /* QueryEntry3 */,
+    DMLOPS_LET_LIST, 2 /* HeadCount */, DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(19) /* QueryEntry3 */,
+    /* Key2: [Key] */
+    DMLOPS_NEED, 7, DMLOPS_PLACE(132) /* Key */,
+    DMLOPS_LET_LIST, 3 /* Key2 */, DMLOPS_ITEMS, 1, DMLOPS_SLOT(23) /* Key */,
+    /* HeadCount2: [HeadCount, Value] */
+    DMLOPS_NEED, 10, DMLOPS_PLACE(171) /* Value */,
+    DMLOPS_LET_LIST, 4 /* HeadCount2 */, DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(26) /* Value */,
+    /* Number: 0 - PastKey */
+    DMLOPS_NEED, 5, DMLOPS_PLACE(92) /* PastKey */,
+    DMLOPS_LET, 32 /* Number */, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */,
+    /* Number2: [0, Number, 0] */
+    DMLOPS_NEED, 16, DMLOPS_PLACE(234) /* Number */,
+    DMLOPS_LET_LIST, 5 /* Number2 */, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SLOT(32) /* Number */,
+        DMLOPS_SMALL(0),
+    /* Number3: [Number] */
+    DMLOPS_NEED, 16, DMLOPS_PLACE(234) /* Number */,
+    DMLOPS_LET_LIST, 6 /* Number3 */, DMLOPS_ITEMS, 1, DMLOPS_SLOT(32) /* Number */,
+    /* Number4: [1, 0, 0, 0, 0] + [0] */
+    DMLOPS_LET_LIST, 7 /* Number4 */, DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+    /* Number5: [0, 0, 1, 0, 0] + [0] */
+    DMLOPS_LET_LIST, 8 /* Number5 */, DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+    /* Number6: [0, 1, 0, 0, 0] + [1] */
+    DMLOPS_LET_LIST, 9 /* Number6 */, DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+    /* Number7: [0, 0, 0, 0, 1] + [0] */
+    DMLOPS_LET_LIST, 10 /* Number7 */, DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SELECT, DMLOPS_GIVEN,
+        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputPresentKeyTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_GIVEN,
+        DMLOPS_AT(OutputPresentValueTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputPresentValueTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(22),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(51) /* QueryEntry */,
+        DMLOPS_NEED, 2, DMLOPS_PLACE(61) /* QueryEntry2 */,
+        DMLOPS_NEED, 3, DMLOPS_PLACE(71) /* QueryEntry3 */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* QueryEntry */,
+            DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(18) /* QueryEntry2 */, DMLOPS_SLOT(19) /* QueryEntry3 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(22),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(51) /* QueryEntry */,
+        DMLOPS_NEED, 4, DMLOPS_PLACE(147) /* PastKey2 */,
+        DMLOPS_NEED, 3, DMLOPS_PLACE(71) /* QueryEntry3 */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* QueryEntry */,
+            DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(20) /* PastKey2 */, DMLOPS_SLOT(19) /* QueryEntry3 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(22),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(51) /* QueryEntry */,
+        DMLOPS_NEED, 4, DMLOPS_PLACE(147) /* PastKey2 */,
+        DMLOPS_NEED, 10, DMLOPS_PLACE(171) /* Value */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* QueryEntry */,
+            DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(20) /* PastKey2 */, DMLOPS_SLOT(26) /* Value */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 3, DMLOPS_TURN(22),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(51) /* QueryEntry */,
+        DMLOPS_NEED, 2, DMLOPS_PLACE(61) /* QueryEntry2 */,
+        DMLOPS_NEED, 10, DMLOPS_PLACE(171) /* Value */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* QueryEntry */,
+            DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(18) /* QueryEntry2 */, DMLOPS_SLOT(26) /* Value */,
+    DMLOPS_NEED, 12, DMLOPS_PLACE(203) /* HeadCount */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_NEED, 13, DMLOPS_PLACE(214) /* Key2 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 3,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_NEED, 14, DMLOPS_PLACE(223) /* HeadCount2 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 4,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_UINT, DMLOPS_AT(HeadCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 4,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(92) /* PastKey */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(21) /* PastKey */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(71) /* QueryEntry3 */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_SLOT(19) /* QueryEntry3 */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_ADD, DMLOPS_UINT,
+        DMLOPS_AT(HeadCount), DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_SLOT(19) /* QueryEntry3 */,
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Scale),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(4) /* BOOLEAN */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 4, DMLOPS_PLACE(147) /* PastKey2 */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(20) /* PastKey2 */,
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(MaskFilterValue),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.shared), DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(HeadCount),
+        DMLOPS_UINT, DMLOPS_AT(HeadCount),
+    DMLOPS_IF, DMLOPS_NOT, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor), DMLOPS_TURN(146),
+        DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TURN(72),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.first), DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.batch), DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.head), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
+                DMLOPS_SMALL(0), DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_SIZES, DMLOPS_AT(QueryTensor),
+                DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_UINT, DMLOPS_AT(HeadCount), DMLOPS_RANK,
+                DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.row), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
+                DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.element), DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0),
+        DMLOPS_SKIP, DMLOPS_TURN(66),
+            DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_TURN(7),
+                DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.query.tensor), DMLOPS_SMALL(3),
+            DMLOPS_SKIP, DMLOPS_TURN(4),
+                DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.query.tensor), DMLOPS_SMALL(5),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.first), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0),
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.batch), DMLOPS_ITEMS, 5, DMLOPS_SMALL(1),
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.head), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0),
+                DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.row), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0),
+                DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.element), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0),
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
+    DMLOPS_SKIP, DMLOPS_TURN(12),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.query.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_IF, DMLOPS_NOT, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor), DMLOPS_TURN(224),
+        DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_TURN(101),
+            DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key.tensor), DMLOPS_SMALL(1),
+            DMLOPS_NEED, 15, DMLOPS_PLACE(243) /* Number2 */,
+            DMLOPS_NEED, 17, DMLOPS_PLACE(254) /* Number3 */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.first), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_LIST, 5,
+                DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0), DMLOPS_LIST, 6,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.batch), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0),
+                DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SLOT(19) /* QueryEntry3 */, DMLOPS_RANK, DMLOPS_AT(KeyTensor),
+                DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0),
+                DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.element), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0),
+                DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+            DMLOPS_NEED, 8, DMLOPS_PLACE(103) /* KeySizesEntry */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.limits), DMLOPS_ITEMS, 1,
+                DMLOPS_SLOT(24) /* KeySizesEntry */,
+        DMLOPS_SKIP, DMLOPS_TURN(115),
+            DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_TURN(7),
+                DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key.tensor), DMLOPS_SMALL(3),
+            DMLOPS_SKIP, DMLOPS_TURN(16),
+                DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_TURN(7),
+                    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key.tensor), DMLOPS_SMALL(4),
+                DMLOPS_SKIP, DMLOPS_TURN(4),
+                    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key.tensor), DMLOPS_SMALL(5),
+            DMLOPS_NEED, 16, DMLOPS_PLACE(234) /* Number */,
+            DMLOPS_NEED, 17, DMLOPS_PLACE(254) /* Number3 */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.first), DMLOPS_JOIN, DMLOPS_CHOOSE, DMLOPS_GIVEN,
+                DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SLOT(32) /* Number */,
+                DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_CHOOSE, DMLOPS_GIVEN,
+                DMLOPS_AT(StackedKeyValueTensor), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SLOT(32) /* Number */,
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0),
+                DMLOPS_SLOT(32) /* Number */, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_LIST, 6,
+            DMLOPS_NEED, 18, DMLOPS_PLACE(263) /* Number4 */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.batch), DMLOPS_LIST, 7,
+            DMLOPS_NEED, 19, DMLOPS_PLACE(276) /* Number5 */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.head), DMLOPS_LIST, 8,
+            DMLOPS_NEED, 20, DMLOPS_PLACE(289) /* Number6 */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.row), DMLOPS_LIST, 9,
+            DMLOPS_NEED, 21, DMLOPS_PLACE(302) /* Number7 */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.element), DMLOPS_LIST, 10,
+            DMLOPS_NEED, 9, DMLOPS_PLACE(111) /* StackedKeyValue */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.limits), DMLOPS_ITEMS, 1,
+                DMLOPS_SLOT(25) /* StackedKeyValue */,
+    DMLOPS_SKIP, DMLOPS_TURN(12),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_IF, DMLOPS_NOT, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor), DMLOPS_TURN(196),
+        DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor), DMLOPS_TURN(100),
+            DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value.tensor), DMLOPS_SMALL(2),
+            DMLOPS_NEED, 15, DMLOPS_PLACE(243) /* Number2 */,
+            DMLOPS_NEED, 17, DMLOPS_PLACE(254) /* Number3 */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.first), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_LIST, 5,
+                DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0), DMLOPS_LIST, 6,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.batch), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0),
+                DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+            DMLOPS_NEED, 11, DMLOPS_PLACE(160) /* ValueSizesEntry */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SLOT(27) /* ValueSizesEntry */, DMLOPS_RANK,
+                DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0),
+                DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.element), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0),
+                DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.limits), DMLOPS_LIST, 3,
+        DMLOPS_SKIP, DMLOPS_TURN(88),
+            DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_TURN(7),
+                DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value.tensor), DMLOPS_SMALL(4),
+            DMLOPS_SKIP, DMLOPS_TURN(4),
+                DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value.tensor), DMLOPS_SMALL(5),
+            DMLOPS_NEED, 16, DMLOPS_PLACE(234) /* Number */,
+            DMLOPS_NEED, 17, DMLOPS_PLACE(254) /* Number3 */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.first), DMLOPS_JOIN, DMLOPS_CHOOSE, DMLOPS_GIVEN,
+                DMLOPS_AT(StackedKeyValueTensor), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SLOT(32) /* Number */,
+                DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0),
+                DMLOPS_SLOT(32) /* Number */, DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_LIST, 6,
+            DMLOPS_NEED, 18, DMLOPS_PLACE(263) /* Number4 */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.batch), DMLOPS_LIST, 7,
+            DMLOPS_NEED, 19, DMLOPS_PLACE(276) /* Number5 */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.head), DMLOPS_LIST, 8,
+            DMLOPS_NEED, 20, DMLOPS_PLACE(289) /* Number6 */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.row), DMLOPS_LIST, 9,
+            DMLOPS_NEED, 21, DMLOPS_PLACE(302) /* Number7 */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.element), DMLOPS_LIST, 10,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.limits), DMLOPS_LIST, 3,
+    DMLOPS_SKIP, DMLOPS_TURN(12),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_TURN(104),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_before.tensor), DMLOPS_SMALL(9),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.first), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
+            4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.batch), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
+            4, DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
+            4, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(PastKeyTensor),
+            DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.element), DMLOPS_JOIN, DMLOPS_ALIGN,
+            DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
+            DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+        DMLOPS_NEED, 6, DMLOPS_PLACE(84) /* PastKeySizesEntry */,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.limits), DMLOPS_ITEMS, 1, DMLOPS_MIN,
+            DMLOPS_SLOT(22) /* PastKeySizesEntry */, DMLOPS_SLOT(22) /* PastKeySizesEntry */,
+    DMLOPS_SKIP, DMLOPS_TURN(12),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_before.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_TURN(72),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_stored.tensor), DMLOPS_SMALL(12),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.first), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.batch), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.head), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.row), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.element), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
+    DMLOPS_SKIP, DMLOPS_TURN(12),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_stored.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_TURN(100),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_before.tensor), DMLOPS_SMALL(10),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.first), DMLOPS_JOIN, DMLOPS_ALIGN,
+            DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.batch), DMLOPS_JOIN, DMLOPS_ALIGN,
+            DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
+            4, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
+            4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.element), DMLOPS_JOIN, DMLOPS_ALIGN,
+            DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
+            DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.limits), DMLOPS_ITEMS, 1, DMLOPS_MIN,
+            DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SLOT(21) /* PastKey */,
+    DMLOPS_SKIP, DMLOPS_TURN(12),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_before.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(OutputPresentValueTensor), DMLOPS_TURN(72),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_stored.tensor), DMLOPS_SMALL(13),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.first), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.batch), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.head), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.row), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.element), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
+    DMLOPS_SKIP, DMLOPS_TURN(12),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_stored.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.output.tensor), DMLOPS_SMALL(11),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.first), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
+        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.batch), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
+        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+    DMLOPS_NEED, 10, DMLOPS_PLACE(171) /* Value */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SLOT(26) /* Value */, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(0), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+        DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
+        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.element), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
+        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.limits), DMLOPS_LIST, 4,
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_lp_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_lp_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
@@ -19611,79 +17639,48 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_lp_pooling1_plan(dmlops_planning* planning, const void* description) {
-    const DML_LP_POOLING1_OPERATOR_DESC* desc = (const DML_LP_POOLING1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 2;
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_append_word(planning, &op.numbers, (int64_t)desc->P);
-    dmlops_list list6;
-    list6.count = 0;
-    for (int64_t at_d = 0; at_d < 2; ++at_d) {
-        dmlops_push(&list6, at_d);
-    }
-    dmlops_set_list(planning, &op.sliding.places, &list6);
-    dmlops_list list7;
-    list7.count = 0;
-    dmlops_append(&list7, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.sizes, &list7);
-    dmlops_list list8;
-    list8.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list8, dmlops_add(at_v1, 2));
-    }
-    dmlops_set_list(planning, &op.sliding.axes, &list8);
-    dmlops_list list9;
-    list9.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list9, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.first, &list9);
-    dmlops_list list10;
-    list10.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.steps, &list10);
-    dmlops_list list11;
-    list11.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list11, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.taps, &list11);
-    dmlops_list list12;
-    list12.count = 0;
-    dmlops_append(&list12, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.window.limits, &list12);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_lp_pooling1_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_lp_pooling1_shader);
-}
+static const dmlops_shader_tensor dmlops_lp_pooling1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_LP_POOLING1_OPERATOR_DESC, member)
+static const uint8_t dmlops_lp_pooling1_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(P),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* v1 */, DMLOPS_SMALL(2),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_EACH, 1 /* v1 */, DMLOPS_SMALL(0),
+        DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* v1 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_average_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
@@ -19708,176 +17705,114 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_average_pooling1_plan(dmlops_planning* planning, const void* description) {
-    const DML_AVERAGE_POOLING1_OPERATOR_DESC* desc = (const DML_AVERAGE_POOLING1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 2;
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_list list6;
-    list6.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        dmlops_list list7;
-        list7.count = 0;
-        dmlops_append(&list7, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-        dmlops_push(&list6, dmlops_add(dmlops_add(dmlops_list_entry(list7.values, list7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list6, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_append_word(planning, &op.numbers, (desc->IncludePadding != 0));
-    dmlops_list list8;
-    list8.count = 0;
-    for (int64_t at_d = 0; at_d < 2; ++at_d) {
-        dmlops_push(&list8, at_d);
-    }
-    dmlops_set_list(planning, &op.sliding.places, &list8);
-    dmlops_list list9;
-    list9.count = 0;
-    dmlops_append(&list9, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.sizes, &list9);
-    dmlops_list list10;
-    list10.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_add(at_v1, 2));
-    }
-    dmlops_set_list(planning, &op.sliding.axes, &list10);
-    dmlops_list list11;
-    list11.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list11, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.first, &list11);
-    dmlops_list list12;
-    list12.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list12, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.steps, &list12);
-    dmlops_list list13;
-    list13.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list13, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.taps, &list13);
-    dmlops_list list14;
-    list14.count = 0;
-    dmlops_append(&list14, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.window.limits, &list14);
-    if ((desc->IncludePadding != 0)) {
-        dmlops_list list15;
-        list15.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.first, &list15);
-        dmlops_list list16;
-        list16.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.steps, &list16);
-        dmlops_list list17;
-        list17.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list17, dmlops_add(dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.taps, &list17);
-        dmlops_list list18;
-        list18.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_list list19;
-            list19.count = 0;
-            dmlops_append(&list19, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-            dmlops_push(&list18, dmlops_add(dmlops_add(dmlops_list_entry(list19.values, list19.count, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.limits, &list18);
-    } else {
-        dmlops_list list20;
-        list20.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list20, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.first, &list20);
-        dmlops_list list21;
-        list21.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.steps, &list21);
-        dmlops_list list22;
-        list22.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list22, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.taps, &list22);
-        dmlops_list list23;
-        list23.count = 0;
-        dmlops_append(&list23, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-        dmlops_set_list(planning, &op.sliding.counted.limits, &list23);
-    }
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_average_pooling1_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_average_pooling1_shader);
-}
-
-static inline void dmlops_activation_swish_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_SWISH_OPERATOR_DESC* desc = (const DML_ACTIVATION_SWISH_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_float(planning, &op.scalars, (double)desc->SigmoidInputScale);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_activation_hard_swish_plan(dmlops_planning* planning, const void* description) {
-    const DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC* desc = (const DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 0;
-    op.over = 1;
-    op.tensors.count = 2;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Alpha);
-    dmlops_append_number(planning, &op.elements, 0, dmlops_enum(&InputTensor->DataType), (double)desc->Beta);
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_average_pooling1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_AVERAGE_POOLING1_OPERATOR_DESC, member)
+static const uint8_t dmlops_average_pooling1_inputs[] = {
+    /* Number: [InputTensor.Sizes[2:][d] + StartPadding[d] + EndPadding[d] for d in range(DimensionCount)] */
+    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(18), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    /* Number2: [0 - StartPadding[d] for d in range(DimensionCount)] */
+    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    /* Number3: [Strides[d] - StartPadding[d] for d in range(DimensionCount)] */
+    DMLOPS_LET_LIST, 3 /* Number3 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    /* Number4: [Dilations[d] - StartPadding[d] for d in range(DimensionCount)] */
+    DMLOPS_LET_LIST, 4 /* Number4 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_LIST, 2,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(43) /* Number3 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_LIST, 3,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(63) /* Number4 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_LIST, 4,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(85),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
+            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.limits), DMLOPS_LIST, 1,
+    DMLOPS_SKIP, DMLOPS_TURN(22),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_LIST, 2,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_LIST, 3,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_LIST, 4,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.limits), DMLOPS_REST, DMLOPS_SIZES,
+            DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_swish_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SWISH_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_swish_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_FLOAT, DMLOPS_FIELD(Map, scalars), DMLOPS_FLOAT, DMLOPS_AT(SigmoidInputScale),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_activation_hard_swish_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARD_SWISH_OPERATOR_DESC, member)
+static const uint8_t dmlops_activation_hard_swish_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Alpha),
+    DMLOPS_APPEND_CONVERTED, DMLOPS_FIELD(Map, elements), 0, DMLOPS_TYPE, DMLOPS_AT(InputTensor), DMLOPS_FLOAT,
+        DMLOPS_AT(Beta),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1}};
 static const char* const dmlops_quantized_linear_average_pooling_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
@@ -19902,152 +17837,99 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_quantized_linear_average_pooling_plan(dmlops_planning* planning, const void* description) {
-    const DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC* desc = (const DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    const DML_BUFFER_TENSOR_DESC* InputZeroPointTensor = dmlops_buffer(desc->InputZeroPointTensor);
-    const DML_BUFFER_TENSOR_DESC* InputScaleTensor = dmlops_buffer(desc->InputScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputScaleTensor = dmlops_buffer(desc->OutputScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputZeroPointTensor = dmlops_buffer(desc->OutputZeroPointTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "INPUT_SCALE", 1, 0, desc->InputScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "INPUT_ZERO_POINT", 2, 0, desc->InputZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT_SCALE", 3, 0, desc->OutputScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "OUTPUT_ZERO_POINT", 4, 0, desc->OutputZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[5], "OUTPUT", 5, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 6;
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_append(&list3, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_append(&list5, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_list list6;
-    list6.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        dmlops_list list7;
-        list7.count = 0;
-        dmlops_append(&list7, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-        dmlops_push(&list6, dmlops_add(dmlops_add(dmlops_list_entry(list7.values, list7.count, at_d), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list6, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_append_word(planning, &op.numbers, dmlops_min(dmlops_subtract((int64_t)InputZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_append_word(planning, &op.numbers, dmlops_min(dmlops_subtract((int64_t)InputScaleTensor->DimensionCount, 1), 1));
-    dmlops_append_word(planning, &op.numbers, (desc->IncludePadding != 0));
-    dmlops_append_word(planning, &op.numbers, dmlops_min(dmlops_subtract((int64_t)OutputScaleTensor->DimensionCount, 1), 1));
-    dmlops_append_word(planning, &op.numbers, dmlops_min(dmlops_subtract((int64_t)OutputZeroPointTensor->DimensionCount, 1), 1));
-    dmlops_list list8;
-    list8.count = 0;
-    for (int64_t at_d = 0; at_d < 2; ++at_d) {
-        dmlops_push(&list8, at_d);
-    }
-    dmlops_set_list(planning, &op.sliding.places, &list8);
-    dmlops_list list9;
-    list9.count = 0;
-    dmlops_append(&list9, desc->WindowSize, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.sizes, &list9);
-    dmlops_list list10;
-    list10.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list10, dmlops_add(at_v1, 2));
-    }
-    dmlops_set_list(planning, &op.sliding.axes, &list10);
-    dmlops_list list11;
-    list11.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list11, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.first, &list11);
-    dmlops_list list12;
-    list12.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list12, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.steps, &list12);
-    dmlops_list list13;
-    list13.count = 0;
-    for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-        dmlops_push(&list13, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-    }
-    dmlops_set_list(planning, &op.sliding.window.taps, &list13);
-    dmlops_list list14;
-    list14.count = 0;
-    dmlops_append(&list14, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.sliding.window.limits, &list14);
-    if ((desc->IncludePadding != 0)) {
-        dmlops_list list15;
-        list15.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list15, dmlops_add(dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.first, &list15);
-        dmlops_list list16;
-        list16.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list16, dmlops_add(dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.steps, &list16);
-        dmlops_list list17;
-        list17.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list17, dmlops_add(dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.taps, &list17);
-        dmlops_list list18;
-        list18.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_list list19;
-            list19.count = 0;
-            dmlops_append(&list19, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-            dmlops_push(&list18, dmlops_add(dmlops_add(dmlops_list_entry(list19.values, list19.count, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.limits, &list18);
-    } else {
-        dmlops_list list20;
-        list20.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list20, dmlops_subtract(0, dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.first, &list20);
-        dmlops_list list21;
-        list21.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list21, dmlops_subtract(dmlops_entry(desc->Strides, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.steps, &list21);
-        dmlops_list list22;
-        list22.count = 0;
-        for (int64_t at_v1 = 0; at_v1 < (int64_t)desc->DimensionCount; ++at_v1) {
-            dmlops_push(&list22, dmlops_subtract(dmlops_entry(desc->Dilations, desc->DimensionCount, at_v1), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_v1)));
-        }
-        dmlops_set_list(planning, &op.sliding.counted.taps, &list22);
-        dmlops_list list23;
-        list23.count = 0;
-        dmlops_append(&list23, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-        dmlops_set_list(planning, &op.sliding.counted.limits, &list23);
-    }
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_sliding(planning, &op, &dmlops_quantized_linear_average_pooling_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_quantized_linear_average_pooling_shader);
-}
+static const dmlops_shader_tensor dmlops_quantized_linear_average_pooling_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"INPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"INPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"OUTPUT_SCALE", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"OUTPUT_ZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZED_LINEAR_AVERAGE_POOLING_OPERATOR_DESC, member)
+static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
+    /* Number: [InputTensor.Sizes[2:][d] + StartPadding[d] + EndPadding[d] for d in range(DimensionCount)] */
+    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(18), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_ENTRY, DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(EndPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    /* Number2: [0 - StartPadding[d] for d in range(DimensionCount)] */
+    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(7), DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    /* Number3: [Strides[d] - StartPadding[d] for d in range(DimensionCount)] */
+    DMLOPS_LET_LIST, 3 /* Number3 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    /* Number4: [Dilations[d] - StartPadding[d] for d in range(DimensionCount)] */
+    DMLOPS_LET_LIST, 4 /* Number4 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(11), DMLOPS_SUBTRACT, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(InputScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(IncludePadding),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.places), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SMALL(2), DMLOPS_TURN(1), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.sizes), DMLOPS_UINTS, DMLOPS_AT(WindowSize),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.axes), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(2),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(27) /* Number2 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.first), DMLOPS_LIST, 2,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(43) /* Number3 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.steps), DMLOPS_LIST, 3,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(63) /* Number4 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.taps), DMLOPS_LIST, 4,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.window.limits), DMLOPS_REST, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_IF, DMLOPS_BOOL, DMLOPS_AT(IncludePadding), DMLOPS_TURN(85),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(13), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_SMALL(0),
+            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+            DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+            DMLOPS_UINT, DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
+            DMLOPS_UINTS, DMLOPS_AT(StartPadding), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.limits), DMLOPS_LIST, 1,
+    DMLOPS_SKIP, DMLOPS_TURN(22),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.first), DMLOPS_LIST, 2,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.steps), DMLOPS_LIST, 3,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.taps), DMLOPS_LIST, 4,
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sliding.counted.limits), DMLOPS_REST, DMLOPS_SIZES,
+            DMLOPS_AT(InputTensor), DMLOPS_SMALL(2),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 128, 0, 0, -1, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_float_shader = {
@@ -20070,68 +17952,61 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_matrix_multiply_integer_to_float_plan(dmlops_planning* planning, const void* description) {
-    const DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC* desc = (const DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    const DML_BUFFER_TENSOR_DESC* AZeroPointTensor = dmlops_buffer(desc->AZeroPointTensor);
-    const DML_BUFFER_TENSOR_DESC* BZeroPointTensor = dmlops_buffer(desc->BZeroPointTensor);
-    const DML_BUFFER_TENSOR_DESC* ATensor = dmlops_buffer(desc->ATensor);
-    const DML_BUFFER_TENSOR_DESC* AScaleTensor = dmlops_buffer(desc->AScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* BScaleTensor = dmlops_buffer(desc->BScaleTensor);
-    const DML_BUFFER_TENSOR_DESC* BTensor = dmlops_buffer(desc->BTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "A", 0, 0, desc->ATensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "ASCALE", 1, 0, desc->AScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "AZERO_POINT", 2, 0, desc->AZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "B", 3, 0, desc->BTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "BSCALE", 4, 0, desc->BScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[5], "BZERO_POINT", 5, 0, desc->BZeroPointTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[7], "OUTPUT", 7, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 8;
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_append_word(planning, &op.numbers, dmlops_max(dmlops_subtract((int64_t)AZeroPointTensor->DimensionCount, 2), 0));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)BZeroPointTensor->DimensionCount, 1));
-    const int64_t let_K = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    dmlops_append_word(planning, &op.numbers, let_K);
-    dmlops_append_word(planning, &op.numbers, dmlops_max(dmlops_subtract((int64_t)AScaleTensor->DimensionCount, 2), 0));
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((int64_t)BScaleTensor->DimensionCount, 1));
-    const int64_t item1 = dmlops_enum(&ATensor->DataType);
-    const int64_t item2 = dmlops_enum(&BTensor->DataType);
-    op.factors.applies = ((item1 == 5 /* UINT8 */ || item1 == 8 /* INT8 */) && ((!(desc->AZeroPointTensor != NULL)) || dmlops_enum(&AZeroPointTensor->DataType) == dmlops_enum(&ATensor->DataType)) && (item2 == 5 /* UINT8 */ || item2 == 8 /* INT8 */) && ((!(desc->BZeroPointTensor != NULL)) || dmlops_enum(&BZeroPointTensor->DataType) == dmlops_enum(&BTensor->DataType)));
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1); ++at_d) {
-        dmlops_push(&list1, at_d);
-    }
-    dmlops_push(&list1, (int64_t)OutputTensor->DimensionCount);
-    dmlops_set_list(planning, &op.factors.left, &list1);
-    dmlops_list list2;
-    list2.count = 0;
-    for (int64_t at_d = 0; at_d < dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2); ++at_d) {
-        dmlops_push(&list2, at_d);
-    }
-    dmlops_push(&list2, (int64_t)OutputTensor->DimensionCount);
-    dmlops_push(&list2, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_set_list(planning, &op.factors.right, &list2);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_push(&list3, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 2));
-    dmlops_set_list(planning, &op.factors.left_less, &list3);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_push(&list4, dmlops_subtract((int64_t)OutputTensor->DimensionCount, 1));
-    dmlops_set_list(planning, &op.factors.right_less, &list4);
-    op.factors.lessens_left = desc->AZeroPointTensor != NULL;
-    op.factors.lessens_right = desc->BZeroPointTensor != NULL;
-    op.factors.depth = dmlops_entry(ATensor->Sizes, ATensor->DimensionCount, dmlops_subtract((int64_t)ATensor->DimensionCount, 1));
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_int8_products(planning, &op, &dmlops_matrix_multiply_integer_to_float_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_matrix_multiply_integer_to_float_shader);
-}
+static const dmlops_shader_tensor dmlops_matrix_multiply_integer_to_float_tensors[] = {
+    {"A", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"ASCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"AZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"B", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"BSCALE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
+    {"BZERO_POINT", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_MATRIX_MULTIPLY_INTEGER_TO_FLOAT_OPERATOR_DESC, member)
+static const uint8_t dmlops_matrix_multiply_integer_to_float_inputs[] = {
+    /* ASizesEntry: ATensor.Sizes[-1] */
+    DMLOPS_LET, 16 /* ASizesEntry */, DMLOPS_SIZE, DMLOPS_AT(ATensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(ATensor), DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(AZeroPointTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(BZeroPointTensor), DMLOPS_SMALL(1),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* ASizesEntry */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(16) /* ASizesEntry */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MAX, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(AScaleTensor), DMLOPS_SMALL(2), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(BScaleTensor),
+        DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.applies), DMLOPS_ALL, 4, DMLOPS_ONE_OF, 2, DMLOPS_TYPE,
+        DMLOPS_AT(ATensor), DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT,
+        DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(AZeroPointTensor),
+        DMLOPS_TYPE, DMLOPS_AT(ATensor), DMLOPS_ONE_OF, 2, DMLOPS_TYPE, DMLOPS_AT(BTensor),
+        DMLOPS_SMALL(5) /* UINT8 */, DMLOPS_SMALL(8) /* INT8 */, DMLOPS_ANY, 2, DMLOPS_NOT, DMLOPS_GIVEN,
+        DMLOPS_AT(BZeroPointTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(BZeroPointTensor), DMLOPS_TYPE,
+        DMLOPS_AT(BTensor),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left), DMLOPS_JOIN, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_TURN(1),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_ITEMS, 1, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.right), DMLOPS_JOIN, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(1),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_ITEMS, 2, DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.left_less), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(2),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, factors.right_less), DMLOPS_ITEMS, 1, DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.lessens_left), DMLOPS_GIVEN, DMLOPS_AT(AZeroPointTensor),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, factors.lessens_right), DMLOPS_GIVEN, DMLOPS_AT(BZeroPointTensor),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, factors.depth), DMLOPS_SLOT(16) /* ASizesEntry */,
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_mean_variance_normalization2_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
 static const dmlops_plan_Pass dmlops_mean_variance_normalization2_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
@@ -20157,102 +18032,53 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_mean_variance_normalization2_plan(dmlops_planning* planning, const void* description) {
-    const DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC* desc = (const DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "SCALE", 1, 0, desc->ScaleTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "BIAS", 2, 0, desc->BiasTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 3, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 4;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_mean_variance_normalization2_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any1 = 0;
-        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any1 = any1 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
-        }
-        dmlops_push(&list1, (any1 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_list list2;
-    list2.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any2 = 0;
-        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any2 = any2 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
-        }
-        dmlops_push(&list2, (any2 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 1 & 1));
-    dmlops_list list3;
-    list3.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any3 = 0;
-        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any3 = any3 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
-        }
-        dmlops_push(&list3, (any3 ? (int64_t)1 : (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d)));
-    }
-    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 2 & 1));
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, desc->Axes, desc->AxisCount, 0, desc->AxisCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any4 = 0;
-        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any4 = any4 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
-        }
-        dmlops_push(&list5, (any4 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
-    }
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_append_word(planning, &op.numbers, (int64_t)desc->AxisCount);
-    dmlops_list list6;
-    list6.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)InputTensor->DimensionCount; ++at_d) {
-        int64_t any5 = 0;
-        for (int64_t at_i1 = 0; at_i1 < (int64_t)desc->AxisCount; ++at_i1) {
-            any5 = any5 || (dmlops_entry(desc->Axes, desc->AxisCount, at_i1) == at_d);
-        }
-        dmlops_push(&list6, (any5 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_d) : (int64_t)1));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list6.values, list6.count));
-    dmlops_append_word(planning, &op.numbers, (desc->UseMean != 0));
-    dmlops_append_word(planning, &op.numbers, (desc->UseVariance != 0));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Epsilon));
-    dmlops_list list7;
-    list7.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        int64_t any6 = 0;
-        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
-            any6 = any6 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
-        }
-        dmlops_push(&list7, (any6 ? (int64_t)dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, at_v0) : (int64_t)1));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_list_product(list7.values, list7.count));
-    dmlops_list list8;
-    list8.count = 0;
-    for (int64_t at_v0 = 0; at_v0 < (int64_t)InputTensor->DimensionCount; ++at_v0) {
-        int64_t any7 = 0;
-        for (int64_t at_v11 = 0; at_v11 < (int64_t)desc->AxisCount; ++at_v11) {
-            any7 = any7 || (dmlops_entry(desc->Axes, desc->AxisCount, at_v11) == at_v0);
-        }
-        dmlops_push(&list8, (any7 ? (int64_t)1 : (int64_t)0));
-    }
-    dmlops_set_list(planning, &op.reduced, &list8);
-    dmlops_append_activations(planning, &op, desc->FusedActivation, 1);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_rows(planning, &op, &dmlops_mean_variance_normalization2_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_mean_variance_normalization2_shader);
-}
+static const dmlops_shader_tensor dmlops_mean_variance_normalization2_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"SCALE", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, member)
+static const uint8_t dmlops_mean_variance_normalization2_inputs[] = {
+    /* Number: [1 if any(Axes[i] == d for i in range(len(Axes))) else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
+    /* Number2: [InputTensor.Sizes[d] if any(Axes[i] == d for i in range(len(Axes))) else 1 for d in range(InputTensor.DimensionCount)] */
+    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
+        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
+        DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    /* product: product(Number2) */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
+    DMLOPS_LET, 18 /* product */, DMLOPS_PRODUCT, DMLOPS_LIST, 2,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(9),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_COUNT, DMLOPS_AT(AxisCount),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(38) /* product */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(UseMean),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(UseVariance),
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1, -1}};
@@ -20278,1560 +18104,463 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_multihead_attention1_plan(dmlops_planning* planning, const void* description) {
-    const DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC* desc = (const DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* QueryTensor = dmlops_buffer(desc->QueryTensor);
-    const DML_BUFFER_TENSOR_DESC* StackedQueryKeyTensor = dmlops_buffer(desc->StackedQueryKeyTensor);
-    const DML_BUFFER_TENSOR_DESC* StackedQueryKeyValueTensor = dmlops_buffer(desc->StackedQueryKeyValueTensor);
-    const DML_BUFFER_TENSOR_DESC* PastKeyTensor = dmlops_buffer(desc->PastKeyTensor);
-    const DML_BUFFER_TENSOR_DESC* KeyTensor = dmlops_buffer(desc->KeyTensor);
-    const DML_BUFFER_TENSOR_DESC* StackedKeyValueTensor = dmlops_buffer(desc->StackedKeyValueTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputPresentKeyTensor = dmlops_buffer(desc->OutputPresentKeyTensor);
-    const DML_BUFFER_TENSOR_DESC* ValueTensor = dmlops_buffer(desc->ValueTensor);
-    const DML_BUFFER_TENSOR_DESC* PastValueTensor = dmlops_buffer(desc->PastValueTensor);
-    const DML_BUFFER_TENSOR_DESC* MaskTensor = dmlops_buffer(desc->MaskTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputPresentValueTensor = dmlops_buffer(desc->OutputPresentValueTensor);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "QUERY", 0, 0, desc->QueryTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "KEY", 1, 0, desc->KeyTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[2], "VALUE", 2, 0, desc->ValueTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[3], "STACKED_QUERY_KEY", 3, 0, desc->StackedQueryKeyTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[4], "STACKED_KEY_VALUE", 4, 0, desc->StackedKeyValueTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[5], "STACKED_QUERY_KEY_VALUE", 5, 0, desc->StackedQueryKeyValueTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[6], "BIAS", 6, 0, desc->BiasTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[7], "MASK", 7, 0, desc->MaskTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[8], "RELATIVE_POSITION_BIAS", 8, 0, desc->RelativePositionBiasTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[9], "PAST_KEY", 9, 0, desc->PastKeyTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[10], "PAST_VALUE", 10, 0, desc->PastValueTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[11], "PAST_SEQUENCE_LENGTHS", 11, 0, desc->PastSequenceLengthsTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[12], "OUTPUT", 12, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    dmlops_set_tensor(&op.tensors.items[13], "OUTPUT_PRESENT_KEY", 13, 0, desc->OutputPresentKeyTensor, DMLOPS_IS_OUTPUT | DMLOPS_IS_HELD);
-    dmlops_set_tensor(&op.tensors.items[14], "OUTPUT_PRESENT_VALUE", 14, 0, desc->OutputPresentValueTensor, DMLOPS_IS_OUTPUT | DMLOPS_IS_HELD);
-    op.is_double = dmlops_is_double(desc->OutputTensor) || dmlops_is_double(desc->OutputPresentKeyTensor) || dmlops_is_double(desc->OutputPresentValueTensor);
-    op.tensors.count = 15;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_multihead_attention1_shader);
-    dmlops_list let_QuerySizes;
-    let_QuerySizes.count = 0;
-    if (desc->QueryTensor != NULL) {
-        dmlops_list list1;
-        list1.count = 0;
-        dmlops_append(&list1, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-        dmlops_align(&list1, 3, 1);
-        dmlops_list_append(&let_QuerySizes, list1.values, list1.count, 0, list1.count);
-    } else {
-        if (desc->StackedQueryKeyTensor != NULL) {
-            dmlops_append(&let_QuerySizes, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-            dmlops_push(&let_QuerySizes, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-        } else {
-            if (desc->StackedQueryKeyValueTensor != NULL) {
-                dmlops_append(&let_QuerySizes, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                dmlops_push(&let_QuerySizes, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-            } else {
-                dmlops_push(&let_QuerySizes, 0);
-                dmlops_push(&let_QuerySizes, 0);
-                dmlops_push(&let_QuerySizes, 0);
-            }
-        }
-    }
-    const int64_t let_BatchSize = dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 0);
-    const int64_t let_SequenceLength = dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 1);
-    const int64_t let_HeadSize = dmlops_divide(dmlops_list_entry(let_QuerySizes.values, let_QuerySizes.count, 2), (int64_t)desc->QueryHeadCount);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, let_BatchSize);
-    dmlops_push(&list2, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list2, let_SequenceLength);
-    dmlops_push(&list2, let_HeadSize);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list2, (int)(wanted >> 0 & 1));
-    const int64_t let_PastSequenceLength = (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0);
-    const int64_t let_KeySequenceLength = (desc->KeyTensor != NULL ? (int64_t)dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)) : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1) : (int64_t)((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_SequenceLength : (int64_t)0)));
-    const int64_t let_PresentSequenceLength = dmlops_add(let_PastSequenceLength, let_KeySequenceLength);
-    const int64_t let_TotalSequenceLength = ((desc->PastSequenceLengthsTensor != NULL && desc->OutputPresentKeyTensor != NULL) ? (int64_t)dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2)) : (int64_t)let_PresentSequenceLength);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_push(&list3, let_BatchSize);
-    dmlops_push(&list3, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list3, let_TotalSequenceLength);
-    dmlops_push(&list3, let_HeadSize);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list3, (int)(wanted >> 1 & 1));
-    const int64_t let_ValueHeadSize = (desc->ValueTensor != NULL ? (int64_t)dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount) : (int64_t)((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL) ? (int64_t)let_HeadSize : (int64_t)(desc->PastValueTensor != NULL ? (int64_t)dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1)) : (int64_t)let_HeadSize)));
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_push(&list4, let_BatchSize);
-    dmlops_push(&list4, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list4, let_TotalSequenceLength);
-    dmlops_push(&list4, let_ValueHeadSize);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list4, (int)(wanted >> 2 & 1));
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_push(&list5, let_BatchSize);
-    dmlops_push(&list5, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list5, let_SequenceLength);
-    dmlops_push(&list5, let_ValueHeadSize);
-    dmlops_append_sizes(planning, &op.kept_sizes, &list5, (int)(wanted >> 3 & 1));
-    dmlops_list list6;
-    list6.count = 0;
-    dmlops_push(&list6, (int64_t)desc->QueryHeadCount);
-    dmlops_push(&list6, let_HeadSize);
-    dmlops_append_sizes(planning, &op.lists, &list6, 1);
-    dmlops_list list7;
-    list7.count = 0;
-    dmlops_push(&list7, let_KeySequenceLength);
-    dmlops_append_sizes(planning, &op.lists, &list7, 1);
-    dmlops_list list8;
-    list8.count = 0;
-    dmlops_push(&list8, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list8, let_HeadSize);
-    dmlops_append_sizes(planning, &op.lists, &list8, 1);
-    dmlops_list list9;
-    list9.count = 0;
-    dmlops_push(&list9, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list9, let_ValueHeadSize);
-    dmlops_append_sizes(planning, &op.lists, &list9, 1);
-    dmlops_list list10;
-    list10.count = 0;
-    dmlops_push(&list10, (int64_t)desc->KeyValueHeadCount);
-    dmlops_push(&list10, dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount));
-    dmlops_append_sizes(planning, &op.lists, &list10, 1);
-    dmlops_list list11;
-    list11.count = 0;
-    dmlops_push(&list11, (int64_t)desc->QueryHeadCount);
-    int64_t chosen3;
-    if (desc->ValueTensor != NULL) {
-        chosen3 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
-    } else {
-        int64_t chosen2;
-        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-            dmlops_list list12;
-            list12.count = 0;
-            if (desc->QueryTensor != NULL) {
-                dmlops_list list13;
-                list13.count = 0;
-                dmlops_append(&list13, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list13, 3, 1);
-                dmlops_list_append(&list12, list13.values, list13.count, 0, list13.count);
-            } else {
-                if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list12, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                } else {
-                    if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list12, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list12, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                    } else {
-                        dmlops_push(&list12, 0);
-                        dmlops_push(&list12, 0);
-                        dmlops_push(&list12, 0);
-                    }
-                }
-            }
-            chosen2 = dmlops_divide(dmlops_list_entry(list12.values, list12.count, 2), (int64_t)desc->QueryHeadCount);
-        } else {
-            int64_t chosen1;
-            if (desc->PastValueTensor != NULL) {
-                chosen1 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
-            } else {
-                dmlops_list list14;
-                list14.count = 0;
-                if (desc->QueryTensor != NULL) {
-                    dmlops_list list15;
-                    list15.count = 0;
-                    dmlops_append(&list15, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list15, 3, 1);
-                    dmlops_list_append(&list14, list15.values, list15.count, 0, list15.count);
-                } else {
-                    if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list14, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                    } else {
-                        if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list14, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list14, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                        } else {
-                            dmlops_push(&list14, 0);
-                            dmlops_push(&list14, 0);
-                            dmlops_push(&list14, 0);
-                        }
-                    }
-                }
-                chosen1 = dmlops_divide(dmlops_list_entry(list14.values, list14.count, 2), (int64_t)desc->QueryHeadCount);
-            }
-            chosen2 = chosen1;
-        }
-        chosen3 = chosen2;
-    }
-    dmlops_push(&list11, chosen3);
-    dmlops_append_sizes(planning, &op.lists, &list11, 1);
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract(let_TotalSequenceLength, let_KeySequenceLength));
-    dmlops_append_word(planning, &op.numbers, let_PastSequenceLength);
-    dmlops_append_word(planning, &op.numbers, dmlops_multiply((int64_t)desc->QueryHeadCount, let_HeadSize));
-    dmlops_append_word(planning, &op.numbers, dmlops_multiply(dmlops_add((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount), let_HeadSize));
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->Scale));
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 1 /* KEY_SEQUENCE_LENGTH */);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 2 /* KEY_SEQUENCE_END_START */);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 3 /* KEY_QUERY_SEQUENCE_LENGTH_START_END */);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->MaskType) == 4 /* BOOLEAN */);
-    dmlops_append_word(planning, &op.numbers, dmlops_entry(MaskTensor->Sizes, MaskTensor->DimensionCount, dmlops_subtract((int64_t)MaskTensor->DimensionCount, 1)));
-    int64_t chosen7;
-    if ((desc->PastSequenceLengthsTensor != NULL && desc->OutputPresentKeyTensor != NULL)) {
-        chosen7 = dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2));
-    } else {
-        int64_t chosen6;
-        if (desc->KeyTensor != NULL) {
-            chosen6 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-        } else {
-            int64_t chosen5;
-            if (desc->StackedKeyValueTensor != NULL) {
-                chosen5 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-            } else {
-                int64_t chosen4;
-                if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                    dmlops_list list16;
-                    list16.count = 0;
-                    if (desc->QueryTensor != NULL) {
-                        dmlops_list list17;
-                        list17.count = 0;
-                        dmlops_append(&list17, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                        dmlops_align(&list17, 3, 1);
-                        dmlops_list_append(&list16, list17.values, list17.count, 0, list17.count);
-                    } else {
-                        if (desc->StackedQueryKeyTensor != NULL) {
-                            dmlops_append(&list16, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                        } else {
-                            if (desc->StackedQueryKeyValueTensor != NULL) {
-                                dmlops_append(&list16, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                                dmlops_push(&list16, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                            } else {
-                                dmlops_push(&list16, 0);
-                                dmlops_push(&list16, 0);
-                                dmlops_push(&list16, 0);
-                            }
-                        }
-                    }
-                    chosen4 = dmlops_list_entry(list16.values, list16.count, 1);
-                } else {
-                    chosen4 = 0;
-                }
-                chosen5 = chosen4;
-            }
-            chosen6 = chosen5;
-        }
-        chosen7 = dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen6);
-    }
-    dmlops_append_word(planning, &op.numbers, chosen7);
-    dmlops_append_word(planning, &op.numbers, dmlops_float_bits((double)desc->MaskFilterValue));
-    int64_t chosen11;
-    if (desc->OutputPresentKeyTensor != NULL) {
-        chosen11 = dmlops_entry(OutputPresentKeyTensor->Sizes, OutputPresentKeyTensor->DimensionCount, dmlops_subtract((int64_t)OutputPresentKeyTensor->DimensionCount, 2));
-    } else {
-        int64_t chosen10;
-        if (desc->KeyTensor != NULL) {
-            chosen10 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-        } else {
-            int64_t chosen9;
-            if (desc->StackedKeyValueTensor != NULL) {
-                chosen9 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-            } else {
-                int64_t chosen8;
-                if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                    dmlops_list list18;
-                    list18.count = 0;
-                    if (desc->QueryTensor != NULL) {
-                        dmlops_list list19;
-                        list19.count = 0;
-                        dmlops_append(&list19, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                        dmlops_align(&list19, 3, 1);
-                        dmlops_list_append(&list18, list19.values, list19.count, 0, list19.count);
-                    } else {
-                        if (desc->StackedQueryKeyTensor != NULL) {
-                            dmlops_append(&list18, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list18, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                        } else {
-                            if (desc->StackedQueryKeyValueTensor != NULL) {
-                                dmlops_append(&list18, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                                dmlops_push(&list18, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                            } else {
-                                dmlops_push(&list18, 0);
-                                dmlops_push(&list18, 0);
-                                dmlops_push(&list18, 0);
-                            }
-                        }
-                    }
-                    chosen8 = dmlops_list_entry(list18.values, list18.count, 1);
-                } else {
-                    chosen8 = 0;
-                }
-                chosen9 = chosen8;
-            }
-            chosen10 = chosen9;
-        }
-        chosen11 = dmlops_add((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), chosen10);
-    }
-    int64_t chosen14;
-    if (desc->KeyTensor != NULL) {
-        chosen14 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-    } else {
-        int64_t chosen13;
-        if (desc->StackedKeyValueTensor != NULL) {
-            chosen13 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-        } else {
-            int64_t chosen12;
-            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                dmlops_list list20;
-                list20.count = 0;
-                if (desc->QueryTensor != NULL) {
-                    dmlops_list list21;
-                    list21.count = 0;
-                    dmlops_append(&list21, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list21, 3, 1);
-                    dmlops_list_append(&list20, list21.values, list21.count, 0, list21.count);
-                } else {
-                    if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list20, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list20, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                    } else {
-                        if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list20, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list20, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                        } else {
-                            dmlops_push(&list20, 0);
-                            dmlops_push(&list20, 0);
-                            dmlops_push(&list20, 0);
-                        }
-                    }
-                }
-                chosen12 = dmlops_list_entry(list20.values, list20.count, 1);
-            } else {
-                chosen12 = 0;
-            }
-            chosen13 = chosen12;
-        }
-        chosen14 = chosen13;
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract(chosen11, chosen14));
-    dmlops_append_word(planning, &op.numbers, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0));
-    int64_t chosen17;
-    if (desc->KeyTensor != NULL) {
-        chosen17 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-    } else {
-        int64_t chosen16;
-        if (desc->StackedKeyValueTensor != NULL) {
-            chosen16 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-        } else {
-            int64_t chosen15;
-            if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                dmlops_list list22;
-                list22.count = 0;
-                if (desc->QueryTensor != NULL) {
-                    dmlops_list list23;
-                    list23.count = 0;
-                    dmlops_append(&list23, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list23, 3, 1);
-                    dmlops_list_append(&list22, list23.values, list23.count, 0, list23.count);
-                } else {
-                    if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list22, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list22, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                    } else {
-                        if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list22, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list22, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                        } else {
-                            dmlops_push(&list22, 0);
-                            dmlops_push(&list22, 0);
-                            dmlops_push(&list22, 0);
-                        }
-                    }
-                }
-                chosen15 = dmlops_list_entry(list22.values, list22.count, 1);
-            } else {
-                chosen15 = 0;
-            }
-            chosen16 = chosen15;
-        }
-        chosen17 = chosen16;
-    }
-    dmlops_append_word(planning, &op.numbers, chosen17);
-    op.attention.shared = dmlops_divide((int64_t)desc->QueryHeadCount, (int64_t)desc->KeyValueHeadCount);
-    if (!(desc->BiasTensor != NULL)) {
-        if (desc->QueryTensor != NULL) {
-            op.attention.query.tensor = 0;
-            dmlops_list list24;
-            list24.count = 0;
-            dmlops_push(&list24, 0);
-            dmlops_push(&list24, 0);
-            dmlops_push(&list24, 0);
-            dmlops_align(&list24, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_set_list(planning, &op.attention.query.first, &list24);
-            dmlops_list list25;
-            list25.count = 0;
-            dmlops_push(&list25, 1);
-            dmlops_push(&list25, 0);
-            dmlops_push(&list25, 0);
-            dmlops_align(&list25, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_set_list(planning, &op.attention.query.batch, &list25);
-            dmlops_list list26;
-            list26.count = 0;
-            dmlops_push(&list26, 0);
-            dmlops_push(&list26, 0);
-            dmlops_list list27;
-            list27.count = 0;
-            dmlops_append(&list27, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-            dmlops_align(&list27, 3, 1);
-            dmlops_push(&list26, dmlops_divide(dmlops_list_entry(list27.values, list27.count, 2), (int64_t)desc->QueryHeadCount));
-            dmlops_align(&list26, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_set_list(planning, &op.attention.query.head, &list26);
-            dmlops_list list28;
-            list28.count = 0;
-            dmlops_push(&list28, 0);
-            dmlops_push(&list28, 1);
-            dmlops_push(&list28, 0);
-            dmlops_align(&list28, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_set_list(planning, &op.attention.query.row, &list28);
-            dmlops_list list29;
-            list29.count = 0;
-            dmlops_push(&list29, 0);
-            dmlops_push(&list29, 0);
-            dmlops_push(&list29, 1);
-            dmlops_align(&list29, (int64_t)QueryTensor->DimensionCount, 0);
-            dmlops_set_list(planning, &op.attention.query.element, &list29);
-            dmlops_list list30;
-            list30.count = 0;
-            dmlops_set_list(planning, &op.attention.query.limits, &list30);
-        } else {
-            op.attention.query.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)5);
-            dmlops_list list31;
-            list31.count = 0;
-            dmlops_push(&list31, 0);
-            dmlops_push(&list31, 0);
-            dmlops_push(&list31, 0);
-            dmlops_push(&list31, 0);
-            dmlops_push(&list31, 0);
-            dmlops_set_list(planning, &op.attention.query.first, &list31);
-            dmlops_list list32;
-            list32.count = 0;
-            dmlops_push(&list32, 1);
-            dmlops_push(&list32, 0);
-            dmlops_push(&list32, 0);
-            dmlops_push(&list32, 0);
-            dmlops_push(&list32, 0);
-            dmlops_set_list(planning, &op.attention.query.batch, &list32);
-            dmlops_list list33;
-            list33.count = 0;
-            dmlops_push(&list33, 0);
-            dmlops_push(&list33, 0);
-            dmlops_push(&list33, 1);
-            dmlops_push(&list33, 0);
-            dmlops_push(&list33, 0);
-            dmlops_set_list(planning, &op.attention.query.head, &list33);
-            dmlops_list list34;
-            list34.count = 0;
-            dmlops_push(&list34, 0);
-            dmlops_push(&list34, 1);
-            dmlops_push(&list34, 0);
-            dmlops_push(&list34, 0);
-            dmlops_push(&list34, 0);
-            dmlops_set_list(planning, &op.attention.query.row, &list34);
-            dmlops_list list35;
-            list35.count = 0;
-            dmlops_push(&list35, 0);
-            dmlops_push(&list35, 0);
-            dmlops_push(&list35, 0);
-            dmlops_push(&list35, 0);
-            dmlops_push(&list35, 1);
-            dmlops_set_list(planning, &op.attention.query.element, &list35);
-            dmlops_list list36;
-            list36.count = 0;
-            dmlops_set_list(planning, &op.attention.query.limits, &list36);
-        }
-    } else {
-        op.attention.query.tensor = (int64_t)-1;
-        dmlops_list list37;
-        list37.count = 0;
-        dmlops_set_list(planning, &op.attention.query.first, &list37);
-        dmlops_list list38;
-        list38.count = 0;
-        dmlops_set_list(planning, &op.attention.query.batch, &list38);
-        dmlops_list list39;
-        list39.count = 0;
-        dmlops_set_list(planning, &op.attention.query.head, &list39);
-        dmlops_list list40;
-        list40.count = 0;
-        dmlops_set_list(planning, &op.attention.query.row, &list40);
-        dmlops_list list41;
-        list41.count = 0;
-        dmlops_set_list(planning, &op.attention.query.element, &list41);
-        dmlops_list list42;
-        list42.count = 0;
-        dmlops_set_list(planning, &op.attention.query.limits, &list42);
-    }
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->KeyTensor != NULL) {
-                op.attention.key.tensor = 1;
-                dmlops_list list43;
-                list43.count = 0;
-                dmlops_list list44;
-                list44.count = 0;
-                dmlops_push(&list44, 0);
-                dmlops_push(&list44, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list44, 0);
-                dmlops_align(&list44, (int64_t)KeyTensor->DimensionCount, 0);
-                dmlops_list_append(&list43, list44.values, list44.count, 0, list44.count);
-                dmlops_push(&list43, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_set_list(planning, &op.attention.key.first, &list43);
-                dmlops_list list45;
-                list45.count = 0;
-                dmlops_list list46;
-                list46.count = 0;
-                dmlops_push(&list46, 1);
-                dmlops_push(&list46, 0);
-                dmlops_push(&list46, 0);
-                dmlops_align(&list46, (int64_t)KeyTensor->DimensionCount, 0);
-                dmlops_list_append(&list45, list46.values, list46.count, 0, list46.count);
-                dmlops_push(&list45, 0);
-                dmlops_set_list(planning, &op.attention.key.batch, &list45);
-                dmlops_list list47;
-                list47.count = 0;
-                dmlops_list list48;
-                list48.count = 0;
-                dmlops_push(&list48, 0);
-                dmlops_push(&list48, 0);
-                dmlops_list list49;
-                list49.count = 0;
-                if (desc->QueryTensor != NULL) {
-                    dmlops_list list50;
-                    list50.count = 0;
-                    dmlops_append(&list50, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list50, 3, 1);
-                    dmlops_list_append(&list49, list50.values, list50.count, 0, list50.count);
-                } else {
-                    if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list49, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                    } else {
-                        if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list49, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list49, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                        } else {
-                            dmlops_push(&list49, 0);
-                            dmlops_push(&list49, 0);
-                            dmlops_push(&list49, 0);
-                        }
-                    }
-                }
-                dmlops_push(&list48, dmlops_divide(dmlops_list_entry(list49.values, list49.count, 2), (int64_t)desc->QueryHeadCount));
-                dmlops_align(&list48, (int64_t)KeyTensor->DimensionCount, 0);
-                dmlops_list_append(&list47, list48.values, list48.count, 0, list48.count);
-                dmlops_push(&list47, 0);
-                dmlops_set_list(planning, &op.attention.key.head, &list47);
-                dmlops_list list51;
-                list51.count = 0;
-                dmlops_list list52;
-                list52.count = 0;
-                dmlops_push(&list52, 0);
-                dmlops_push(&list52, 1);
-                dmlops_push(&list52, 0);
-                dmlops_align(&list52, (int64_t)KeyTensor->DimensionCount, 0);
-                dmlops_list_append(&list51, list52.values, list52.count, 0, list52.count);
-                dmlops_push(&list51, 1);
-                dmlops_set_list(planning, &op.attention.key.row, &list51);
-                dmlops_list list53;
-                list53.count = 0;
-                dmlops_list list54;
-                list54.count = 0;
-                dmlops_push(&list54, 0);
-                dmlops_push(&list54, 0);
-                dmlops_push(&list54, 1);
-                dmlops_align(&list54, (int64_t)KeyTensor->DimensionCount, 0);
-                dmlops_list_append(&list53, list54.values, list54.count, 0, list54.count);
-                dmlops_push(&list53, 0);
-                dmlops_set_list(planning, &op.attention.key.element, &list53);
-                dmlops_list list55;
-                list55.count = 0;
-                dmlops_push(&list55, dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2)));
-                dmlops_set_list(planning, &op.attention.key.limits, &list55);
-            } else {
-                op.attention.key.tensor = (desc->StackedQueryKeyTensor != NULL ? (int64_t)3 : (int64_t)(desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5));
-                dmlops_list list56;
-                list56.count = 0;
-                if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_push(&list56, 0);
-                    dmlops_push(&list56, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                    dmlops_push(&list56, 0);
-                    dmlops_push(&list56, 1);
-                    dmlops_push(&list56, 0);
-                } else {
-                    if (desc->StackedKeyValueTensor != NULL) {
-                        dmlops_push(&list56, 0);
-                        dmlops_push(&list56, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                        dmlops_push(&list56, 0);
-                        dmlops_push(&list56, 0);
-                        dmlops_push(&list56, 0);
-                    } else {
-                        dmlops_push(&list56, 0);
-                        dmlops_push(&list56, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                        dmlops_push(&list56, 0);
-                        dmlops_push(&list56, 1);
-                        dmlops_push(&list56, 0);
-                    }
-                }
-                dmlops_push(&list56, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_set_list(planning, &op.attention.key.first, &list56);
-                dmlops_list list57;
-                list57.count = 0;
-                dmlops_push(&list57, 1);
-                dmlops_push(&list57, 0);
-                dmlops_push(&list57, 0);
-                dmlops_push(&list57, 0);
-                dmlops_push(&list57, 0);
-                dmlops_push(&list57, 0);
-                dmlops_set_list(planning, &op.attention.key.batch, &list57);
-                dmlops_list list58;
-                list58.count = 0;
-                dmlops_push(&list58, 0);
-                dmlops_push(&list58, 0);
-                dmlops_push(&list58, 1);
-                dmlops_push(&list58, 0);
-                dmlops_push(&list58, 0);
-                dmlops_push(&list58, 0);
-                dmlops_set_list(planning, &op.attention.key.head, &list58);
-                dmlops_list list59;
-                list59.count = 0;
-                dmlops_push(&list59, 0);
-                dmlops_push(&list59, 1);
-                dmlops_push(&list59, 0);
-                dmlops_push(&list59, 0);
-                dmlops_push(&list59, 0);
-                dmlops_push(&list59, 1);
-                dmlops_set_list(planning, &op.attention.key.row, &list59);
-                dmlops_list list60;
-                list60.count = 0;
-                dmlops_push(&list60, 0);
-                dmlops_push(&list60, 0);
-                dmlops_push(&list60, 0);
-                dmlops_push(&list60, 0);
-                dmlops_push(&list60, 1);
-                dmlops_push(&list60, 0);
-                dmlops_set_list(planning, &op.attention.key.element, &list60);
-                dmlops_list list61;
-                list61.count = 0;
-                int64_t chosen19;
-                if (desc->StackedKeyValueTensor != NULL) {
-                    chosen19 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-                } else {
-                    int64_t chosen18;
-                    if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                        dmlops_list list62;
-                        list62.count = 0;
-                        if (desc->QueryTensor != NULL) {
-                            dmlops_list list63;
-                            list63.count = 0;
-                            dmlops_append(&list63, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                            dmlops_align(&list63, 3, 1);
-                            dmlops_list_append(&list62, list63.values, list63.count, 0, list63.count);
-                        } else {
-                            if (desc->StackedQueryKeyTensor != NULL) {
-                                dmlops_append(&list62, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                                dmlops_push(&list62, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                            } else {
-                                if (desc->StackedQueryKeyValueTensor != NULL) {
-                                    dmlops_append(&list62, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                                    dmlops_push(&list62, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                                } else {
-                                    dmlops_push(&list62, 0);
-                                    dmlops_push(&list62, 0);
-                                    dmlops_push(&list62, 0);
-                                }
-                            }
-                        }
-                        chosen18 = dmlops_list_entry(list62.values, list62.count, 1);
-                    } else {
-                        chosen18 = 0;
-                    }
-                    chosen19 = chosen18;
-                }
-                dmlops_push(&list61, chosen19);
-                dmlops_set_list(planning, &op.attention.key.limits, &list61);
-            }
-        } else {
-            op.attention.key.tensor = (int64_t)-1;
-            dmlops_list list64;
-            list64.count = 0;
-            dmlops_set_list(planning, &op.attention.key.first, &list64);
-            dmlops_list list65;
-            list65.count = 0;
-            dmlops_set_list(planning, &op.attention.key.batch, &list65);
-            dmlops_list list66;
-            list66.count = 0;
-            dmlops_set_list(planning, &op.attention.key.head, &list66);
-            dmlops_list list67;
-            list67.count = 0;
-            dmlops_set_list(planning, &op.attention.key.row, &list67);
-            dmlops_list list68;
-            list68.count = 0;
-            dmlops_set_list(planning, &op.attention.key.element, &list68);
-            dmlops_list list69;
-            list69.count = 0;
-            dmlops_set_list(planning, &op.attention.key.limits, &list69);
-        }
-    } else {
-        op.attention.key.tensor = (int64_t)-1;
-        dmlops_list list70;
-        list70.count = 0;
-        dmlops_set_list(planning, &op.attention.key.first, &list70);
-        dmlops_list list71;
-        list71.count = 0;
-        dmlops_set_list(planning, &op.attention.key.batch, &list71);
-        dmlops_list list72;
-        list72.count = 0;
-        dmlops_set_list(planning, &op.attention.key.head, &list72);
-        dmlops_list list73;
-        list73.count = 0;
-        dmlops_set_list(planning, &op.attention.key.row, &list73);
-        dmlops_list list74;
-        list74.count = 0;
-        dmlops_set_list(planning, &op.attention.key.element, &list74);
-        dmlops_list list75;
-        list75.count = 0;
-        dmlops_set_list(planning, &op.attention.key.limits, &list75);
-    }
-    if (!(desc->BiasTensor != NULL)) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            if (desc->ValueTensor != NULL) {
-                op.attention.value.tensor = 2;
-                dmlops_list list76;
-                list76.count = 0;
-                dmlops_list list77;
-                list77.count = 0;
-                dmlops_push(&list77, 0);
-                dmlops_push(&list77, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_push(&list77, 0);
-                dmlops_align(&list77, (int64_t)ValueTensor->DimensionCount, 0);
-                dmlops_list_append(&list76, list77.values, list77.count, 0, list77.count);
-                dmlops_push(&list76, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_set_list(planning, &op.attention.value.first, &list76);
-                dmlops_list list78;
-                list78.count = 0;
-                dmlops_list list79;
-                list79.count = 0;
-                dmlops_push(&list79, 1);
-                dmlops_push(&list79, 0);
-                dmlops_push(&list79, 0);
-                dmlops_align(&list79, (int64_t)ValueTensor->DimensionCount, 0);
-                dmlops_list_append(&list78, list79.values, list79.count, 0, list79.count);
-                dmlops_push(&list78, 0);
-                dmlops_set_list(planning, &op.attention.value.batch, &list78);
-                dmlops_list list80;
-                list80.count = 0;
-                dmlops_list list81;
-                list81.count = 0;
-                dmlops_push(&list81, 0);
-                dmlops_push(&list81, 0);
-                dmlops_push(&list81, dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount));
-                dmlops_align(&list81, (int64_t)ValueTensor->DimensionCount, 0);
-                dmlops_list_append(&list80, list81.values, list81.count, 0, list81.count);
-                dmlops_push(&list80, 0);
-                dmlops_set_list(planning, &op.attention.value.head, &list80);
-                dmlops_list list82;
-                list82.count = 0;
-                dmlops_list list83;
-                list83.count = 0;
-                dmlops_push(&list83, 0);
-                dmlops_push(&list83, 1);
-                dmlops_push(&list83, 0);
-                dmlops_align(&list83, (int64_t)ValueTensor->DimensionCount, 0);
-                dmlops_list_append(&list82, list83.values, list83.count, 0, list83.count);
-                dmlops_push(&list82, 1);
-                dmlops_set_list(planning, &op.attention.value.row, &list82);
-                dmlops_list list84;
-                list84.count = 0;
-                dmlops_list list85;
-                list85.count = 0;
-                dmlops_push(&list85, 0);
-                dmlops_push(&list85, 0);
-                dmlops_push(&list85, 1);
-                dmlops_align(&list85, (int64_t)ValueTensor->DimensionCount, 0);
-                dmlops_list_append(&list84, list85.values, list85.count, 0, list85.count);
-                dmlops_push(&list84, 0);
-                dmlops_set_list(planning, &op.attention.value.element, &list84);
-                dmlops_list list86;
-                list86.count = 0;
-                int64_t chosen22;
-                if (desc->KeyTensor != NULL) {
-                    chosen22 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-                } else {
-                    int64_t chosen21;
-                    if (desc->StackedKeyValueTensor != NULL) {
-                        chosen21 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-                    } else {
-                        int64_t chosen20;
-                        if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                            dmlops_list list87;
-                            list87.count = 0;
-                            if (desc->QueryTensor != NULL) {
-                                dmlops_list list88;
-                                list88.count = 0;
-                                dmlops_append(&list88, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                                dmlops_align(&list88, 3, 1);
-                                dmlops_list_append(&list87, list88.values, list88.count, 0, list88.count);
-                            } else {
-                                if (desc->StackedQueryKeyTensor != NULL) {
-                                    dmlops_append(&list87, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                                    dmlops_push(&list87, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                                } else {
-                                    if (desc->StackedQueryKeyValueTensor != NULL) {
-                                        dmlops_append(&list87, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                                        dmlops_push(&list87, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                                    } else {
-                                        dmlops_push(&list87, 0);
-                                        dmlops_push(&list87, 0);
-                                        dmlops_push(&list87, 0);
-                                    }
-                                }
-                            }
-                            chosen20 = dmlops_list_entry(list87.values, list87.count, 1);
-                        } else {
-                            chosen20 = 0;
-                        }
-                        chosen21 = chosen20;
-                    }
-                    chosen22 = chosen21;
-                }
-                dmlops_push(&list86, chosen22);
-                dmlops_set_list(planning, &op.attention.value.limits, &list86);
-            } else {
-                op.attention.value.tensor = (desc->StackedKeyValueTensor != NULL ? (int64_t)4 : (int64_t)5);
-                dmlops_list list89;
-                list89.count = 0;
-                if (desc->StackedKeyValueTensor != NULL) {
-                    dmlops_push(&list89, 0);
-                    dmlops_push(&list89, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                    dmlops_push(&list89, 0);
-                    dmlops_push(&list89, 1);
-                    dmlops_push(&list89, 0);
-                } else {
-                    dmlops_push(&list89, 0);
-                    dmlops_push(&list89, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                    dmlops_push(&list89, 0);
-                    dmlops_push(&list89, 2);
-                    dmlops_push(&list89, 0);
-                }
-                dmlops_push(&list89, dmlops_subtract(0, (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-                dmlops_set_list(planning, &op.attention.value.first, &list89);
-                dmlops_list list90;
-                list90.count = 0;
-                dmlops_push(&list90, 1);
-                dmlops_push(&list90, 0);
-                dmlops_push(&list90, 0);
-                dmlops_push(&list90, 0);
-                dmlops_push(&list90, 0);
-                dmlops_push(&list90, 0);
-                dmlops_set_list(planning, &op.attention.value.batch, &list90);
-                dmlops_list list91;
-                list91.count = 0;
-                dmlops_push(&list91, 0);
-                dmlops_push(&list91, 0);
-                dmlops_push(&list91, 1);
-                dmlops_push(&list91, 0);
-                dmlops_push(&list91, 0);
-                dmlops_push(&list91, 0);
-                dmlops_set_list(planning, &op.attention.value.head, &list91);
-                dmlops_list list92;
-                list92.count = 0;
-                dmlops_push(&list92, 0);
-                dmlops_push(&list92, 1);
-                dmlops_push(&list92, 0);
-                dmlops_push(&list92, 0);
-                dmlops_push(&list92, 0);
-                dmlops_push(&list92, 1);
-                dmlops_set_list(planning, &op.attention.value.row, &list92);
-                dmlops_list list93;
-                list93.count = 0;
-                dmlops_push(&list93, 0);
-                dmlops_push(&list93, 0);
-                dmlops_push(&list93, 0);
-                dmlops_push(&list93, 0);
-                dmlops_push(&list93, 1);
-                dmlops_push(&list93, 0);
-                dmlops_set_list(planning, &op.attention.value.element, &list93);
-                dmlops_list list94;
-                list94.count = 0;
-                int64_t chosen25;
-                if (desc->KeyTensor != NULL) {
-                    chosen25 = dmlops_entry(KeyTensor->Sizes, KeyTensor->DimensionCount, dmlops_subtract((int64_t)KeyTensor->DimensionCount, 2));
-                } else {
-                    int64_t chosen24;
-                    if (desc->StackedKeyValueTensor != NULL) {
-                        chosen24 = dmlops_entry(StackedKeyValueTensor->Sizes, StackedKeyValueTensor->DimensionCount, 1);
-                    } else {
-                        int64_t chosen23;
-                        if ((desc->StackedQueryKeyTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-                            dmlops_list list95;
-                            list95.count = 0;
-                            if (desc->QueryTensor != NULL) {
-                                dmlops_list list96;
-                                list96.count = 0;
-                                dmlops_append(&list96, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                                dmlops_align(&list96, 3, 1);
-                                dmlops_list_append(&list95, list96.values, list96.count, 0, list96.count);
-                            } else {
-                                if (desc->StackedQueryKeyTensor != NULL) {
-                                    dmlops_append(&list95, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                                    dmlops_push(&list95, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                                } else {
-                                    if (desc->StackedQueryKeyValueTensor != NULL) {
-                                        dmlops_append(&list95, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                                        dmlops_push(&list95, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                                    } else {
-                                        dmlops_push(&list95, 0);
-                                        dmlops_push(&list95, 0);
-                                        dmlops_push(&list95, 0);
-                                    }
-                                }
-                            }
-                            chosen23 = dmlops_list_entry(list95.values, list95.count, 1);
-                        } else {
-                            chosen23 = 0;
-                        }
-                        chosen24 = chosen23;
-                    }
-                    chosen25 = chosen24;
-                }
-                dmlops_push(&list94, chosen25);
-                dmlops_set_list(planning, &op.attention.value.limits, &list94);
-            }
-        } else {
-            op.attention.value.tensor = (int64_t)-1;
-            dmlops_list list97;
-            list97.count = 0;
-            dmlops_set_list(planning, &op.attention.value.first, &list97);
-            dmlops_list list98;
-            list98.count = 0;
-            dmlops_set_list(planning, &op.attention.value.batch, &list98);
-            dmlops_list list99;
-            list99.count = 0;
-            dmlops_set_list(planning, &op.attention.value.head, &list99);
-            dmlops_list list100;
-            list100.count = 0;
-            dmlops_set_list(planning, &op.attention.value.row, &list100);
-            dmlops_list list101;
-            list101.count = 0;
-            dmlops_set_list(planning, &op.attention.value.element, &list101);
-            dmlops_list list102;
-            list102.count = 0;
-            dmlops_set_list(planning, &op.attention.value.limits, &list102);
-        }
-    } else {
-        op.attention.value.tensor = (int64_t)-1;
-        dmlops_list list103;
-        list103.count = 0;
-        dmlops_set_list(planning, &op.attention.value.first, &list103);
-        dmlops_list list104;
-        list104.count = 0;
-        dmlops_set_list(planning, &op.attention.value.batch, &list104);
-        dmlops_list list105;
-        list105.count = 0;
-        dmlops_set_list(planning, &op.attention.value.head, &list105);
-        dmlops_list list106;
-        list106.count = 0;
-        dmlops_set_list(planning, &op.attention.value.row, &list106);
-        dmlops_list list107;
-        list107.count = 0;
-        dmlops_set_list(planning, &op.attention.value.element, &list107);
-        dmlops_list list108;
-        list108.count = 0;
-        dmlops_set_list(planning, &op.attention.value.limits, &list108);
-    }
-    if (desc->PastKeyTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            op.attention.key_before.tensor = 9;
-            dmlops_list list109;
-            list109.count = 0;
-            dmlops_list list110;
-            list110.count = 0;
-            dmlops_push(&list110, 0);
-            dmlops_push(&list110, 0);
-            dmlops_push(&list110, 0);
-            dmlops_push(&list110, 0);
-            dmlops_align(&list110, (int64_t)PastKeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list109, list110.values, list110.count, 0, list110.count);
-            dmlops_push(&list109, 0);
-            dmlops_set_list(planning, &op.attention.key_before.first, &list109);
-            dmlops_list list111;
-            list111.count = 0;
-            dmlops_list list112;
-            list112.count = 0;
-            dmlops_push(&list112, 1);
-            dmlops_push(&list112, 0);
-            dmlops_push(&list112, 0);
-            dmlops_push(&list112, 0);
-            dmlops_align(&list112, (int64_t)PastKeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list111, list112.values, list112.count, 0, list112.count);
-            dmlops_push(&list111, 0);
-            dmlops_set_list(planning, &op.attention.key_before.batch, &list111);
-            dmlops_list list113;
-            list113.count = 0;
-            dmlops_list list114;
-            list114.count = 0;
-            dmlops_push(&list114, 0);
-            dmlops_push(&list114, 1);
-            dmlops_push(&list114, 0);
-            dmlops_push(&list114, 0);
-            dmlops_align(&list114, (int64_t)PastKeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list113, list114.values, list114.count, 0, list114.count);
-            dmlops_push(&list113, 0);
-            dmlops_set_list(planning, &op.attention.key_before.head, &list113);
-            dmlops_list list115;
-            list115.count = 0;
-            dmlops_list list116;
-            list116.count = 0;
-            dmlops_push(&list116, 0);
-            dmlops_push(&list116, 0);
-            dmlops_push(&list116, 1);
-            dmlops_push(&list116, 0);
-            dmlops_align(&list116, (int64_t)PastKeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list115, list116.values, list116.count, 0, list116.count);
-            dmlops_push(&list115, 1);
-            dmlops_set_list(planning, &op.attention.key_before.row, &list115);
-            dmlops_list list117;
-            list117.count = 0;
-            dmlops_list list118;
-            list118.count = 0;
-            dmlops_push(&list118, 0);
-            dmlops_push(&list118, 0);
-            dmlops_push(&list118, 0);
-            dmlops_push(&list118, 1);
-            dmlops_align(&list118, (int64_t)PastKeyTensor->DimensionCount, 0);
-            dmlops_list_append(&list117, list118.values, list118.count, 0, list118.count);
-            dmlops_push(&list117, 0);
-            dmlops_set_list(planning, &op.attention.key_before.element, &list117);
-            dmlops_list list119;
-            list119.count = 0;
-            dmlops_push(&list119, dmlops_min(dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)), dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2))));
-            dmlops_set_list(planning, &op.attention.key_before.limits, &list119);
-        } else {
-            op.attention.key_before.tensor = (int64_t)-1;
-            dmlops_list list120;
-            list120.count = 0;
-            dmlops_set_list(planning, &op.attention.key_before.first, &list120);
-            dmlops_list list121;
-            list121.count = 0;
-            dmlops_set_list(planning, &op.attention.key_before.batch, &list121);
-            dmlops_list list122;
-            list122.count = 0;
-            dmlops_set_list(planning, &op.attention.key_before.head, &list122);
-            dmlops_list list123;
-            list123.count = 0;
-            dmlops_set_list(planning, &op.attention.key_before.row, &list123);
-            dmlops_list list124;
-            list124.count = 0;
-            dmlops_set_list(planning, &op.attention.key_before.element, &list124);
-            dmlops_list list125;
-            list125.count = 0;
-            dmlops_set_list(planning, &op.attention.key_before.limits, &list125);
-        }
-    } else {
-        op.attention.key_before.tensor = (int64_t)-1;
-        dmlops_list list126;
-        list126.count = 0;
-        dmlops_set_list(planning, &op.attention.key_before.first, &list126);
-        dmlops_list list127;
-        list127.count = 0;
-        dmlops_set_list(planning, &op.attention.key_before.batch, &list127);
-        dmlops_list list128;
-        list128.count = 0;
-        dmlops_set_list(planning, &op.attention.key_before.head, &list128);
-        dmlops_list list129;
-        list129.count = 0;
-        dmlops_set_list(planning, &op.attention.key_before.row, &list129);
-        dmlops_list list130;
-        list130.count = 0;
-        dmlops_set_list(planning, &op.attention.key_before.element, &list130);
-        dmlops_list list131;
-        list131.count = 0;
-        dmlops_set_list(planning, &op.attention.key_before.limits, &list131);
-    }
-    if (desc->OutputPresentKeyTensor != NULL) {
-        op.attention.key_stored.tensor = 13;
-        dmlops_list list132;
-        list132.count = 0;
-        dmlops_push(&list132, 0);
-        dmlops_push(&list132, 0);
-        dmlops_push(&list132, 0);
-        dmlops_push(&list132, 0);
-        dmlops_align(&list132, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.key_stored.first, &list132);
-        dmlops_list list133;
-        list133.count = 0;
-        dmlops_push(&list133, 1);
-        dmlops_push(&list133, 0);
-        dmlops_push(&list133, 0);
-        dmlops_push(&list133, 0);
-        dmlops_align(&list133, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.key_stored.batch, &list133);
-        dmlops_list list134;
-        list134.count = 0;
-        dmlops_push(&list134, 0);
-        dmlops_push(&list134, 1);
-        dmlops_push(&list134, 0);
-        dmlops_push(&list134, 0);
-        dmlops_align(&list134, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.key_stored.head, &list134);
-        dmlops_list list135;
-        list135.count = 0;
-        dmlops_push(&list135, 0);
-        dmlops_push(&list135, 0);
-        dmlops_push(&list135, 1);
-        dmlops_push(&list135, 0);
-        dmlops_align(&list135, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.key_stored.row, &list135);
-        dmlops_list list136;
-        list136.count = 0;
-        dmlops_push(&list136, 0);
-        dmlops_push(&list136, 0);
-        dmlops_push(&list136, 0);
-        dmlops_push(&list136, 1);
-        dmlops_align(&list136, (int64_t)OutputPresentKeyTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.key_stored.element, &list136);
-        dmlops_list list137;
-        list137.count = 0;
-        dmlops_set_list(planning, &op.attention.key_stored.limits, &list137);
-    } else {
-        op.attention.key_stored.tensor = (int64_t)-1;
-        dmlops_list list138;
-        list138.count = 0;
-        dmlops_set_list(planning, &op.attention.key_stored.first, &list138);
-        dmlops_list list139;
-        list139.count = 0;
-        dmlops_set_list(planning, &op.attention.key_stored.batch, &list139);
-        dmlops_list list140;
-        list140.count = 0;
-        dmlops_set_list(planning, &op.attention.key_stored.head, &list140);
-        dmlops_list list141;
-        list141.count = 0;
-        dmlops_set_list(planning, &op.attention.key_stored.row, &list141);
-        dmlops_list list142;
-        list142.count = 0;
-        dmlops_set_list(planning, &op.attention.key_stored.element, &list142);
-        dmlops_list list143;
-        list143.count = 0;
-        dmlops_set_list(planning, &op.attention.key_stored.limits, &list143);
-    }
-    if (desc->PastValueTensor != NULL) {
-        if (!(desc->PastSequenceLengthsTensor != NULL)) {
-            op.attention.value_before.tensor = 10;
-            dmlops_list list144;
-            list144.count = 0;
-            dmlops_list list145;
-            list145.count = 0;
-            dmlops_push(&list145, 0);
-            dmlops_push(&list145, 0);
-            dmlops_push(&list145, 0);
-            dmlops_push(&list145, 0);
-            dmlops_align(&list145, (int64_t)PastValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list144, list145.values, list145.count, 0, list145.count);
-            dmlops_push(&list144, 0);
-            dmlops_set_list(planning, &op.attention.value_before.first, &list144);
-            dmlops_list list146;
-            list146.count = 0;
-            dmlops_list list147;
-            list147.count = 0;
-            dmlops_push(&list147, 1);
-            dmlops_push(&list147, 0);
-            dmlops_push(&list147, 0);
-            dmlops_push(&list147, 0);
-            dmlops_align(&list147, (int64_t)PastValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list146, list147.values, list147.count, 0, list147.count);
-            dmlops_push(&list146, 0);
-            dmlops_set_list(planning, &op.attention.value_before.batch, &list146);
-            dmlops_list list148;
-            list148.count = 0;
-            dmlops_list list149;
-            list149.count = 0;
-            dmlops_push(&list149, 0);
-            dmlops_push(&list149, 1);
-            dmlops_push(&list149, 0);
-            dmlops_push(&list149, 0);
-            dmlops_align(&list149, (int64_t)PastValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list148, list149.values, list149.count, 0, list149.count);
-            dmlops_push(&list148, 0);
-            dmlops_set_list(planning, &op.attention.value_before.head, &list148);
-            dmlops_list list150;
-            list150.count = 0;
-            dmlops_list list151;
-            list151.count = 0;
-            dmlops_push(&list151, 0);
-            dmlops_push(&list151, 0);
-            dmlops_push(&list151, 1);
-            dmlops_push(&list151, 0);
-            dmlops_align(&list151, (int64_t)PastValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list150, list151.values, list151.count, 0, list151.count);
-            dmlops_push(&list150, 1);
-            dmlops_set_list(planning, &op.attention.value_before.row, &list150);
-            dmlops_list list152;
-            list152.count = 0;
-            dmlops_list list153;
-            list153.count = 0;
-            dmlops_push(&list153, 0);
-            dmlops_push(&list153, 0);
-            dmlops_push(&list153, 0);
-            dmlops_push(&list153, 1);
-            dmlops_align(&list153, (int64_t)PastValueTensor->DimensionCount, 0);
-            dmlops_list_append(&list152, list153.values, list153.count, 0, list153.count);
-            dmlops_push(&list152, 0);
-            dmlops_set_list(planning, &op.attention.value_before.element, &list152);
-            dmlops_list list154;
-            list154.count = 0;
-            dmlops_push(&list154, dmlops_min((desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0), (desc->PastKeyTensor != NULL ? (int64_t)dmlops_entry(PastKeyTensor->Sizes, PastKeyTensor->DimensionCount, dmlops_subtract((int64_t)PastKeyTensor->DimensionCount, 2)) : (int64_t)0)));
-            dmlops_set_list(planning, &op.attention.value_before.limits, &list154);
-        } else {
-            op.attention.value_before.tensor = (int64_t)-1;
-            dmlops_list list155;
-            list155.count = 0;
-            dmlops_set_list(planning, &op.attention.value_before.first, &list155);
-            dmlops_list list156;
-            list156.count = 0;
-            dmlops_set_list(planning, &op.attention.value_before.batch, &list156);
-            dmlops_list list157;
-            list157.count = 0;
-            dmlops_set_list(planning, &op.attention.value_before.head, &list157);
-            dmlops_list list158;
-            list158.count = 0;
-            dmlops_set_list(planning, &op.attention.value_before.row, &list158);
-            dmlops_list list159;
-            list159.count = 0;
-            dmlops_set_list(planning, &op.attention.value_before.element, &list159);
-            dmlops_list list160;
-            list160.count = 0;
-            dmlops_set_list(planning, &op.attention.value_before.limits, &list160);
-        }
-    } else {
-        op.attention.value_before.tensor = (int64_t)-1;
-        dmlops_list list161;
-        list161.count = 0;
-        dmlops_set_list(planning, &op.attention.value_before.first, &list161);
-        dmlops_list list162;
-        list162.count = 0;
-        dmlops_set_list(planning, &op.attention.value_before.batch, &list162);
-        dmlops_list list163;
-        list163.count = 0;
-        dmlops_set_list(planning, &op.attention.value_before.head, &list163);
-        dmlops_list list164;
-        list164.count = 0;
-        dmlops_set_list(planning, &op.attention.value_before.row, &list164);
-        dmlops_list list165;
-        list165.count = 0;
-        dmlops_set_list(planning, &op.attention.value_before.element, &list165);
-        dmlops_list list166;
-        list166.count = 0;
-        dmlops_set_list(planning, &op.attention.value_before.limits, &list166);
-    }
-    if (desc->OutputPresentValueTensor != NULL) {
-        op.attention.value_stored.tensor = 14;
-        dmlops_list list167;
-        list167.count = 0;
-        dmlops_push(&list167, 0);
-        dmlops_push(&list167, 0);
-        dmlops_push(&list167, 0);
-        dmlops_push(&list167, 0);
-        dmlops_align(&list167, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.value_stored.first, &list167);
-        dmlops_list list168;
-        list168.count = 0;
-        dmlops_push(&list168, 1);
-        dmlops_push(&list168, 0);
-        dmlops_push(&list168, 0);
-        dmlops_push(&list168, 0);
-        dmlops_align(&list168, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.value_stored.batch, &list168);
-        dmlops_list list169;
-        list169.count = 0;
-        dmlops_push(&list169, 0);
-        dmlops_push(&list169, 1);
-        dmlops_push(&list169, 0);
-        dmlops_push(&list169, 0);
-        dmlops_align(&list169, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.value_stored.head, &list169);
-        dmlops_list list170;
-        list170.count = 0;
-        dmlops_push(&list170, 0);
-        dmlops_push(&list170, 0);
-        dmlops_push(&list170, 1);
-        dmlops_push(&list170, 0);
-        dmlops_align(&list170, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.value_stored.row, &list170);
-        dmlops_list list171;
-        list171.count = 0;
-        dmlops_push(&list171, 0);
-        dmlops_push(&list171, 0);
-        dmlops_push(&list171, 0);
-        dmlops_push(&list171, 1);
-        dmlops_align(&list171, (int64_t)OutputPresentValueTensor->DimensionCount, 0);
-        dmlops_set_list(planning, &op.attention.value_stored.element, &list171);
-        dmlops_list list172;
-        list172.count = 0;
-        dmlops_set_list(planning, &op.attention.value_stored.limits, &list172);
-    } else {
-        op.attention.value_stored.tensor = (int64_t)-1;
-        dmlops_list list173;
-        list173.count = 0;
-        dmlops_set_list(planning, &op.attention.value_stored.first, &list173);
-        dmlops_list list174;
-        list174.count = 0;
-        dmlops_set_list(planning, &op.attention.value_stored.batch, &list174);
-        dmlops_list list175;
-        list175.count = 0;
-        dmlops_set_list(planning, &op.attention.value_stored.head, &list175);
-        dmlops_list list176;
-        list176.count = 0;
-        dmlops_set_list(planning, &op.attention.value_stored.row, &list176);
-        dmlops_list list177;
-        list177.count = 0;
-        dmlops_set_list(planning, &op.attention.value_stored.element, &list177);
-        dmlops_list list178;
-        list178.count = 0;
-        dmlops_set_list(planning, &op.attention.value_stored.limits, &list178);
-    }
-    op.attention.output.tensor = 12;
-    dmlops_list list179;
-    list179.count = 0;
-    dmlops_list list180;
-    list180.count = 0;
-    dmlops_push(&list180, 0);
-    dmlops_push(&list180, 0);
-    dmlops_push(&list180, 0);
-    dmlops_align(&list180, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list179, list180.values, list180.count, 0, list180.count);
-    dmlops_push(&list179, 0);
-    dmlops_push(&list179, 0);
-    dmlops_set_list(planning, &op.attention.output.first, &list179);
-    dmlops_list list181;
-    list181.count = 0;
-    dmlops_list list182;
-    list182.count = 0;
-    dmlops_push(&list182, 1);
-    dmlops_push(&list182, 0);
-    dmlops_push(&list182, 0);
-    dmlops_align(&list182, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list181, list182.values, list182.count, 0, list182.count);
-    dmlops_push(&list181, 0);
-    dmlops_push(&list181, 0);
-    dmlops_set_list(planning, &op.attention.output.batch, &list181);
-    dmlops_list list183;
-    list183.count = 0;
-    dmlops_list list184;
-    list184.count = 0;
-    dmlops_push(&list184, 0);
-    dmlops_push(&list184, 0);
-    int64_t chosen28;
-    if (desc->ValueTensor != NULL) {
-        chosen28 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
-    } else {
-        int64_t chosen27;
-        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-            dmlops_list list185;
-            list185.count = 0;
-            if (desc->QueryTensor != NULL) {
-                dmlops_list list186;
-                list186.count = 0;
-                dmlops_append(&list186, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list186, 3, 1);
-                dmlops_list_append(&list185, list186.values, list186.count, 0, list186.count);
-            } else {
-                if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list185, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list185, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                } else {
-                    if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list185, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list185, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                    } else {
-                        dmlops_push(&list185, 0);
-                        dmlops_push(&list185, 0);
-                        dmlops_push(&list185, 0);
-                    }
-                }
-            }
-            chosen27 = dmlops_divide(dmlops_list_entry(list185.values, list185.count, 2), (int64_t)desc->QueryHeadCount);
-        } else {
-            int64_t chosen26;
-            if (desc->PastValueTensor != NULL) {
-                chosen26 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
-            } else {
-                dmlops_list list187;
-                list187.count = 0;
-                if (desc->QueryTensor != NULL) {
-                    dmlops_list list188;
-                    list188.count = 0;
-                    dmlops_append(&list188, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list188, 3, 1);
-                    dmlops_list_append(&list187, list188.values, list188.count, 0, list188.count);
-                } else {
-                    if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list187, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list187, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                    } else {
-                        if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list187, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list187, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                        } else {
-                            dmlops_push(&list187, 0);
-                            dmlops_push(&list187, 0);
-                            dmlops_push(&list187, 0);
-                        }
-                    }
-                }
-                chosen26 = dmlops_divide(dmlops_list_entry(list187.values, list187.count, 2), (int64_t)desc->QueryHeadCount);
-            }
-            chosen27 = chosen26;
-        }
-        chosen28 = chosen27;
-    }
-    dmlops_push(&list184, chosen28);
-    dmlops_align(&list184, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list183, list184.values, list184.count, 0, list184.count);
-    dmlops_push(&list183, 1);
-    dmlops_push(&list183, 0);
-    dmlops_set_list(planning, &op.attention.output.head, &list183);
-    dmlops_list list189;
-    list189.count = 0;
-    dmlops_list list190;
-    list190.count = 0;
-    dmlops_push(&list190, 0);
-    dmlops_push(&list190, 1);
-    dmlops_push(&list190, 0);
-    dmlops_align(&list190, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list189, list190.values, list190.count, 0, list190.count);
-    dmlops_push(&list189, 0);
-    dmlops_push(&list189, 0);
-    dmlops_set_list(planning, &op.attention.output.row, &list189);
-    dmlops_list list191;
-    list191.count = 0;
-    dmlops_list list192;
-    list192.count = 0;
-    dmlops_push(&list192, 0);
-    dmlops_push(&list192, 0);
-    dmlops_push(&list192, 1);
-    dmlops_align(&list192, (int64_t)OutputTensor->DimensionCount, 0);
-    dmlops_list_append(&list191, list192.values, list192.count, 0, list192.count);
-    dmlops_push(&list191, 0);
-    dmlops_push(&list191, 1);
-    dmlops_set_list(planning, &op.attention.output.element, &list191);
-    dmlops_list list193;
-    list193.count = 0;
-    dmlops_push(&list193, (int64_t)desc->QueryHeadCount);
-    int64_t chosen31;
-    if (desc->ValueTensor != NULL) {
-        chosen31 = dmlops_divide(dmlops_entry(ValueTensor->Sizes, ValueTensor->DimensionCount, dmlops_subtract((int64_t)ValueTensor->DimensionCount, 1)), (int64_t)desc->KeyValueHeadCount);
-    } else {
-        int64_t chosen30;
-        if ((desc->StackedKeyValueTensor != NULL || desc->StackedQueryKeyValueTensor != NULL)) {
-            dmlops_list list194;
-            list194.count = 0;
-            if (desc->QueryTensor != NULL) {
-                dmlops_list list195;
-                list195.count = 0;
-                dmlops_append(&list195, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                dmlops_align(&list195, 3, 1);
-                dmlops_list_append(&list194, list195.values, list195.count, 0, list195.count);
-            } else {
-                if (desc->StackedQueryKeyTensor != NULL) {
-                    dmlops_append(&list194, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                    dmlops_push(&list194, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                } else {
-                    if (desc->StackedQueryKeyValueTensor != NULL) {
-                        dmlops_append(&list194, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list194, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                    } else {
-                        dmlops_push(&list194, 0);
-                        dmlops_push(&list194, 0);
-                        dmlops_push(&list194, 0);
-                    }
-                }
-            }
-            chosen30 = dmlops_divide(dmlops_list_entry(list194.values, list194.count, 2), (int64_t)desc->QueryHeadCount);
-        } else {
-            int64_t chosen29;
-            if (desc->PastValueTensor != NULL) {
-                chosen29 = dmlops_entry(PastValueTensor->Sizes, PastValueTensor->DimensionCount, dmlops_subtract((int64_t)PastValueTensor->DimensionCount, 1));
-            } else {
-                dmlops_list list196;
-                list196.count = 0;
-                if (desc->QueryTensor != NULL) {
-                    dmlops_list list197;
-                    list197.count = 0;
-                    dmlops_append(&list197, QueryTensor->Sizes, QueryTensor->DimensionCount, 0, QueryTensor->DimensionCount);
-                    dmlops_align(&list197, 3, 1);
-                    dmlops_list_append(&list196, list197.values, list197.count, 0, list197.count);
-                } else {
-                    if (desc->StackedQueryKeyTensor != NULL) {
-                        dmlops_append(&list196, StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 0, 2);
-                        dmlops_push(&list196, dmlops_multiply(dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyTensor->Sizes, StackedQueryKeyTensor->DimensionCount, 4)));
-                    } else {
-                        if (desc->StackedQueryKeyValueTensor != NULL) {
-                            dmlops_append(&list196, StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 0, 2);
-                            dmlops_push(&list196, dmlops_multiply(dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 2), dmlops_entry(StackedQueryKeyValueTensor->Sizes, StackedQueryKeyValueTensor->DimensionCount, 4)));
-                        } else {
-                            dmlops_push(&list196, 0);
-                            dmlops_push(&list196, 0);
-                            dmlops_push(&list196, 0);
-                        }
-                    }
-                }
-                chosen29 = dmlops_divide(dmlops_list_entry(list196.values, list196.count, 2), (int64_t)desc->QueryHeadCount);
-            }
-            chosen30 = chosen29;
-        }
-        chosen31 = chosen30;
-    }
-    dmlops_push(&list193, chosen31);
-    dmlops_set_list(planning, &op.attention.output.limits, &list193);
-    dmlops_plan_definition(planning, &op, &dmlops_multihead_attention1_shader);
-}
-
-static inline void dmlops_quantize_plan(dmlops_planning* planning, const void* description) {
-    const DML_QUANTIZE_OPERATOR_DESC* desc = (const DML_QUANTIZE_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
-    dmlops_set_tensor(&op.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 6;
-    op.over = 3;
-    op.tensors.count = 4;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "QUANTIZATION_TYPE", dmlops_enum(&desc->QuantizationType));
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
-
-static inline void dmlops_dequantize_plan(dmlops_planning* planning, const void* description) {
-    const DML_DEQUANTIZE_OPERATOR_DESC* desc = (const DML_DEQUANTIZE_OPERATOR_DESC*)description;
-    dmlops_plan_Map op;
-    dmlops_plan_Map_empty(&op);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "QUANTIZATION0", 3, 0, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 0), 0);
-    dmlops_set_tensor(&op.tensors.items[2], "QUANTIZATION1", 3, 1, dmlops_given(desc->QuantizationTensors, desc->QuantizationTensorCount, 1), 0);
-    dmlops_set_tensor(&op.tensors.items[3], "OUTPUT", 4, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_aligned = 1;
-    op.single = 0;
-    op.blocked = 6;
-    op.over = 3;
-    op.tensors.count = 4;
-    dmlops_stand_in(&op.tensors);
-    dmlops_append_switch(planning, &op.switches, "QUANTIZATION_TYPE", dmlops_enum(&desc->QuantizationType));
-    op.widened = 0;
-    dmlops_plan_map(planning, &op);
-}
+static const dmlops_shader_tensor dmlops_multihead_attention1_tensors[] = {
+    {"QUERY", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"KEY", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, 0},
+    {"VALUE", offsetof(dmlops_plan_Definition, tensors.items[2]), 2, 0, 0},
+    {"STACKED_QUERY_KEY", offsetof(dmlops_plan_Definition, tensors.items[3]), 3, 0, 0},
+    {"STACKED_KEY_VALUE", offsetof(dmlops_plan_Definition, tensors.items[4]), 4, 0, 0},
+    {"STACKED_QUERY_KEY_VALUE", offsetof(dmlops_plan_Definition, tensors.items[5]), 5, 0, 0},
+    {"BIAS", offsetof(dmlops_plan_Definition, tensors.items[6]), 6, 0, 0},
+    {"MASK", offsetof(dmlops_plan_Definition, tensors.items[7]), 7, 0, 0},
+    {"RELATIVE_POSITION_BIAS", offsetof(dmlops_plan_Definition, tensors.items[8]), 8, 0, 0},
+    {"PAST_KEY", offsetof(dmlops_plan_Definition, tensors.items[9]), 9, 0, 0},
+    {"PAST_VALUE", offsetof(dmlops_plan_Definition, tensors.items[10]), 10, 0, 0},
+    {"PAST_SEQUENCE_LENGTHS", offsetof(dmlops_plan_Definition, tensors.items[11]), 11, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[12]), 12, 0, DMLOPS_IS_OUTPUT},
+    {"OUTPUT_PRESENT_KEY", offsetof(dmlops_plan_Definition, tensors.items[13]), 13, 0, DMLOPS_IS_OUTPUT | DMLOPS_IS_HELD},
+    {"OUTPUT_PRESENT_VALUE", offsetof(dmlops_plan_Definition, tensors.items[14]), 14, 0, DMLOPS_IS_OUTPUT | DMLOPS_IS_HELD},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_MULTIHEAD_ATTENTION1_OPERATOR_DESC, member)
+static const uint8_t dmlops_multihead_attention1_inputs[] = {
+    /* Query: align(QueryTensor.Sizes, 3, 1) if present(QueryTensor) else StackedQueryKeyTensor.Sizes[:2] + [StackedQueryKeyTensor.Sizes[2] * StackedQueryKeyTensor.Sizes[4]] if present(StackedQueryKeyTensor) else StackedQueryKeyValueTensor.Sizes[:2] + [StackedQueryKeyValueTensor.Sizes[2] * StackedQueryKeyValueTensor.Sizes[4]] if present(StackedQueryKeyValueTensor) else [0, 0, 0] */
+    DMLOPS_LET_LIST, 1 /* Query */, DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_ALIGN, DMLOPS_SIZES,
+        DMLOPS_AT(QueryTensor), DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_CHOOSE, DMLOPS_GIVEN,
+        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyTensor),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE,
+        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyTensor),
+        DMLOPS_SMALL(4), DMLOPS_CHOOSE, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_JOIN,
+        DMLOPS_SLICE, DMLOPS_SIZES, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(0), DMLOPS_SMALL(2),
+        DMLOPS_ITEMS, 1, DMLOPS_MULTIPLY, DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(2),
+        DMLOPS_SIZE, DMLOPS_AT(StackedQueryKeyValueTensor), DMLOPS_SMALL(4), DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+    /* QueryEntry: Query[0] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* Query */,
+    DMLOPS_LET, 16 /* QueryEntry */, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SMALL(0),
+    /* QueryEntry2: Query[1] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* Query */,
+    DMLOPS_LET, 18 /* QueryEntry2 */, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SMALL(1),
+    /* QueryEntry3: Query[2] // QueryHeadCount */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* Query */,
+    DMLOPS_LET, 19 /* QueryEntry3 */, DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_LIST, 1, DMLOPS_SMALL(2), DMLOPS_UINT,
+        DMLOPS_AT(QueryHeadCount),
+    /* PastKeySizesEntry: PastKeyTensor.Sizes[-2] */
+    DMLOPS_LET, 22 /* PastKeySizesEntry */, DMLOPS_SIZE, DMLOPS_AT(PastKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(2),
+    /* PastKey: PastKeySizesEntry if present(PastKeyTensor) else 0 */
+    DMLOPS_NEED, 6, DMLOPS_PLACE(84) /* PastKeySizesEntry */,
+    DMLOPS_LET, 21 /* PastKey */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor),
+        DMLOPS_SLOT(22) /* PastKeySizesEntry */, DMLOPS_SMALL(0),
+    /* KeySizesEntry: KeyTensor.Sizes[-2] */
+    DMLOPS_LET, 24 /* KeySizesEntry */, DMLOPS_SIZE, DMLOPS_AT(KeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
+        DMLOPS_AT(KeyTensor), DMLOPS_SMALL(2),
+    /* StackedKeyValue: StackedKeyValueTensor.Sizes[1] if present(StackedKeyValueTensor) else QueryEntry2 if present(StackedQueryKeyTensor) or present(StackedQueryKeyValueTensor) else 0 */
+    DMLOPS_NEED, 2, DMLOPS_PLACE(61) /* QueryEntry2 */,
+    DMLOPS_LET, 25 /* StackedKeyValue */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor),
+        DMLOPS_SIZE, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN,
+        DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor),
+        DMLOPS_SLOT(18) /* QueryEntry2 */, DMLOPS_SMALL(0),
+    /* Key: KeySizesEntry if present(KeyTensor) else StackedKeyValue */
+    DMLOPS_NEED, 8, DMLOPS_PLACE(103) /* KeySizesEntry */,
+    DMLOPS_NEED, 9, DMLOPS_PLACE(111) /* StackedKeyValue */,
+    DMLOPS_LET, 23 /* Key */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor),
+        DMLOPS_SLOT(24) /* KeySizesEntry */, DMLOPS_SLOT(25) /* StackedKeyValue */,
+    /* PastSequenceLengths: OutputPresentKeyTensor.Sizes[-2] if present(PastSequenceLengthsTensor) and present(OutputPresentKeyTensor) else PastKey + Key */
+    DMLOPS_NEED, 5, DMLOPS_PLACE(92) /* PastKey */,
+    DMLOPS_NEED, 7, DMLOPS_PLACE(132) /* Key */,
+    DMLOPS_LET, 20 /* PastSequenceLengths */, DMLOPS_SELECT, DMLOPS_ALL, 2, DMLOPS_GIVEN,
+        DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_GIVEN, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SIZE,
+        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(OutputPresentKeyTensor),
+        DMLOPS_SMALL(2), DMLOPS_ADD, DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SLOT(23) /* Key */,
+    /* ValueSizesEntry: ValueTensor.Sizes[-1] // KeyValueHeadCount */
+    DMLOPS_LET, 27 /* ValueSizesEntry */, DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(ValueTensor), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(1), DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+    /* Value: ValueSizesEntry if present(ValueTensor) else QueryEntry3 if present(StackedKeyValueTensor) or present(StackedQueryKeyValueTensor) else PastValueTensor.Sizes[-1] if present(PastValueTensor) else QueryEntry3 */
+    DMLOPS_NEED, 11, DMLOPS_PLACE(173) /* ValueSizesEntry */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(71) /* QueryEntry3 */,
+    DMLOPS_LET, 26 /* Value */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor),
+        DMLOPS_SLOT(27) /* ValueSizesEntry */, DMLOPS_SELECT, DMLOPS_ANY, 2, DMLOPS_GIVEN,
+        DMLOPS_AT(StackedKeyValueTensor), DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyValueTensor),
+        DMLOPS_SLOT(19) /* QueryEntry3 */, DMLOPS_SELECT, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_SIZE,
+        DMLOPS_AT(PastValueTensor), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(1),
+        DMLOPS_SLOT(19) /* QueryEntry3 */,
+    /* Key2: [Key] */
+    DMLOPS_NEED, 7, DMLOPS_PLACE(132) /* Key */,
+    DMLOPS_LET_LIST, 2 /* Key2 */, DMLOPS_ITEMS, 1, DMLOPS_SLOT(23) /* Key */,
+    /* QueryHeadCount: [QueryHeadCount, Value] */
+    DMLOPS_NEED, 10, DMLOPS_PLACE(184) /* Value */,
+    DMLOPS_LET_LIST, 3 /* QueryHeadCount */, DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
+        DMLOPS_SLOT(26) /* Value */,
+    /* Number: 0 - PastKey */
+    DMLOPS_NEED, 5, DMLOPS_PLACE(92) /* PastKey */,
+    DMLOPS_LET, 31 /* Number */, DMLOPS_SUBTRACT, DMLOPS_SMALL(0), DMLOPS_SLOT(21) /* PastKey */,
+    /* Number2: [0, Number, 0] */
+    DMLOPS_NEED, 15, DMLOPS_PLACE(236) /* Number */,
+    DMLOPS_LET_LIST, 4 /* Number2 */, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0), DMLOPS_SLOT(31) /* Number */,
+        DMLOPS_SMALL(0),
+    /* Number3: [Number] */
+    DMLOPS_NEED, 15, DMLOPS_PLACE(236) /* Number */,
+    DMLOPS_LET_LIST, 5 /* Number3 */, DMLOPS_ITEMS, 1, DMLOPS_SLOT(31) /* Number */,
+    /* Number4: [1, 0, 0, 0, 0] + [0] */
+    DMLOPS_LET_LIST, 6 /* Number4 */, DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+    /* Number5: [0, 0, 1, 0, 0] + [0] */
+    DMLOPS_LET_LIST, 7 /* Number5 */, DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+    /* Number6: [0, 1, 0, 0, 0] + [1] */
+    DMLOPS_LET_LIST, 8 /* Number6 */, DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+    /* Number7: [0, 0, 0, 0, 1] + [0] */
+    DMLOPS_LET_LIST, 9 /* Number7 */, DMLOPS_JOIN, DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SELECT, DMLOPS_GIVEN,
+        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputPresentKeyTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_GIVEN,
+        DMLOPS_AT(OutputPresentValueTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputPresentValueTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0),
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(22),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(51) /* QueryEntry */,
+        DMLOPS_NEED, 2, DMLOPS_PLACE(61) /* QueryEntry2 */,
+        DMLOPS_NEED, 3, DMLOPS_PLACE(71) /* QueryEntry3 */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* QueryEntry */,
+            DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(18) /* QueryEntry2 */,
+            DMLOPS_SLOT(19) /* QueryEntry3 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(22),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(51) /* QueryEntry */,
+        DMLOPS_NEED, 4, DMLOPS_PLACE(147) /* PastSequenceLengths */,
+        DMLOPS_NEED, 3, DMLOPS_PLACE(71) /* QueryEntry3 */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* QueryEntry */,
+            DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(20) /* PastSequenceLengths */,
+            DMLOPS_SLOT(19) /* QueryEntry3 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(22),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(51) /* QueryEntry */,
+        DMLOPS_NEED, 4, DMLOPS_PLACE(147) /* PastSequenceLengths */,
+        DMLOPS_NEED, 10, DMLOPS_PLACE(184) /* Value */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* QueryEntry */,
+            DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(20) /* PastSequenceLengths */,
+            DMLOPS_SLOT(26) /* Value */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 3, DMLOPS_TURN(22),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(51) /* QueryEntry */,
+        DMLOPS_NEED, 2, DMLOPS_PLACE(61) /* QueryEntry2 */,
+        DMLOPS_NEED, 10, DMLOPS_PLACE(184) /* Value */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 4, DMLOPS_SLOT(16) /* QueryEntry */,
+            DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_SLOT(18) /* QueryEntry2 */, DMLOPS_SLOT(26) /* Value */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(71) /* QueryEntry3 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
+        DMLOPS_SLOT(19) /* QueryEntry3 */,
+    DMLOPS_NEED, 12, DMLOPS_PLACE(216) /* Key2 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(19) /* QueryEntry3 */,
+    DMLOPS_NEED, 10, DMLOPS_PLACE(184) /* Value */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_SLOT(26) /* Value */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+        DMLOPS_DIVIDE, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+    DMLOPS_NEED, 13, DMLOPS_PLACE(225) /* QueryHeadCount */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 3,
+    DMLOPS_NEED, 4, DMLOPS_PLACE(147) /* PastSequenceLengths */,
+    DMLOPS_NEED, 7, DMLOPS_PLACE(132) /* Key */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT,
+        DMLOPS_SLOT(20) /* PastSequenceLengths */, DMLOPS_SLOT(23) /* Key */,
+    DMLOPS_NEED, 5, DMLOPS_PLACE(92) /* PastKey */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(21) /* PastKey */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_UINT, DMLOPS_AT(QueryHeadCount),
+        DMLOPS_SLOT(19) /* QueryEntry3 */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_MULTIPLY, DMLOPS_ADD, DMLOPS_UINT,
+        DMLOPS_AT(QueryHeadCount), DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount), DMLOPS_SLOT(19) /* QueryEntry3 */,
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Scale),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(1) /* KEY_SEQUENCE_LENGTH */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(2) /* KEY_SEQUENCE_END_START */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(3) /* KEY_QUERY_SEQUENCE_LENGTH_START_END */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(MaskType),
+        DMLOPS_SMALL(4) /* BOOLEAN */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(MaskTensor), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(MaskTensor), DMLOPS_SMALL(1),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(20) /* PastSequenceLengths */,
+    DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(MaskFilterValue),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SELECT, DMLOPS_GIVEN,
+        DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SIZE, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SUBTRACT,
+        DMLOPS_RANK, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(2), DMLOPS_ADD, DMLOPS_SLOT(21) /* PastKey */,
+        DMLOPS_SLOT(23) /* Key */, DMLOPS_SLOT(23) /* Key */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(21) /* PastKey */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(23) /* Key */,
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.shared), DMLOPS_DIVIDE, DMLOPS_UINT,
+        DMLOPS_AT(QueryHeadCount), DMLOPS_UINT, DMLOPS_AT(KeyValueHeadCount),
+    DMLOPS_IF, DMLOPS_NOT, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor), DMLOPS_TURN(146),
+        DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(QueryTensor), DMLOPS_TURN(72),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.first), DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.batch), DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.head), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
+                DMLOPS_SMALL(0), DMLOPS_DIVIDE, DMLOPS_ENTRY, DMLOPS_ALIGN, DMLOPS_SIZES, DMLOPS_AT(QueryTensor),
+                DMLOPS_SMALL(3), DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_UINT, DMLOPS_AT(QueryHeadCount), DMLOPS_RANK,
+                DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.row), DMLOPS_ALIGN, DMLOPS_ITEMS, 3, DMLOPS_SMALL(0),
+                DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.element), DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(QueryTensor), DMLOPS_SMALL(0),
+        DMLOPS_SKIP, DMLOPS_TURN(66),
+            DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_TURN(7),
+                DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.query.tensor), DMLOPS_SMALL(3),
+            DMLOPS_SKIP, DMLOPS_TURN(4),
+                DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.query.tensor), DMLOPS_SMALL(5),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.first), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0),
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.batch), DMLOPS_ITEMS, 5, DMLOPS_SMALL(1),
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.head), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0),
+                DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.row), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0),
+                DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.query.element), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0),
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1),
+    DMLOPS_SKIP, DMLOPS_TURN(12),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.query.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_IF, DMLOPS_NOT, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor), DMLOPS_TURN(245),
+        DMLOPS_IF, DMLOPS_NOT, DMLOPS_GIVEN, DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_TURN(224),
+            DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(KeyTensor), DMLOPS_TURN(101),
+                DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key.tensor), DMLOPS_SMALL(1),
+                DMLOPS_NEED, 14, DMLOPS_PLACE(245) /* Number2 */,
+                DMLOPS_NEED, 16, DMLOPS_PLACE(256) /* Number3 */,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.first), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_LIST, 4,
+                    DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0), DMLOPS_LIST, 5,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.batch), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                    DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0),
+                    DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                    DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SLOT(19) /* QueryEntry3 */, DMLOPS_RANK, DMLOPS_AT(KeyTensor),
+                    DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                    DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0),
+                    DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.element), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                    DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(KeyTensor), DMLOPS_SMALL(0),
+                    DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+                DMLOPS_NEED, 8, DMLOPS_PLACE(103) /* KeySizesEntry */,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.limits), DMLOPS_ITEMS, 1,
+                    DMLOPS_SLOT(24) /* KeySizesEntry */,
+            DMLOPS_SKIP, DMLOPS_TURN(115),
+                DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_TURN(7),
+                    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key.tensor), DMLOPS_SMALL(3),
+                DMLOPS_SKIP, DMLOPS_TURN(16),
+                    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_TURN(7),
+                        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key.tensor), DMLOPS_SMALL(4),
+                    DMLOPS_SKIP, DMLOPS_TURN(4),
+                        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key.tensor), DMLOPS_SMALL(5),
+                DMLOPS_NEED, 15, DMLOPS_PLACE(236) /* Number */,
+                DMLOPS_NEED, 16, DMLOPS_PLACE(256) /* Number3 */,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.first), DMLOPS_JOIN, DMLOPS_CHOOSE, DMLOPS_GIVEN,
+                    DMLOPS_AT(StackedQueryKeyTensor), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SLOT(31) /* Number */,
+                    DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_CHOOSE, DMLOPS_GIVEN,
+                    DMLOPS_AT(StackedKeyValueTensor), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SLOT(31) /* Number */,
+                    DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0),
+                    DMLOPS_SLOT(31) /* Number */, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_LIST, 5,
+                DMLOPS_NEED, 17, DMLOPS_PLACE(265) /* Number4 */,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.batch), DMLOPS_LIST, 6,
+                DMLOPS_NEED, 18, DMLOPS_PLACE(278) /* Number5 */,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.head), DMLOPS_LIST, 7,
+                DMLOPS_NEED, 19, DMLOPS_PLACE(291) /* Number6 */,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.row), DMLOPS_LIST, 8,
+                DMLOPS_NEED, 20, DMLOPS_PLACE(304) /* Number7 */,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.element), DMLOPS_LIST, 9,
+                DMLOPS_NEED, 9, DMLOPS_PLACE(111) /* StackedKeyValue */,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key.limits), DMLOPS_ITEMS, 1,
+                    DMLOPS_SLOT(25) /* StackedKeyValue */,
+        DMLOPS_SKIP, DMLOPS_TURN(12),
+            DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_SKIP, DMLOPS_TURN(12),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_IF, DMLOPS_NOT, DMLOPS_GIVEN, DMLOPS_AT(BiasTensor), DMLOPS_TURN(217),
+        DMLOPS_IF, DMLOPS_NOT, DMLOPS_GIVEN, DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_TURN(196),
+            DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(ValueTensor), DMLOPS_TURN(100),
+                DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value.tensor), DMLOPS_SMALL(2),
+                DMLOPS_NEED, 14, DMLOPS_PLACE(245) /* Number2 */,
+                DMLOPS_NEED, 16, DMLOPS_PLACE(256) /* Number3 */,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.first), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_LIST, 4,
+                    DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0), DMLOPS_LIST, 5,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.batch), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                    DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0),
+                    DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+                DMLOPS_NEED, 11, DMLOPS_PLACE(173) /* ValueSizesEntry */,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                    DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SLOT(27) /* ValueSizesEntry */, DMLOPS_RANK,
+                    DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                    DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0),
+                    DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.element), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+                    DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(ValueTensor), DMLOPS_SMALL(0),
+                    DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.limits), DMLOPS_LIST, 2,
+            DMLOPS_SKIP, DMLOPS_TURN(88),
+                DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(StackedKeyValueTensor), DMLOPS_TURN(7),
+                    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value.tensor), DMLOPS_SMALL(4),
+                DMLOPS_SKIP, DMLOPS_TURN(4),
+                    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value.tensor), DMLOPS_SMALL(5),
+                DMLOPS_NEED, 15, DMLOPS_PLACE(236) /* Number */,
+                DMLOPS_NEED, 16, DMLOPS_PLACE(256) /* Number3 */,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.first), DMLOPS_JOIN, DMLOPS_CHOOSE, DMLOPS_GIVEN,
+                    DMLOPS_AT(StackedKeyValueTensor), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0), DMLOPS_SLOT(31) /* Number */,
+                    DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_ITEMS, 5, DMLOPS_SMALL(0),
+                    DMLOPS_SLOT(31) /* Number */, DMLOPS_SMALL(0), DMLOPS_SMALL(2), DMLOPS_SMALL(0), DMLOPS_LIST, 5,
+                DMLOPS_NEED, 17, DMLOPS_PLACE(265) /* Number4 */,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.batch), DMLOPS_LIST, 6,
+                DMLOPS_NEED, 18, DMLOPS_PLACE(278) /* Number5 */,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.head), DMLOPS_LIST, 7,
+                DMLOPS_NEED, 19, DMLOPS_PLACE(291) /* Number6 */,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.row), DMLOPS_LIST, 8,
+                DMLOPS_NEED, 20, DMLOPS_PLACE(304) /* Number7 */,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.element), DMLOPS_LIST, 9,
+                DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value.limits), DMLOPS_LIST, 2,
+        DMLOPS_SKIP, DMLOPS_TURN(12),
+            DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_SKIP, DMLOPS_TURN(12),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(PastKeyTensor), DMLOPS_TURN(125),
+        DMLOPS_IF, DMLOPS_NOT, DMLOPS_GIVEN, DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_TURN(104),
+            DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_before.tensor), DMLOPS_SMALL(9),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.first), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
+                4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+                DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.batch), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
+                4, DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+                DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
+                4, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+                DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+                DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(PastKeyTensor),
+                DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.element), DMLOPS_JOIN, DMLOPS_ALIGN,
+                DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
+                DMLOPS_AT(PastKeyTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+            DMLOPS_NEED, 6, DMLOPS_PLACE(84) /* PastKeySizesEntry */,
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_before.limits), DMLOPS_ITEMS, 1, DMLOPS_MIN,
+                DMLOPS_SLOT(22) /* PastKeySizesEntry */, DMLOPS_SLOT(22) /* PastKeySizesEntry */,
+        DMLOPS_SKIP, DMLOPS_TURN(12),
+            DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_before.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_SKIP, DMLOPS_TURN(12),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_before.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_TURN(72),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_stored.tensor), DMLOPS_SMALL(13),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.first), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.batch), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.head), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.row), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.key_stored.element), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentKeyTensor), DMLOPS_SMALL(0),
+    DMLOPS_SKIP, DMLOPS_TURN(12),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.key_stored.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(PastValueTensor), DMLOPS_TURN(121),
+        DMLOPS_IF, DMLOPS_NOT, DMLOPS_GIVEN, DMLOPS_AT(PastSequenceLengthsTensor), DMLOPS_TURN(100),
+            DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_before.tensor), DMLOPS_SMALL(10),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.first), DMLOPS_JOIN, DMLOPS_ALIGN,
+                DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+                DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.batch), DMLOPS_JOIN, DMLOPS_ALIGN,
+                DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+                DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
+                4, DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+                DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS,
+                4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK,
+                DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.element), DMLOPS_JOIN, DMLOPS_ALIGN,
+                DMLOPS_ITEMS, 4, DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
+                DMLOPS_AT(PastValueTensor), DMLOPS_SMALL(0), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
+            DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_before.limits), DMLOPS_ITEMS, 1, DMLOPS_MIN,
+                DMLOPS_SLOT(21) /* PastKey */, DMLOPS_SLOT(21) /* PastKey */,
+        DMLOPS_SKIP, DMLOPS_TURN(12),
+            DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_before.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_SKIP, DMLOPS_TURN(12),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_before.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_IF, DMLOPS_GIVEN, DMLOPS_AT(OutputPresentValueTensor), DMLOPS_TURN(72),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_stored.tensor), DMLOPS_SMALL(14),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.first), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.batch), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.head), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.row), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
+        DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.value_stored.element), DMLOPS_ALIGN, DMLOPS_ITEMS, 4,
+            DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK,
+            DMLOPS_AT(OutputPresentValueTensor), DMLOPS_SMALL(0),
+    DMLOPS_SKIP, DMLOPS_TURN(12),
+        DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.value_stored.tensor), DMLOPS_NUMBER, DMLOPS_BYTES(-1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, attention.output.tensor), DMLOPS_SMALL(12),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.first), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
+        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.batch), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+        DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
+        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.head), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SLOT(26) /* Value */, DMLOPS_RANK, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(0), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.row), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+        DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
+        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(0),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.element), DMLOPS_JOIN, DMLOPS_ALIGN, DMLOPS_ITEMS, 3,
+        DMLOPS_SMALL(0), DMLOPS_SMALL(0), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(OutputTensor), DMLOPS_SMALL(0),
+        DMLOPS_ITEMS, 2, DMLOPS_SMALL(0), DMLOPS_SMALL(1),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, attention.output.limits), DMLOPS_LIST, 3,
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_quantize_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"QUANTIZATION0", offsetof(dmlops_plan_Map, tensors.items[1]), 3, 0, 0},
+    {"QUANTIZATION1", offsetof(dmlops_plan_Map, tensors.items[2]), 3, 1, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 4, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_quantize_switches[] = {"QUANTIZATION_TYPE"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_QUANTIZE_OPERATOR_DESC, member)
+static const uint8_t dmlops_quantize_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, blocked), DMLOPS_SMALL(6),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(3),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(QuantizationType),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
+static const dmlops_shader_tensor dmlops_dequantize_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Map, tensors.items[0]), 0, 0, 0},
+    {"QUANTIZATION0", offsetof(dmlops_plan_Map, tensors.items[1]), 3, 0, 0},
+    {"QUANTIZATION1", offsetof(dmlops_plan_Map, tensors.items[2]), 3, 1, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Map, tensors.items[3]), 4, 0, DMLOPS_IS_OUTPUT},
+};
+static const char* const dmlops_dequantize_switches[] = {"QUANTIZATION_TYPE"};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_DEQUANTIZE_OPERATOR_DESC, member)
+static const uint8_t dmlops_dequantize_inputs[] = {
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Map, is_aligned), DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, blocked), DMLOPS_SMALL(6),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Map, over), DMLOPS_SMALL(3),
+    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Map, switches), 0, DMLOPS_UINT, DMLOPS_AT(QuantizationType),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_resample3_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
@@ -21858,49 +18587,43 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {3, dmlops_resample3_separable},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_resample3_plan(dmlops_planning* planning, const void* description) {
-    const DML_RESAMPLE3_OPERATOR_DESC* desc = (const DML_RESAMPLE3_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    int64_t wanted;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 2;
-    wanted = dmlops_plan_needed(planning, &op.tensors, &dmlops_resample3_shader);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_push(&list1, (int64_t)desc->DimensionCount);
-    int64_t max1 = INT64_MIN;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        max1 = max1 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max1, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
-    }
-    dmlops_push(&list1, (max1 == INT64_MIN ? 0 : max1));
-    dmlops_append_sizes(planning, &op.kept_sizes, &list1, (int)(wanted >> 0 & 1));
-    dmlops_append_floats(planning, &op.lists, desc->Scales, desc->DimensionCount);
-    dmlops_append_floats(planning, &op.lists, desc->OutputPixelOffsets, desc->DimensionCount);
-    dmlops_append_floats(planning, &op.lists, desc->InputPixelOffsets, desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */);
-    dmlops_append_word(planning, &op.numbers, (desc->Antialiased != 0));
-    dmlops_append_word(planning, &op.numbers, dmlops_enum(&desc->RoundingDirection) == 1 /* DECREASING */);
-    int64_t max2 = INT64_MIN;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        max2 = max2 == INT64_MIN ? dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d) : dmlops_max(max2, dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, at_d));
-    }
-    dmlops_append_word(planning, &op.numbers, dmlops_subtract((max2 == INT64_MIN ? 0 : max2), 1));
-    op.separable.rank = (int64_t)desc->DimensionCount;
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_push(&list2, ((dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ && (desc->Antialiased != 0)) ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list2, ((dmlops_enum(&desc->InterpolationMode) == 1 /* LINEAR */ && (!(desc->Antialiased != 0))) ? (int64_t)1 : (int64_t)0));
-    dmlops_push(&list2, (dmlops_enum(&desc->InterpolationMode) != 1 /* LINEAR */ ? (int64_t)1 : (int64_t)0));
-    dmlops_set_list(planning, &op.separable.applies, &list2);
-    if (!dmlops_plan_are_native(planning, &op.tensors) || !dmlops_plan_separable(planning, &op, &dmlops_resample3_shader))
-        dmlops_plan_definition(planning, &op, &dmlops_resample3_shader);
-}
+static const dmlops_shader_tensor dmlops_resample3_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_RESAMPLE3_OPERATOR_DESC, member)
+static const uint8_t dmlops_resample3_inputs[] = {
+    /* Number: max(OutputTensor.Sizes[d] for d in range(DimensionCount)) */
+    DMLOPS_LET, 16 /* Number */, DMLOPS_REDUCE, DMLOPS_OVER_MAX, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_UINT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(3), DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_SLOT(1) /* d */,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(12),
+        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 2, DMLOPS_UINT,
+            DMLOPS_AT(DimensionCount), DMLOPS_SLOT(16) /* Number */,
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(Scales), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(OutputPixelOffsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_FLOATS, DMLOPS_FIELD(Definition, lists), DMLOPS_AT(InputPixelOffsets), DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
+        DMLOPS_SMALL(1) /* LINEAR */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(Antialiased),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(RoundingDirection),
+        DMLOPS_SMALL(1) /* DECREASING */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SUBTRACT, DMLOPS_SLOT(16) /* Number */,
+        DMLOPS_SMALL(1),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, separable.rank), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, separable.applies), DMLOPS_ITEMS, 3, DMLOPS_SELECT, DMLOPS_ALL, 2,
+        DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_BOOL,
+        DMLOPS_AT(Antialiased), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_ALL, 2, DMLOPS_EQUAL,
+        DMLOPS_UINT, DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_NOT, DMLOPS_BOOL,
+        DMLOPS_AT(Antialiased), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_NOT_EQUAL, DMLOPS_UINT,
+        DMLOPS_AT(InterpolationMode), DMLOPS_SMALL(1) /* LINEAR */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_fold_lists[] = {"START_PADDING", "DILATIONS", "STRIDES", "OUTPUT_SIZES2", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"};
@@ -21926,59 +18649,53 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_fold_plan(dmlops_planning* planning, const void* description) {
-    const DML_FOLD_OPERATOR_DESC* desc = (const DML_FOLD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* OutputTensor = dmlops_buffer(desc->OutputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 2;
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_append(&list3, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, OutputTensor->Sizes, OutputTensor->DimensionCount, 1, 2);
-    dmlops_append(&list4, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list let_PaddedSizes;
-    let_PaddedSizes.count = 0;
-    for (int64_t at_d1 = 0; at_d1 < (int64_t)desc->DimensionCount; ++at_d1) {
-        dmlops_push(&let_PaddedSizes, dmlops_add(dmlops_add(dmlops_entry(OutputTensor->Sizes, OutputTensor->DimensionCount, dmlops_add(at_d1, 2)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d1)));
-    }
-    dmlops_list let_WindowExtents;
-    let_WindowExtents.count = 0;
-    for (int64_t at_d1 = 0; at_d1 < (int64_t)desc->DimensionCount; ++at_d1) {
-        dmlops_push(&let_WindowExtents, dmlops_add(dmlops_multiply(dmlops_entry(desc->Dilations, desc->DimensionCount, at_d1), dmlops_subtract(dmlops_entry(desc->WindowSizes, desc->DimensionCount, at_d1), 1)), 1));
-    }
-    dmlops_list let_BlocksPerDimension;
-    let_BlocksPerDimension.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        dmlops_push(&let_BlocksPerDimension, dmlops_add(dmlops_divide(dmlops_subtract(dmlops_list_entry(let_PaddedSizes.values, let_PaddedSizes.count, at_d), dmlops_list_entry(let_WindowExtents.values, let_WindowExtents.count, at_d)), dmlops_entry(desc->Strides, desc->DimensionCount, at_d)), 1));
-    }
-    dmlops_append_sizes(planning, &op.lists, &let_BlocksPerDimension, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_append(&list5, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_definition(planning, &op, &dmlops_fold_shader);
-}
+static const dmlops_shader_tensor dmlops_fold_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_FOLD_OPERATOR_DESC, member)
+static const uint8_t dmlops_fold_inputs[] = {
+    /* PaddedSizes: [OutputTensor.Sizes[d1 + 2] + StartPadding[d1] + EndPadding[d1] for d1 in range(len(StartPadding))] */
+    DMLOPS_LET_LIST, 2 /* PaddedSizes */, DMLOPS_EACH, 1 /* d1 */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(OutputTensor),
+        DMLOPS_ADD, DMLOPS_SLOT(1) /* d1 */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */,
+    /* WindowExtents: [Dilations[d1] * (WindowSizes[d1] - 1) + 1 for d1 in range(len(WindowSizes))] */
+    DMLOPS_LET_LIST, 3 /* WindowExtents */, DMLOPS_EACH, 1 /* d1 */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(WindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */, DMLOPS_SMALL(1),
+        DMLOPS_SMALL(1),
+    /* BlocksPerDimension: [(PaddedSizes[d] - WindowExtents[d]) // Strides[d] + 1 for d in range(len(Strides))] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* PaddedSizes */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(26) /* WindowExtents */,
+    DMLOPS_LET_LIST, 1 /* BlocksPerDimension */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+        DMLOPS_LIST, 2, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 3, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES,
+        DMLOPS_AT(OutputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_UINTS, DMLOPS_AT(WindowSizes),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_NEED, 0, DMLOPS_PLACE(50) /* BlocksPerDimension */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(WindowSizes),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
 static const char* const dmlops_unfold_lists[] = {"BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"};
@@ -22004,242 +18721,410 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {0, NULL},
     {-1, -1, -1, -1},
 };
-
-static inline void dmlops_unfold_plan(dmlops_planning* planning, const void* description) {
-    const DML_UNFOLD_OPERATOR_DESC* desc = (const DML_UNFOLD_OPERATOR_DESC*)description;
-    dmlops_plan_Definition op;
-    dmlops_plan_Definition_empty(&op);
-    const DML_BUFFER_TENSOR_DESC* InputTensor = dmlops_buffer(desc->InputTensor);
-    dmlops_set_tensor(&op.tensors.items[0], "INPUT", 0, 0, desc->InputTensor, 0);
-    dmlops_set_tensor(&op.tensors.items[1], "OUTPUT", 1, 0, desc->OutputTensor, DMLOPS_IS_OUTPUT);
-    op.is_double = dmlops_is_double(desc->OutputTensor);
-    op.tensors.count = 2;
-    dmlops_list let_PaddedSizes;
-    let_PaddedSizes.count = 0;
-    for (int64_t at_d1 = 0; at_d1 < (int64_t)desc->DimensionCount; ++at_d1) {
-        dmlops_push(&let_PaddedSizes, dmlops_add(dmlops_add(dmlops_entry(InputTensor->Sizes, InputTensor->DimensionCount, dmlops_add(at_d1, 2)), dmlops_entry(desc->StartPadding, desc->DimensionCount, at_d1)), dmlops_entry(desc->EndPadding, desc->DimensionCount, at_d1)));
-    }
-    dmlops_list let_WindowExtents;
-    let_WindowExtents.count = 0;
-    for (int64_t at_d1 = 0; at_d1 < (int64_t)desc->DimensionCount; ++at_d1) {
-        dmlops_push(&let_WindowExtents, dmlops_add(dmlops_multiply(dmlops_entry(desc->Dilations, desc->DimensionCount, at_d1), dmlops_subtract(dmlops_entry(desc->WindowSizes, desc->DimensionCount, at_d1), 1)), 1));
-    }
-    dmlops_list let_BlocksPerDimension;
-    let_BlocksPerDimension.count = 0;
-    for (int64_t at_d = 0; at_d < (int64_t)desc->DimensionCount; ++at_d) {
-        dmlops_push(&let_BlocksPerDimension, dmlops_add(dmlops_divide(dmlops_subtract(dmlops_list_entry(let_PaddedSizes.values, let_PaddedSizes.count, at_d), dmlops_list_entry(let_WindowExtents.values, let_WindowExtents.count, at_d)), dmlops_entry(desc->Strides, desc->DimensionCount, at_d)), 1));
-    }
-    dmlops_append_sizes(planning, &op.lists, &let_BlocksPerDimension, 1);
-    dmlops_list list1;
-    list1.count = 0;
-    dmlops_append(&list1, InputTensor->Sizes, InputTensor->DimensionCount, 1, 2);
-    dmlops_append(&list1, desc->WindowSizes, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list1, 1);
-    dmlops_list list2;
-    list2.count = 0;
-    dmlops_append(&list2, desc->Strides, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list2, 1);
-    dmlops_list list3;
-    list3.count = 0;
-    dmlops_append(&list3, desc->Dilations, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list3, 1);
-    dmlops_list list4;
-    list4.count = 0;
-    dmlops_append(&list4, desc->StartPadding, desc->DimensionCount, 0, desc->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list4, 1);
-    dmlops_list list5;
-    list5.count = 0;
-    dmlops_append(&list5, InputTensor->Sizes, InputTensor->DimensionCount, 2, InputTensor->DimensionCount);
-    dmlops_append_sizes(planning, &op.lists, &list5, 1);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_int_8_append(planning, &op.bounds, (int64_t)desc->DimensionCount);
-    dmlops_plan_definition(planning, &op, &dmlops_unfold_shader);
-}
+static const dmlops_shader_tensor dmlops_unfold_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
+#define DMLOPS_AT(member) DMLOPS_WORD(DML_UNFOLD_OPERATOR_DESC, member)
+static const uint8_t dmlops_unfold_inputs[] = {
+    /* PaddedSizes: [InputTensor.Sizes[d1 + 2] + StartPadding[d1] + EndPadding[d1] for d1 in range(len(StartPadding))] */
+    DMLOPS_LET_LIST, 2 /* PaddedSizes */, DMLOPS_EACH, 1 /* d1 */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_ADD, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_ADD, DMLOPS_SLOT(1) /* d1 */, DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */, DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(EndPadding),
+        DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */,
+    /* WindowExtents: [Dilations[d1] * (WindowSizes[d1] - 1) + 1 for d1 in range(len(WindowSizes))] */
+    DMLOPS_LET_LIST, 3 /* WindowExtents */, DMLOPS_EACH, 1 /* d1 */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(15), DMLOPS_ADD, DMLOPS_MULTIPLY, DMLOPS_ENTRY, DMLOPS_UINTS,
+        DMLOPS_AT(Dilations), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(WindowSizes), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d1 */, DMLOPS_SMALL(1),
+        DMLOPS_SMALL(1),
+    /* BlocksPerDimension: [(PaddedSizes[d] - WindowExtents[d]) // Strides[d] + 1 for d in range(len(Strides))] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* PaddedSizes */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(26) /* WindowExtents */,
+    DMLOPS_LET_LIST, 1 /* BlocksPerDimension */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_COUNT,
+        DMLOPS_AT(DimensionCount), DMLOPS_TURN(17), DMLOPS_ADD, DMLOPS_DIVIDE, DMLOPS_SUBTRACT, DMLOPS_ENTRY,
+        DMLOPS_LIST, 2, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY, DMLOPS_LIST, 3, DMLOPS_SLOT(1) /* d */, DMLOPS_ENTRY,
+        DMLOPS_UINTS, DMLOPS_AT(Strides), DMLOPS_AT(DimensionCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(50) /* BlocksPerDimension */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_SIZES,
+        DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_UINTS, DMLOPS_AT(WindowSizes),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Strides),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Dilations),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(StartPadding),
+        DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(2),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_UINT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_COUNT, DMLOPS_AT(DimensionCount),
+    DMLOPS_DONE,
+};
+#undef DMLOPS_AT
 
 /* In the order of dmlops_operators. */
-static const struct {
-    const char* file;
-    void (*plan)(dmlops_planning* planning, const void* description);
-} dmlops_shaders[] = {
-    {"element_wise_identity.hlsl", dmlops_element_wise_identity_plan},
-    {"element_wise_abs.hlsl", dmlops_element_wise_abs_plan},
-    {"element_wise_acos.hlsl", dmlops_element_wise_acos_plan},
-    {"element_wise_add.hlsl", dmlops_element_wise_add_plan},
-    {"element_wise_asin.hlsl", dmlops_element_wise_asin_plan},
-    {"element_wise_atan.hlsl", dmlops_element_wise_atan_plan},
-    {"element_wise_ceil.hlsl", dmlops_element_wise_ceil_plan},
-    {"element_wise_clip.hlsl", dmlops_element_wise_clip_plan},
-    {"element_wise_cos.hlsl", dmlops_element_wise_cos_plan},
-    {"element_wise_divide.hlsl", dmlops_element_wise_divide_plan},
-    {"element_wise_exp.hlsl", dmlops_element_wise_exp_plan},
-    {"element_wise_floor.hlsl", dmlops_element_wise_floor_plan},
-    {"element_wise_log.hlsl", dmlops_element_wise_log_plan},
-    {"element_wise_logical_and.hlsl", dmlops_element_wise_logical_and_plan},
-    {"element_wise_logical_equals.hlsl", dmlops_element_wise_logical_equals_plan},
-    {"element_wise_logical_greater_than.hlsl", dmlops_element_wise_logical_greater_than_plan},
-    {"element_wise_logical_less_than.hlsl", dmlops_element_wise_logical_less_than_plan},
-    {"element_wise_logical_not.hlsl", dmlops_element_wise_logical_not_plan},
-    {"element_wise_logical_or.hlsl", dmlops_element_wise_logical_or_plan},
-    {"element_wise_logical_xor.hlsl", dmlops_element_wise_logical_xor_plan},
-    {"element_wise_max.hlsl", dmlops_element_wise_max_plan},
-    {"element_wise_mean.hlsl", dmlops_element_wise_mean_plan},
-    {"element_wise_min.hlsl", dmlops_element_wise_min_plan},
-    {"element_wise_multiply.hlsl", dmlops_element_wise_multiply_plan},
-    {"element_wise_pow.hlsl", dmlops_element_wise_pow_plan},
-    {"element_wise_constant_pow.hlsl", dmlops_element_wise_constant_pow_plan},
-    {"element_wise_recip.hlsl", dmlops_element_wise_recip_plan},
-    {"element_wise_sin.hlsl", dmlops_element_wise_sin_plan},
-    {"element_wise_sqrt.hlsl", dmlops_element_wise_sqrt_plan},
-    {"element_wise_subtract.hlsl", dmlops_element_wise_subtract_plan},
-    {"element_wise_tan.hlsl", dmlops_element_wise_tan_plan},
-    {"element_wise_threshold.hlsl", dmlops_element_wise_threshold_plan},
-    {"element_wise_quantize_linear.hlsl", dmlops_element_wise_quantize_linear_plan},
-    {"element_wise_dequantize_linear.hlsl", dmlops_element_wise_dequantize_linear_plan},
-    {"activation_elu.hlsl", dmlops_activation_elu_plan},
-    {"activation_hardmax.hlsl", dmlops_activation_hardmax_plan},
-    {"activation_hard_sigmoid.hlsl", dmlops_activation_hard_sigmoid_plan},
-    {"activation_identity.hlsl", dmlops_activation_identity_plan},
-    {"activation_leaky_relu.hlsl", dmlops_activation_leaky_relu_plan},
-    {"activation_linear.hlsl", dmlops_activation_linear_plan},
-    {"activation_log_softmax.hlsl", dmlops_activation_log_softmax_plan},
-    {"activation_parameterized_relu.hlsl", dmlops_activation_parameterized_relu_plan},
-    {"activation_parametric_softplus.hlsl", dmlops_activation_parametric_softplus_plan},
-    {"activation_relu.hlsl", dmlops_activation_relu_plan},
-    {"activation_scaled_elu.hlsl", dmlops_activation_scaled_elu_plan},
-    {"activation_scaled_tanh.hlsl", dmlops_activation_scaled_tanh_plan},
-    {"activation_sigmoid.hlsl", dmlops_activation_sigmoid_plan},
-    {"activation_softmax.hlsl", dmlops_activation_softmax_plan},
-    {"activation_softplus.hlsl", dmlops_activation_softplus_plan},
-    {"activation_softsign.hlsl", dmlops_activation_softsign_plan},
-    {"activation_tanh.hlsl", dmlops_activation_tanh_plan},
-    {"activation_thresholded_relu.hlsl", dmlops_activation_thresholded_relu_plan},
-    {"convolution.hlsl", dmlops_convolution_plan},
-    {"gemm.hlsl", dmlops_gemm_plan},
-    {"reduce.hlsl", dmlops_reduce_plan},
-    {"average_pooling.hlsl", dmlops_average_pooling_plan},
-    {"lp_pooling.hlsl", dmlops_lp_pooling_plan},
-    {"max_pooling.hlsl", dmlops_max_pooling_plan},
-    {"roi_pooling.hlsl", dmlops_roi_pooling_plan},
-    {"slice.hlsl", dmlops_slice_plan},
-    {"cast.hlsl", dmlops_cast_plan},
-    {"split.hlsl", dmlops_split_plan},
-    {"join.hlsl", dmlops_join_plan},
-    {"padding.hlsl", dmlops_padding_plan},
-    {"value_scale_2d.hlsl", dmlops_value_scale_2d_plan},
-    {"upsample_2d.hlsl", dmlops_upsample_2d_plan},
-    {"gather.hlsl", dmlops_gather_plan},
-    {"space_to_depth.hlsl", dmlops_space_to_depth_plan},
-    {"depth_to_space.hlsl", dmlops_depth_to_space_plan},
-    {"tile.hlsl", dmlops_tile_plan},
-    {"top_k.hlsl", dmlops_top_k_plan},
-    {"batch_normalization.hlsl", dmlops_batch_normalization_plan},
-    {"mean_variance_normalization.hlsl", dmlops_mean_variance_normalization_plan},
-    {"local_response_normalization.hlsl", dmlops_local_response_normalization_plan},
-    {"lp_normalization.hlsl", dmlops_lp_normalization_plan},
-    {"rnn.hlsl", dmlops_rnn_plan},
-    {"lstm.hlsl", dmlops_lstm_plan},
-    {"gru.hlsl", dmlops_gru_plan},
-    {"element_wise_sign.hlsl", dmlops_element_wise_sign_plan},
-    {"element_wise_is_nan.hlsl", dmlops_element_wise_is_nan_plan},
-    {"element_wise_erf.hlsl", dmlops_element_wise_erf_plan},
-    {"element_wise_sinh.hlsl", dmlops_element_wise_sinh_plan},
-    {"element_wise_cosh.hlsl", dmlops_element_wise_cosh_plan},
-    {"element_wise_tanh.hlsl", dmlops_element_wise_tanh_plan},
-    {"element_wise_asinh.hlsl", dmlops_element_wise_asinh_plan},
-    {"element_wise_acosh.hlsl", dmlops_element_wise_acosh_plan},
-    {"element_wise_atanh.hlsl", dmlops_element_wise_atanh_plan},
-    {"element_wise_if.hlsl", dmlops_element_wise_if_plan},
-    {"element_wise_add1.hlsl", dmlops_element_wise_add1_plan},
-    {"activation_shrink.hlsl", dmlops_activation_shrink_plan},
-    {"max_pooling1.hlsl", dmlops_max_pooling1_plan},
-    {"max_unpooling.hlsl", dmlops_max_unpooling_plan},
-    {"diagonal_matrix.hlsl", dmlops_diagonal_matrix_plan},
-    {"scatter_elements.hlsl", dmlops_scatter_elements_plan},
-    {"one_hot.hlsl", dmlops_one_hot_plan},
-    {"resample.hlsl", dmlops_resample_plan},
-    {"element_wise_bit_shift_left.hlsl", dmlops_element_wise_bit_shift_left_plan},
-    {"element_wise_bit_shift_right.hlsl", dmlops_element_wise_bit_shift_right_plan},
-    {"element_wise_round.hlsl", dmlops_element_wise_round_plan},
-    {"element_wise_is_infinity.hlsl", dmlops_element_wise_is_infinity_plan},
-    {"element_wise_modulus_truncate.hlsl", dmlops_element_wise_modulus_truncate_plan},
-    {"element_wise_modulus_floor.hlsl", dmlops_element_wise_modulus_floor_plan},
-    {"fill_value_constant.hlsl", dmlops_fill_value_constant_plan},
-    {"fill_value_sequence.hlsl", dmlops_fill_value_sequence_plan},
-    {"cumulative_summation.hlsl", dmlops_cumulative_summation_plan},
-    {"reverse_subsequences.hlsl", dmlops_reverse_subsequences_plan},
-    {"gather_elements.hlsl", dmlops_gather_elements_plan},
-    {"gather_nd.hlsl", dmlops_gather_nd_plan},
-    {"scatter_nd.hlsl", dmlops_scatter_nd_plan},
-    {"max_pooling2.hlsl", dmlops_max_pooling2_plan},
-    {"slice1.hlsl", dmlops_slice1_plan},
-    {"top_k1.hlsl", dmlops_top_k1_plan},
-    {"depth_to_space1.hlsl", dmlops_depth_to_space1_plan},
-    {"space_to_depth1.hlsl", dmlops_space_to_depth1_plan},
-    {"mean_variance_normalization1.hlsl", dmlops_mean_variance_normalization1_plan},
-    {"resample1.hlsl", dmlops_resample1_plan},
-    {"matrix_multiply_integer.hlsl", dmlops_matrix_multiply_integer_plan},
-    {"quantized_linear_matrix_multiply.hlsl", dmlops_quantized_linear_matrix_multiply_plan},
-    {"convolution_integer.hlsl", dmlops_convolution_integer_plan},
-    {"quantized_linear_convolution.hlsl", dmlops_quantized_linear_convolution_plan},
-    {"element_wise_bit_and.hlsl", dmlops_element_wise_bit_and_plan},
-    {"element_wise_bit_or.hlsl", dmlops_element_wise_bit_or_plan},
-    {"element_wise_bit_xor.hlsl", dmlops_element_wise_bit_xor_plan},
-    {"element_wise_bit_not.hlsl", dmlops_element_wise_bit_not_plan},
-    {"element_wise_bit_count.hlsl", dmlops_element_wise_bit_count_plan},
-    {"element_wise_logical_greater_than_or_equal.hlsl", dmlops_element_wise_logical_greater_than_or_equal_plan},
-    {"element_wise_logical_less_than_or_equal.hlsl", dmlops_element_wise_logical_less_than_or_equal_plan},
-    {"activation_celu.hlsl", dmlops_activation_celu_plan},
-    {"activation_relu_grad.hlsl", dmlops_activation_relu_grad_plan},
-    {"average_pooling_grad.hlsl", dmlops_average_pooling_grad_plan},
-    {"max_pooling_grad.hlsl", dmlops_max_pooling_grad_plan},
-    {"random_generator.hlsl", dmlops_random_generator_plan},
-    {"nonzero_coordinates.hlsl", dmlops_nonzero_coordinates_plan},
-    {"resample_grad.hlsl", dmlops_resample_grad_plan},
-    {"slice_grad.hlsl", dmlops_slice_grad_plan},
-    {"adam_optimizer.hlsl", dmlops_adam_optimizer_plan},
-    {"argmin.hlsl", dmlops_argmin_plan},
-    {"argmax.hlsl", dmlops_argmax_plan},
-    {"roi_align.hlsl", dmlops_roi_align_plan},
-    {"gather_nd1.hlsl", dmlops_gather_nd1_plan},
-    {"element_wise_atan_yx.hlsl", dmlops_element_wise_atan_yx_plan},
-    {"element_wise_clip_grad.hlsl", dmlops_element_wise_clip_grad_plan},
-    {"element_wise_difference_square.hlsl", dmlops_element_wise_difference_square_plan},
-    {"local_response_normalization_grad.hlsl", dmlops_local_response_normalization_grad_plan},
-    {"cumulative_product.hlsl", dmlops_cumulative_product_plan},
-    {"batch_normalization_grad.hlsl", dmlops_batch_normalization_grad_plan},
-    {"element_wise_quantized_linear_add.hlsl", dmlops_element_wise_quantized_linear_add_plan},
-    {"dynamic_quantize_linear.hlsl", dmlops_dynamic_quantize_linear_plan},
-    {"roi_align1.hlsl", dmlops_roi_align1_plan},
-    {"roi_align_grad.hlsl", dmlops_roi_align_grad_plan},
-    {"batch_normalization_training.hlsl", dmlops_batch_normalization_training_plan},
-    {"batch_normalization_training_grad.hlsl", dmlops_batch_normalization_training_grad_plan},
-    {"element_wise_clip1.hlsl", dmlops_element_wise_clip1_plan},
-    {"element_wise_clip_grad1.hlsl", dmlops_element_wise_clip_grad1_plan},
-    {"padding1.hlsl", dmlops_padding1_plan},
-    {"element_wise_negate.hlsl", dmlops_element_wise_negate_plan},
-    {"activation_gelu.hlsl", dmlops_activation_gelu_plan},
-    {"activation_softmax1.hlsl", dmlops_activation_softmax1_plan},
-    {"activation_log_softmax1.hlsl", dmlops_activation_log_softmax1_plan},
-    {"activation_hardmax1.hlsl", dmlops_activation_hardmax1_plan},
-    {"resample2.hlsl", dmlops_resample2_plan},
-    {"resample_grad1.hlsl", dmlops_resample_grad1_plan},
-    {"diagonal_matrix1.hlsl", dmlops_diagonal_matrix1_plan},
-    {"multihead_attention.hlsl", dmlops_multihead_attention_plan},
-    {"lp_pooling1.hlsl", dmlops_lp_pooling1_plan},
-    {"average_pooling1.hlsl", dmlops_average_pooling1_plan},
-    {"activation_swish.hlsl", dmlops_activation_swish_plan},
-    {"activation_hard_swish.hlsl", dmlops_activation_hard_swish_plan},
-    {"quantized_linear_average_pooling.hlsl", dmlops_quantized_linear_average_pooling_plan},
-    {"matrix_multiply_integer_to_float.hlsl", dmlops_matrix_multiply_integer_to_float_plan},
-    {"mean_variance_normalization2.hlsl", dmlops_mean_variance_normalization2_plan},
-    {"multihead_attention1.hlsl", dmlops_multihead_attention1_plan},
-    {"quantize.hlsl", dmlops_quantize_plan},
-    {"dequantize.hlsl", dmlops_dequantize_plan},
-    {"resample3.hlsl", dmlops_resample3_plan},
-    {"fold.hlsl", dmlops_fold_plan},
-    {"unfold.hlsl", dmlops_unfold_plan},
+static const dmlops_inputs dmlops_all_inputs[] = {
+    {"element_wise_identity.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_identity_members,
+     dmlops_element_wise_identity_tensors, dmlops_element_wise_identity_switches, dmlops_element_wise_identity_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_abs.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_abs_members,
+     dmlops_element_wise_abs_tensors, dmlops_element_wise_abs_switches, dmlops_element_wise_abs_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_acos.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_acos_members,
+     dmlops_element_wise_acos_tensors, dmlops_element_wise_acos_switches, dmlops_element_wise_acos_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_add.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_add_members,
+     dmlops_element_wise_add_tensors, NULL, dmlops_element_wise_add_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_asin.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_asin_members,
+     dmlops_element_wise_asin_tensors, dmlops_element_wise_asin_switches, dmlops_element_wise_asin_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_atan.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_atan_members,
+     dmlops_element_wise_atan_tensors, dmlops_element_wise_atan_switches, dmlops_element_wise_atan_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_ceil.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_ceil_members,
+     dmlops_element_wise_ceil_tensors, dmlops_element_wise_ceil_switches, dmlops_element_wise_ceil_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_clip.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_clip_members,
+     dmlops_element_wise_clip_tensors, dmlops_element_wise_clip_switches, dmlops_element_wise_clip_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_cos.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_cos_members,
+     dmlops_element_wise_cos_tensors, dmlops_element_wise_cos_switches, dmlops_element_wise_cos_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_divide.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_divide_members,
+     dmlops_element_wise_divide_tensors, NULL, dmlops_element_wise_divide_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_exp.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_exp_members,
+     dmlops_element_wise_exp_tensors, dmlops_element_wise_exp_switches, dmlops_element_wise_exp_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_floor.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_floor_members,
+     dmlops_element_wise_floor_tensors, dmlops_element_wise_floor_switches, dmlops_element_wise_floor_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_log.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_log_members,
+     dmlops_element_wise_log_tensors, dmlops_element_wise_log_switches, dmlops_element_wise_log_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_logical_and.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_and_members,
+     dmlops_element_wise_logical_and_tensors, NULL, dmlops_element_wise_logical_and_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_logical_equals.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_equals_members,
+     dmlops_element_wise_logical_equals_tensors, NULL, dmlops_element_wise_logical_equals_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_logical_greater_than.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_greater_than_members,
+     dmlops_element_wise_logical_greater_than_tensors, NULL, dmlops_element_wise_logical_greater_than_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_logical_less_than.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_less_than_members,
+     dmlops_element_wise_logical_less_than_tensors, NULL, dmlops_element_wise_logical_less_than_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_logical_not.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_not_members,
+     dmlops_element_wise_logical_not_tensors, NULL, dmlops_element_wise_logical_not_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_logical_or.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_or_members,
+     dmlops_element_wise_logical_or_tensors, NULL, dmlops_element_wise_logical_or_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_logical_xor.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_xor_members,
+     dmlops_element_wise_logical_xor_tensors, NULL, dmlops_element_wise_logical_xor_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_max.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_max_members,
+     dmlops_element_wise_max_tensors, NULL, dmlops_element_wise_max_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_mean.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_mean_members,
+     dmlops_element_wise_mean_tensors, NULL, dmlops_element_wise_mean_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_min.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_min_members,
+     dmlops_element_wise_min_tensors, NULL, dmlops_element_wise_min_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_multiply.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_multiply_members,
+     dmlops_element_wise_multiply_tensors, NULL, dmlops_element_wise_multiply_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_pow.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_pow_members,
+     dmlops_element_wise_pow_tensors, dmlops_element_wise_pow_switches, dmlops_element_wise_pow_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_constant_pow.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_constant_pow_members,
+     dmlops_element_wise_constant_pow_tensors, dmlops_element_wise_constant_pow_switches, dmlops_element_wise_constant_pow_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_recip.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_recip_members,
+     dmlops_element_wise_recip_tensors, dmlops_element_wise_recip_switches, dmlops_element_wise_recip_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_sin.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_sin_members,
+     dmlops_element_wise_sin_tensors, dmlops_element_wise_sin_switches, dmlops_element_wise_sin_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_sqrt.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_sqrt_members,
+     dmlops_element_wise_sqrt_tensors, dmlops_element_wise_sqrt_switches, dmlops_element_wise_sqrt_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_subtract.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_subtract_members,
+     dmlops_element_wise_subtract_tensors, NULL, dmlops_element_wise_subtract_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_tan.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_tan_members,
+     dmlops_element_wise_tan_tensors, dmlops_element_wise_tan_switches, dmlops_element_wise_tan_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_threshold.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_threshold_members,
+     dmlops_element_wise_threshold_tensors, dmlops_element_wise_threshold_switches, dmlops_element_wise_threshold_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_quantize_linear.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_quantize_linear_members,
+     dmlops_element_wise_quantize_linear_tensors, dmlops_element_wise_quantize_linear_switches, dmlops_element_wise_quantize_linear_inputs, 0, 0, 4, -1, -1, -1},
+    {"element_wise_dequantize_linear.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_dequantize_linear_members,
+     dmlops_element_wise_dequantize_linear_tensors, dmlops_element_wise_dequantize_linear_switches, dmlops_element_wise_dequantize_linear_inputs, 0, 0, 4, -1, -1, -1},
+    {"activation_elu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_elu_members,
+     dmlops_activation_elu_tensors, NULL, dmlops_activation_elu_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_hardmax.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_activation_hardmax_members,
+     dmlops_activation_hardmax_tensors, dmlops_activation_hardmax_switches, dmlops_activation_hardmax_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_hard_sigmoid.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_hard_sigmoid_members,
+     dmlops_activation_hard_sigmoid_tensors, NULL, dmlops_activation_hard_sigmoid_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_identity.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_identity_members,
+     dmlops_activation_identity_tensors, NULL, dmlops_activation_identity_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_leaky_relu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_leaky_relu_members,
+     dmlops_activation_leaky_relu_tensors, NULL, dmlops_activation_leaky_relu_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_linear.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_linear_members,
+     dmlops_activation_linear_tensors, NULL, dmlops_activation_linear_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_log_softmax.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_activation_log_softmax_members,
+     dmlops_activation_log_softmax_tensors, dmlops_activation_log_softmax_switches, dmlops_activation_log_softmax_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_parameterized_relu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_parameterized_relu_members,
+     dmlops_activation_parameterized_relu_tensors, NULL, dmlops_activation_parameterized_relu_inputs, 0, 0, 3, -1, -1, -1},
+    {"activation_parametric_softplus.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_parametric_softplus_members,
+     dmlops_activation_parametric_softplus_tensors, NULL, dmlops_activation_parametric_softplus_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_relu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_relu_members,
+     dmlops_activation_relu_tensors, NULL, dmlops_activation_relu_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_scaled_elu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_scaled_elu_members,
+     dmlops_activation_scaled_elu_tensors, NULL, dmlops_activation_scaled_elu_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_scaled_tanh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_scaled_tanh_members,
+     dmlops_activation_scaled_tanh_tensors, NULL, dmlops_activation_scaled_tanh_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_sigmoid.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_sigmoid_members,
+     dmlops_activation_sigmoid_tensors, NULL, dmlops_activation_sigmoid_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_softmax.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_activation_softmax_members,
+     dmlops_activation_softmax_tensors, dmlops_activation_softmax_switches, dmlops_activation_softmax_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_softplus.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_softplus_members,
+     dmlops_activation_softplus_tensors, NULL, dmlops_activation_softplus_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_softsign.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_softsign_members,
+     dmlops_activation_softsign_tensors, NULL, dmlops_activation_softsign_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_tanh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_tanh_members,
+     dmlops_activation_tanh_tensors, NULL, dmlops_activation_tanh_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_thresholded_relu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_thresholded_relu_members,
+     dmlops_activation_thresholded_relu_tensors, NULL, dmlops_activation_thresholded_relu_inputs, 0, 0, 2, -1, -1, -1},
+    {"convolution.hlsl", dmlops_plan_with_Definition, dmlops_plan_convolutions, &dmlops_convolution_shader, dmlops_convolution_members,
+     dmlops_convolution_tensors, NULL, dmlops_convolution_inputs, 8, 0, 4, -1, 13, 3},
+    {"gemm.hlsl", dmlops_plan_with_Definition, dmlops_plan_products, &dmlops_gemm_shader, dmlops_gemm_members,
+     dmlops_gemm_tensors, NULL, dmlops_gemm_inputs, 26, 0, 4, -1, 8, 3},
+    {"reduce.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_reduce_members,
+     dmlops_reduce_tensors, dmlops_reduce_switches, dmlops_reduce_inputs, 0, 0, 2, -1, -1, -1},
+    {"average_pooling.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_average_pooling_shader, dmlops_average_pooling_members,
+     dmlops_average_pooling_tensors, NULL, dmlops_average_pooling_inputs, 79, 0, 2, -1, -1, -1},
+    {"lp_pooling.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_lp_pooling_shader, dmlops_lp_pooling_members,
+     dmlops_lp_pooling_tensors, NULL, dmlops_lp_pooling_inputs, 0, 0, 2, -1, -1, -1},
+    {"max_pooling.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_max_pooling_shader, dmlops_max_pooling_members,
+     dmlops_max_pooling_tensors, NULL, dmlops_max_pooling_inputs, 0, 0, 2, -1, -1, -1},
+    {"roi_pooling.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_roi_pooling_shader, dmlops_roi_pooling_members,
+     dmlops_roi_pooling_tensors, NULL, dmlops_roi_pooling_inputs, 0, 0, 3, -1, -1, -1},
+    {"slice.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_slice_members,
+     dmlops_slice_tensors, NULL, dmlops_slice_inputs, 23, 0, 2, -1, -1, -1},
+    {"cast.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_cast_members,
+     dmlops_cast_tensors, NULL, dmlops_cast_inputs, 0, 0, 2, -1, -1, -1},
+    {"split.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_split_members,
+     dmlops_split_tensors, NULL, dmlops_split_inputs, 16, 0, 2, 2, -1, -1},
+    {"join.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_join_members,
+     dmlops_join_tensors, NULL, dmlops_join_inputs, 36, 0, 2, 1, -1, -1},
+    {"padding.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_padding_members,
+     dmlops_padding_tensors, dmlops_padding_switches, dmlops_padding_inputs, 53, 0, 2, -1, -1, -1},
+    {"value_scale_2d.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_value_scale_2d_members,
+     dmlops_value_scale_2d_tensors, NULL, dmlops_value_scale_2d_inputs, 0, 0, 2, -1, -1, -1},
+    {"upsample_2d.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_upsample_2d_shader, dmlops_upsample_2d_members,
+     dmlops_upsample_2d_tensors, NULL, dmlops_upsample_2d_inputs, 13, 0, 2, -1, -1, -1},
+    {"gather.hlsl", dmlops_plan_with_Gather, NULL, NULL, dmlops_gather_members,
+     dmlops_gather_tensors, NULL, dmlops_gather_inputs, 0, 70, 3, -1, -1, -1},
+    {"space_to_depth.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_space_to_depth_members,
+     dmlops_space_to_depth_tensors, NULL, dmlops_space_to_depth_inputs, 5, 0, 2, -1, -1, -1},
+    {"depth_to_space.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_depth_to_space_members,
+     dmlops_depth_to_space_tensors, NULL, dmlops_depth_to_space_inputs, 5, 0, 2, -1, -1, -1},
+    {"tile.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_tile_members,
+     dmlops_tile_tensors, NULL, dmlops_tile_inputs, 0, 0, 2, -1, -1, -1},
+    {"top_k.hlsl", dmlops_plan_with_TopK, NULL, NULL, dmlops_top_k_members,
+     dmlops_top_k_tensors, NULL, dmlops_top_k_inputs, 0, 0, 3, -1, -1, -1},
+    {"batch_normalization.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_batch_normalization_shader, dmlops_batch_normalization_members,
+     dmlops_batch_normalization_tensors, NULL, dmlops_batch_normalization_inputs, 0, 0, 6, -1, -1, -1},
+    {"mean_variance_normalization.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_mean_variance_normalization_shader, dmlops_mean_variance_normalization_members,
+     dmlops_mean_variance_normalization_tensors, NULL, dmlops_mean_variance_normalization_inputs, 51, 0, 4, -1, -1, -1},
+    {"local_response_normalization.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_local_response_normalization_shader, dmlops_local_response_normalization_members,
+     dmlops_local_response_normalization_tensors, NULL, dmlops_local_response_normalization_inputs, 0, 0, 2, -1, -1, -1},
+    {"lp_normalization.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_lp_normalization_shader, dmlops_lp_normalization_members,
+     dmlops_lp_normalization_tensors, NULL, dmlops_lp_normalization_inputs, 0, 0, 2, -1, -1, -1},
+    {"rnn.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_rnn_shader, dmlops_rnn_members,
+     dmlops_rnn_tensors, NULL, dmlops_rnn_inputs, 15, 0, 8, -1, -1, -1},
+    {"lstm.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_lstm_shader, dmlops_lstm_members,
+     dmlops_lstm_tensors, NULL, dmlops_lstm_inputs, 33, 0, 11, -1, -1, -1},
+    {"gru.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_gru_shader, dmlops_gru_members,
+     dmlops_gru_tensors, NULL, dmlops_gru_inputs, 33, 0, 8, -1, -1, -1},
+    {"element_wise_sign.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_sign_members,
+     dmlops_element_wise_sign_tensors, NULL, dmlops_element_wise_sign_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_is_nan.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_is_nan_members,
+     dmlops_element_wise_is_nan_tensors, NULL, dmlops_element_wise_is_nan_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_erf.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_erf_members,
+     dmlops_element_wise_erf_tensors, dmlops_element_wise_erf_switches, dmlops_element_wise_erf_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_sinh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_sinh_members,
+     dmlops_element_wise_sinh_tensors, dmlops_element_wise_sinh_switches, dmlops_element_wise_sinh_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_cosh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_cosh_members,
+     dmlops_element_wise_cosh_tensors, dmlops_element_wise_cosh_switches, dmlops_element_wise_cosh_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_tanh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_tanh_members,
+     dmlops_element_wise_tanh_tensors, dmlops_element_wise_tanh_switches, dmlops_element_wise_tanh_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_asinh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_asinh_members,
+     dmlops_element_wise_asinh_tensors, dmlops_element_wise_asinh_switches, dmlops_element_wise_asinh_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_acosh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_acosh_members,
+     dmlops_element_wise_acosh_tensors, dmlops_element_wise_acosh_switches, dmlops_element_wise_acosh_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_atanh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_atanh_members,
+     dmlops_element_wise_atanh_tensors, dmlops_element_wise_atanh_switches, dmlops_element_wise_atanh_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_if.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_if_members,
+     dmlops_element_wise_if_tensors, NULL, dmlops_element_wise_if_inputs, 0, 0, 4, -1, -1, -1},
+    {"element_wise_add1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_add1_members,
+     dmlops_element_wise_add1_tensors, dmlops_element_wise_add1_switches, dmlops_element_wise_add1_inputs, 0, 0, 3, -1, -1, -1},
+    {"activation_shrink.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_shrink_members,
+     dmlops_activation_shrink_tensors, NULL, dmlops_activation_shrink_inputs, 0, 0, 2, -1, -1, -1},
+    {"max_pooling1.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_max_pooling1_shader, dmlops_max_pooling1_members,
+     dmlops_max_pooling1_tensors, NULL, dmlops_max_pooling1_inputs, 0, 0, 3, -1, -1, -1},
+    {"max_unpooling.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_max_unpooling_shader, dmlops_max_unpooling_members,
+     dmlops_max_unpooling_tensors, NULL, dmlops_max_unpooling_inputs, 0, 0, 3, -1, -1, -1},
+    {"diagonal_matrix.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_diagonal_matrix_members,
+     dmlops_diagonal_matrix_tensors, NULL, dmlops_diagonal_matrix_inputs, 0, 0, 1, -1, -1, -1},
+    {"scatter_elements.hlsl", dmlops_plan_with_Scatter, NULL, NULL, dmlops_scatter_elements_members,
+     dmlops_scatter_elements_tensors, NULL, dmlops_scatter_elements_inputs, 0, 10, 4, -1, -1, -1},
+    {"one_hot.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_one_hot_members,
+     dmlops_one_hot_tensors, dmlops_one_hot_switches, dmlops_one_hot_inputs, 28, 0, 3, -1, -1, -1},
+    {"resample.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample_shader, dmlops_resample_members,
+     dmlops_resample_tensors, NULL, dmlops_resample_inputs, 13, 0, 2, -1, -1, -1},
+    {"element_wise_bit_shift_left.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_bit_shift_left_members,
+     dmlops_element_wise_bit_shift_left_tensors, NULL, dmlops_element_wise_bit_shift_left_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_bit_shift_right.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_bit_shift_right_members,
+     dmlops_element_wise_bit_shift_right_tensors, NULL, dmlops_element_wise_bit_shift_right_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_round.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_round_members,
+     dmlops_element_wise_round_tensors, dmlops_element_wise_round_switches, dmlops_element_wise_round_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_is_infinity.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_is_infinity_members,
+     dmlops_element_wise_is_infinity_tensors, dmlops_element_wise_is_infinity_switches, dmlops_element_wise_is_infinity_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_modulus_truncate.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_modulus_truncate_members,
+     dmlops_element_wise_modulus_truncate_tensors, NULL, dmlops_element_wise_modulus_truncate_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_modulus_floor.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_modulus_floor_members,
+     dmlops_element_wise_modulus_floor_tensors, NULL, dmlops_element_wise_modulus_floor_inputs, 0, 0, 3, -1, -1, -1},
+    {"fill_value_constant.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_fill_value_constant_members,
+     dmlops_fill_value_constant_tensors, NULL, dmlops_fill_value_constant_inputs, 0, 0, 1, -1, -1, -1},
+    {"fill_value_sequence.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_fill_value_sequence_members,
+     dmlops_fill_value_sequence_tensors, NULL, dmlops_fill_value_sequence_inputs, 16, 0, 1, -1, -1, -1},
+    {"cumulative_summation.hlsl", dmlops_plan_with_Scan, NULL, NULL, dmlops_cumulative_summation_members,
+     dmlops_cumulative_summation_tensors, NULL, dmlops_cumulative_summation_inputs, 0, 0, 2, -1, -1, -1},
+    {"reverse_subsequences.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_reverse_subsequences_members,
+     dmlops_reverse_subsequences_tensors, NULL, dmlops_reverse_subsequences_inputs, 8, 0, 3, -1, -1, -1},
+    {"gather_elements.hlsl", dmlops_plan_with_Gather, NULL, NULL, dmlops_gather_elements_members,
+     dmlops_gather_elements_tensors, NULL, dmlops_gather_elements_inputs, 0, 31, 3, -1, -1, -1},
+    {"gather_nd.hlsl", dmlops_plan_with_Gather, NULL, NULL, dmlops_gather_nd_members,
+     dmlops_gather_nd_tensors, NULL, dmlops_gather_nd_inputs, 0, 102, 3, -1, -1, -1},
+    {"scatter_nd.hlsl", dmlops_plan_with_Scatter, NULL, NULL, dmlops_scatter_nd_members,
+     dmlops_scatter_nd_tensors, NULL, dmlops_scatter_nd_inputs, 0, 81, 4, -1, -1, -1},
+    {"max_pooling2.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_max_pooling2_shader, dmlops_max_pooling2_members,
+     dmlops_max_pooling2_tensors, NULL, dmlops_max_pooling2_inputs, 0, 0, 3, -1, -1, -1},
+    {"slice1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_slice1_members,
+     dmlops_slice1_tensors, NULL, dmlops_slice1_inputs, 0, 0, 2, -1, -1, -1},
+    {"top_k1.hlsl", dmlops_plan_with_TopK, NULL, NULL, dmlops_top_k1_members,
+     dmlops_top_k1_tensors, NULL, dmlops_top_k1_inputs, 0, 0, 3, -1, -1, -1},
+    {"depth_to_space1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_depth_to_space1_members,
+     dmlops_depth_to_space1_tensors, dmlops_depth_to_space1_switches, dmlops_depth_to_space1_inputs, 12, 0, 2, -1, -1, -1},
+    {"space_to_depth1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_space_to_depth1_members,
+     dmlops_space_to_depth1_tensors, dmlops_space_to_depth1_switches, dmlops_space_to_depth1_inputs, 12, 0, 2, -1, -1, -1},
+    {"mean_variance_normalization1.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_mean_variance_normalization1_shader, dmlops_mean_variance_normalization1_members,
+     dmlops_mean_variance_normalization1_tensors, NULL, dmlops_mean_variance_normalization1_inputs, 47, 0, 4, -1, -1, -1},
+    {"resample1.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample1_shader, dmlops_resample1_members,
+     dmlops_resample1_tensors, NULL, dmlops_resample1_inputs, 13, 0, 2, -1, -1, -1},
+    {"matrix_multiply_integer.hlsl", dmlops_plan_with_Definition, dmlops_plan_int8_products, &dmlops_matrix_multiply_integer_shader, dmlops_matrix_multiply_integer_members,
+     dmlops_matrix_multiply_integer_tensors, NULL, dmlops_matrix_multiply_integer_inputs, 8, 0, 5, -1, -1, -1},
+    {"quantized_linear_matrix_multiply.hlsl", dmlops_plan_with_Definition, dmlops_plan_int8_products, &dmlops_quantized_linear_matrix_multiply_shader, dmlops_quantized_linear_matrix_multiply_members,
+     dmlops_quantized_linear_matrix_multiply_tensors, NULL, dmlops_quantized_linear_matrix_multiply_inputs, 8, 0, 9, -1, -1, -1},
+    {"convolution_integer.hlsl", dmlops_plan_with_Definition, dmlops_plan_convolutions, &dmlops_convolution_integer_shader, dmlops_convolution_integer_members,
+     dmlops_convolution_integer_tensors, NULL, dmlops_convolution_integer_inputs, 20, 0, 5, -1, -1, -1},
+    {"quantized_linear_convolution.hlsl", dmlops_plan_with_Definition, dmlops_plan_convolutions, &dmlops_quantized_linear_convolution_shader, dmlops_quantized_linear_convolution_members,
+     dmlops_quantized_linear_convolution_tensors, NULL, dmlops_quantized_linear_convolution_inputs, 20, 0, 10, -1, -1, -1},
+    {"element_wise_bit_and.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_bit_and_members,
+     dmlops_element_wise_bit_and_tensors, NULL, dmlops_element_wise_bit_and_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_bit_or.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_bit_or_members,
+     dmlops_element_wise_bit_or_tensors, NULL, dmlops_element_wise_bit_or_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_bit_xor.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_bit_xor_members,
+     dmlops_element_wise_bit_xor_tensors, NULL, dmlops_element_wise_bit_xor_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_bit_not.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_bit_not_members,
+     dmlops_element_wise_bit_not_tensors, NULL, dmlops_element_wise_bit_not_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_bit_count.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_bit_count_members,
+     dmlops_element_wise_bit_count_tensors, NULL, dmlops_element_wise_bit_count_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_logical_greater_than_or_equal.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_greater_than_or_equal_members,
+     dmlops_element_wise_logical_greater_than_or_equal_tensors, NULL, dmlops_element_wise_logical_greater_than_or_equal_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_logical_less_than_or_equal.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_less_than_or_equal_members,
+     dmlops_element_wise_logical_less_than_or_equal_tensors, NULL, dmlops_element_wise_logical_less_than_or_equal_inputs, 0, 0, 3, -1, -1, -1},
+    {"activation_celu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_celu_members,
+     dmlops_activation_celu_tensors, NULL, dmlops_activation_celu_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_relu_grad.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_relu_grad_members,
+     dmlops_activation_relu_grad_tensors, NULL, dmlops_activation_relu_grad_inputs, 0, 0, 3, -1, -1, -1},
+    {"average_pooling_grad.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_average_pooling_grad_shader, dmlops_average_pooling_grad_members,
+     dmlops_average_pooling_grad_tensors, NULL, dmlops_average_pooling_grad_inputs, 0, 0, 2, -1, -1, -1},
+    {"max_pooling_grad.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_max_pooling_grad_shader, dmlops_max_pooling_grad_members,
+     dmlops_max_pooling_grad_tensors, NULL, dmlops_max_pooling_grad_inputs, 0, 0, 3, -1, -1, -1},
+    {"random_generator.hlsl", dmlops_plan_with_Philox, NULL, NULL, dmlops_random_generator_members,
+     dmlops_random_generator_tensors, NULL, dmlops_random_generator_inputs, 0, 0, 3, -1, -1, -1},
+    {"nonzero_coordinates.hlsl", dmlops_plan_with_Nonzero, NULL, NULL, dmlops_nonzero_coordinates_members,
+     dmlops_nonzero_coordinates_tensors, NULL, dmlops_nonzero_coordinates_inputs, 0, 0, 3, -1, -1, -1},
+    {"resample_grad.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample_grad_shader, dmlops_resample_grad_members,
+     dmlops_resample_grad_tensors, NULL, dmlops_resample_grad_inputs, 13, 0, 2, -1, -1, -1},
+    {"slice_grad.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_slice_grad_members,
+     dmlops_slice_grad_tensors, NULL, dmlops_slice_grad_inputs, 52, 0, 2, -1, -1, -1},
+    {"adam_optimizer.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_adam_optimizer_shader, dmlops_adam_optimizer_members,
+     dmlops_adam_optimizer_tensors, NULL, dmlops_adam_optimizer_inputs, 0, 0, 8, -1, -1, -1},
+    {"argmin.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_argmin_members,
+     dmlops_argmin_tensors, dmlops_argmin_switches, dmlops_argmin_inputs, 0, 0, 2, -1, -1, -1},
+    {"argmax.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_argmax_members,
+     dmlops_argmax_tensors, dmlops_argmax_switches, dmlops_argmax_inputs, 0, 0, 2, -1, -1, -1},
+    {"roi_align.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_roi_align_shader, dmlops_roi_align_members,
+     dmlops_roi_align_tensors, NULL, dmlops_roi_align_inputs, 11, 0, 4, -1, -1, -1},
+    {"gather_nd1.hlsl", dmlops_plan_with_Gather, NULL, NULL, dmlops_gather_nd1_members,
+     dmlops_gather_nd1_tensors, NULL, dmlops_gather_nd1_inputs, 0, 108, 3, -1, -1, -1},
+    {"element_wise_atan_yx.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_atan_yx_members,
+     dmlops_element_wise_atan_yx_tensors, NULL, dmlops_element_wise_atan_yx_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_clip_grad.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_clip_grad_members,
+     dmlops_element_wise_clip_grad_tensors, NULL, dmlops_element_wise_clip_grad_inputs, 0, 0, 3, -1, -1, -1},
+    {"element_wise_difference_square.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_difference_square_members,
+     dmlops_element_wise_difference_square_tensors, NULL, dmlops_element_wise_difference_square_inputs, 0, 0, 3, -1, -1, -1},
+    {"local_response_normalization_grad.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_local_response_normalization_grad_shader, dmlops_local_response_normalization_grad_members,
+     dmlops_local_response_normalization_grad_tensors, NULL, dmlops_local_response_normalization_grad_inputs, 0, 0, 3, -1, -1, -1},
+    {"cumulative_product.hlsl", dmlops_plan_with_Scan, NULL, NULL, dmlops_cumulative_product_members,
+     dmlops_cumulative_product_tensors, NULL, dmlops_cumulative_product_inputs, 0, 0, 2, -1, -1, -1},
+    {"batch_normalization_grad.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_batch_normalization_grad_shader, dmlops_batch_normalization_grad_members,
+     dmlops_batch_normalization_grad_tensors, NULL, dmlops_batch_normalization_grad_inputs, 19, 0, 8, -1, -1, -1},
+    {"element_wise_quantized_linear_add.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_quantized_linear_add_members,
+     dmlops_element_wise_quantized_linear_add_tensors, dmlops_element_wise_quantized_linear_add_switches, dmlops_element_wise_quantized_linear_add_inputs, 0, 0, 9, -1, -1, -1},
+    {"dynamic_quantize_linear.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_dynamic_quantize_linear_shader, dmlops_dynamic_quantize_linear_members,
+     dmlops_dynamic_quantize_linear_tensors, NULL, dmlops_dynamic_quantize_linear_inputs, 0, 0, 4, -1, -1, -1},
+    {"roi_align1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_roi_align1_shader, dmlops_roi_align1_members,
+     dmlops_roi_align1_tensors, NULL, dmlops_roi_align1_inputs, 11, 0, 4, -1, -1, -1},
+    {"roi_align_grad.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_roi_align_grad_shader, dmlops_roi_align_grad_members,
+     dmlops_roi_align_grad_tensors, NULL, dmlops_roi_align_grad_inputs, 25, 0, 6, -1, -1, -1},
+    {"batch_normalization_training.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_batch_normalization_training_shader, dmlops_batch_normalization_training_members,
+     dmlops_batch_normalization_training_tensors, NULL, dmlops_batch_normalization_training_inputs, 47, 0, 7, -1, -1, -1},
+    {"batch_normalization_training_grad.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_batch_normalization_training_grad_shader, dmlops_batch_normalization_training_grad_members,
+     dmlops_batch_normalization_training_grad_tensors, NULL, dmlops_batch_normalization_training_grad_inputs, 47, 0, 8, -1, -1, -1},
+    {"element_wise_clip1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_clip1_members,
+     dmlops_element_wise_clip1_tensors, dmlops_element_wise_clip1_switches, dmlops_element_wise_clip1_inputs, 0, 0, 2, -1, -1, -1},
+    {"element_wise_clip_grad1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_clip_grad1_members,
+     dmlops_element_wise_clip_grad1_tensors, NULL, dmlops_element_wise_clip_grad1_inputs, 0, 0, 3, -1, -1, -1},
+    {"padding1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_padding1_members,
+     dmlops_padding1_tensors, dmlops_padding1_switches, dmlops_padding1_inputs, 53, 0, 2, -1, -1, -1},
+    {"element_wise_negate.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_negate_members,
+     dmlops_element_wise_negate_tensors, NULL, dmlops_element_wise_negate_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_gelu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_gelu_members,
+     dmlops_activation_gelu_tensors, NULL, dmlops_activation_gelu_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_softmax1.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_activation_softmax1_members,
+     dmlops_activation_softmax1_tensors, dmlops_activation_softmax1_switches, dmlops_activation_softmax1_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_log_softmax1.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_activation_log_softmax1_members,
+     dmlops_activation_log_softmax1_tensors, dmlops_activation_log_softmax1_switches, dmlops_activation_log_softmax1_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_hardmax1.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_activation_hardmax1_members,
+     dmlops_activation_hardmax1_tensors, dmlops_activation_hardmax1_switches, dmlops_activation_hardmax1_inputs, 0, 0, 2, -1, -1, -1},
+    {"resample2.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample2_shader, dmlops_resample2_members,
+     dmlops_resample2_tensors, NULL, dmlops_resample2_inputs, 13, 0, 2, -1, -1, -1},
+    {"resample_grad1.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample_grad1_shader, dmlops_resample_grad1_members,
+     dmlops_resample_grad1_tensors, NULL, dmlops_resample_grad1_inputs, 13, 0, 2, -1, -1, -1},
+    {"diagonal_matrix1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_diagonal_matrix1_members,
+     dmlops_diagonal_matrix1_tensors, dmlops_diagonal_matrix1_switches, dmlops_diagonal_matrix1_inputs, 7, 0, 2, -1, -1, -1},
+    {"multihead_attention.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_multihead_attention_shader, dmlops_multihead_attention_members,
+     dmlops_multihead_attention_tensors, NULL, dmlops_multihead_attention_inputs, 315, 0, 14, -1, -1, -1},
+    {"lp_pooling1.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_lp_pooling1_shader, dmlops_lp_pooling1_members,
+     dmlops_lp_pooling1_tensors, NULL, dmlops_lp_pooling1_inputs, 0, 0, 2, -1, -1, -1},
+    {"average_pooling1.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_average_pooling1_shader, dmlops_average_pooling1_members,
+     dmlops_average_pooling1_tensors, NULL, dmlops_average_pooling1_inputs, 83, 0, 2, -1, -1, -1},
+    {"activation_swish.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_swish_members,
+     dmlops_activation_swish_tensors, NULL, dmlops_activation_swish_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_hard_swish.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_hard_swish_members,
+     dmlops_activation_hard_swish_tensors, NULL, dmlops_activation_hard_swish_inputs, 0, 0, 2, -1, -1, -1},
+    {"quantized_linear_average_pooling.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_quantized_linear_average_pooling_shader, dmlops_quantized_linear_average_pooling_members,
+     dmlops_quantized_linear_average_pooling_tensors, NULL, dmlops_quantized_linear_average_pooling_inputs, 83, 0, 6, -1, -1, -1},
+    {"matrix_multiply_integer_to_float.hlsl", dmlops_plan_with_Definition, dmlops_plan_int8_products, &dmlops_matrix_multiply_integer_to_float_shader, dmlops_matrix_multiply_integer_to_float_members,
+     dmlops_matrix_multiply_integer_to_float_tensors, NULL, dmlops_matrix_multiply_integer_to_float_inputs, 8, 0, 8, -1, -1, -1},
+    {"mean_variance_normalization2.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_mean_variance_normalization2_shader, dmlops_mean_variance_normalization2_members,
+     dmlops_mean_variance_normalization2_tensors, NULL, dmlops_mean_variance_normalization2_inputs, 47, 0, 4, -1, -1, -1},
+    {"multihead_attention1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_multihead_attention1_shader, dmlops_multihead_attention1_members,
+     dmlops_multihead_attention1_tensors, NULL, dmlops_multihead_attention1_inputs, 317, 0, 15, -1, -1, -1},
+    {"quantize.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_quantize_members,
+     dmlops_quantize_tensors, dmlops_quantize_switches, dmlops_quantize_inputs, 0, 0, 4, -1, -1, -1},
+    {"dequantize.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_dequantize_members,
+     dmlops_dequantize_tensors, dmlops_dequantize_switches, dmlops_dequantize_inputs, 0, 0, 4, -1, -1, -1},
+    {"resample3.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample3_shader, dmlops_resample3_members,
+     dmlops_resample3_tensors, NULL, dmlops_resample3_inputs, 13, 0, 2, -1, -1, -1},
+    {"fold.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_fold_shader, dmlops_fold_members,
+     dmlops_fold_tensors, NULL, dmlops_fold_inputs, 84, 0, 2, -1, -1, -1},
+    {"unfold.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_unfold_shader, dmlops_unfold_members,
+     dmlops_unfold_tensors, NULL, dmlops_unfold_inputs, 84, 0, 2, -1, -1, -1},
 };
 
 /* Plans depend on all entries of an array, so there is none if they are not read. */
@@ -22256,11 +19141,18 @@ static inline void dmlops_refuse_unread(dmlops_planning* planning, int64_t type,
 }
 
 static inline void dmlops_plan_any(dmlops_planning* planning, int64_t type, const void* description) {
-    const int64_t position = dmlops_position(type);
+    const dmlops_inputs* inputs = &dmlops_all_inputs[dmlops_position(type)];
+    const int64_t count = inputs->each < 0 ? 1 : dmlops_count(description, &inputs->members[inputs->each]);
     dmlops_refuse_unread(planning, type, description);
-    if (planning->reason == DMLOPS_REASON_NONE) {
-        planning->next.shader = dmlops_shaders[position].file;
-        dmlops_shaders[position].plan(planning, description);
+    if (planning->reason != DMLOPS_REASON_NONE) {
+        return;
+    }
+    planning->next.shader = inputs->file;
+    if (inputs->fused >= 0 && dmlops_plan_apart(planning, inputs, type, description)) {
+        return;
+    }
+    for (int64_t number = 0; number < count; ++number) {
+        inputs->plan(planning, inputs, description, number);
     }
 }
 

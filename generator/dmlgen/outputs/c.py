@@ -61,11 +61,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     found = parts("c", registry, templates.memory, part)
     operators = [one.rules for one in found.values()]
     tables = Tables(operators)
-    functions: set[str] = set()
     tensor_code = Code(registry, None)
-    tensor = tensor_rules_view(registry, tensor_code, functions)
+    tensor = tensor_rules_view(registry, tensor_code)
     dispatch = c_dispatch.dispatches(registry, plans, {name: one.shader for name, one in found.items()})
-    dispatch_functions = {name for one in found.values() for name in one.shader.functions}
     lists = [longest_list(registry.tensor.rules), *(one.longest_list for one in operators)]
     pairs = c_graphs.pairs_views(registry)
     general = (*registry.operator_rules, *(rule for rule in registry.tensor.rules if not rule.checks))
@@ -98,10 +96,13 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         type_lists=tables.type_lists(registry),
         positions=positions(registry),
         first_outputs=list(accumulate((len(view.outputs) for view in operators), initial=0)),
-        functions=functions,
-        dispatch_functions=dispatch_functions - functions,
         **_encoding(),
-        lists=max(1, tensor_code.lists, *(one.lists for one in operators), *(one.lists for one in pairs)),
+        lists=max(
+            tensor_code.lists,
+            dispatch.lists,
+            *(one.lists for one in operators),
+            *(one.lists for one in pairs),
+        ),
         flags=[enum.name for enum in registry.enums.values() if enum.flags],
         tensor_fields=[member.name for member in registry.structs[TENSOR].members],
         most_members=max(len(operator.members) for operator in registry.operators),

@@ -30,7 +30,7 @@ OF_VALUES = {name: one for name, one in FUNCTIONS.items() if one.of_values and n
 
 # The meaning of a program's bytes: below SMALL an index into this list, from there on a small number, then a
 # slot. NEED and WHEN, with which rules begin, come first. Those from ADD to GREATER_OR_EQUAL combine two
-# numbers.
+# numbers. Those from HAS on are of planner inputs; see `c_inputs`.
 OPERATIONS = (
     *("NEED", "WHEN", "FOR", "LET", "LET_LIST"),
     *("NUMBER", "LEVEL", "UINT", "INT", "BOOL", "UINT64", "GIVEN", "THROUGH", "INSIDE"),
@@ -44,6 +44,10 @@ OPERATIONS = (
     *("FLOAT", "FLOAT_NUMBER", "FLOAT_ENTRY", "FLOAT_SELECT"),
     *("SIZES", "STRIDES", "UINTS", "INTS", "LIST"),
     *("JOIN", "SLICE", "REST", "ITEMS", "EACH", "CHOOSE", "ALIGN", "REPLACE"),
+    *("HAS", "FOLLOW", "IF", "SKIP", "DONE"),
+    *("SET_NUMBER", "SET_FLAG", "SET_LIST", "APPEND_NUMBER", "APPEND_WORD", "APPEND_FLOAT_WORD"),
+    *("APPEND_LIST", "APPEND_KEPT", "APPEND_FLOATS", "APPEND_SWITCH", "APPEND_INTEGER", "APPEND_FLOAT"),
+    *("APPEND_CONVERTED", "APPEND_ELEMENT", "APPEND_ACTIVATION", "APPEND_PARAMETER", "APPEND_ACTIVATIONS"),
 )
 SMALL, SLOT = 0x80, 0xC0
 SLOTS, LOOP_SLOTS = 0x100 - SLOT, 16  # for integers; the first ones are for the variables of loops

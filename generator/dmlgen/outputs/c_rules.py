@@ -14,7 +14,7 @@ from dmlgen.diagnostics import fault
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.printer import SOURCE
-from dmlgen.outputs.c_printer import CPrinter
+from dmlgen.outputs.c_printer import tensor_test
 from dmlgen.outputs.c_program import AS_GIVEN, LOOP_SLOTS, TENSOR, Name, Program, filled
 from dmlgen.outputs.c_types import StructView, c_type, struct_view
 from dmlgen.outputs.same_field import same_field
@@ -74,7 +74,8 @@ class TensorRulesView:
     and a test of them all.
 
     `structure` is the number of structure rules, `demanded` that of all but the advice, `sound` has the
-    statements of the test by rule, and `size_start` is the start of the program for a tensor's size in bytes.
+    statements of the test by rule, none if it cannot include all, and `size_start` is the start of the
+    program for a tensor's size in bytes.
     """
 
     programs: tuple[ProgramView, ...]
@@ -341,23 +342,19 @@ def operator_view(registry: Registry, operator: Operator) -> OperatorView:
     )
 
 
-def tensor_rules_view(registry: Registry, code: Code, functions: set[str]) -> TensorRulesView:
-    """The rules on every tensor; adds to `functions` the helpers that the test calls."""
-    printer = CPrinter(registry, None)
+def tensor_rules_view(registry: Registry, code: Code) -> TensorRulesView:
+    """The rules on every tensor."""
+    known = [one for one in registry.tensor.rules if one.checks and one.applies_to != "json"]
     rules: list[tuple[CheckView, str]] = []
     ends: dict[Stage, int] = {}
-    sound: dict[str, list[str]] = {}
     for stage in (Stage.STRUCTURE, Stage.VALUES, Stage.ADVICE):
-        for rule in registry.tensor.rules:
-            if rule.stage is stage and rule.checks and rule.applies_to != "json":
-                if not rule.advice:
-                    sound[rule.id] = [line for check in rule.checks for line in printer.test(rule, check)]
-                bits = field_bits(registry, rule.reads)
-                rules += [(code.check(rule, check), bits) for check in rule.checks]
+        for rule in (one for one in known if one.stage is stage):
+            bits = field_bits(registry, rule.reads)
+            rules += [(code.check(rule, check), bits) for check in rule.checks]
         ends[stage] = len(rules)
-    functions |= printer.functions
     size = code.number("bytes of a tensor", registry.tensor.defaults["TotalTensorSizeInBytes"])
     structure, demanded = ends[Stage.STRUCTURE], ends[Stage.VALUES]
+    sound = tensor_test(registry, [one for one in known if not one.advice])
     return TensorRulesView(tuple(code.programs), tuple(rules), structure, demanded, sound, size)
 
 

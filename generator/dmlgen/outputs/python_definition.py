@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.expr.definition_queries import free_locals
-from dmlgen.expr.host_expressions import inlined
 from dmlgen.expr.printer import ATOM, COMPARISON
 from dmlgen.names import python_variable, snake
-from dmlgen.outputs.decisions import Decision, Values, by_record
+from dmlgen.outputs.definition_inputs import (
+    VARIABLES,
+    Decision,
+    Values,
+    innermost_first,
+    is_double,
+    lists,
+    membership,
+    plain,
+    records,
+    shared,
+)
 from dmlgen.outputs.hlsl_definition import DefinitionShader
 from dmlgen.outputs.hlsl_definition.names import free, word
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
@@ -22,8 +30,6 @@ from dmlgen.registry import Operator, Registry, Stage
 
 _OWN = {"absent", "bits", "desc", "enums", "f", "given", "index", "limited", "nothing", "pair", "tensors"}
 """Names in a module besides those of functions and of computed values."""
-_VARIABLES = ("d", "i", "j", "k", "l", "m")
-"""Of loops, outermost first."""
 _THEN, _OTHERWISE = "/then", "/otherwise"
 """In paths of values that are computed only where a test holds, or only where it does not."""
 
@@ -59,35 +65,32 @@ def definition_view(
     registry: Registry, operator: Operator, shader: DefinitionShader, plans: Plans
 ) -> DefinitionView:
     """The content of the module."""
-    defines = operator.defines
-    assert defines is not None
-    sizes = {tensor.name: tensor.sizes for tensor in defines.tensors}
-    kept = {f"kept.{one.name}": inlined(sizes[one.member]) for one in shader.kept}
-    nodes: dict[str, ir.Expr] = {}
-    for one in (*shader.known_lists, *shader.known_elements, *shader.known_scalars, *shader.bounds):
-        assert one.node is not None
-        nodes[f"known.{one.name}"] = one.node
-    nodes = {name: inlined(node) for name, node in nodes.items()}
-    operands = {f"op.{path}": inlined(node) for path, node in shader.operands.items()}
+    entries = {
+        field: {f"{field}[{number}]": node for number, node in enumerate(nodes)}
+        for field, nodes in lists(operator, shader).items()
+    }
+    kept = entries.pop("kept_sizes")
+    nodes = {"is_double": is_double(registry, operator)}
+    nodes |= {path: node for one in entries.values() for path, node in one.items()}
     branches: dict[str, ir.Expr] = {}
-    for path, values in by_record(operands).items():
+    for path, values in records(shader).items():
         _settle(path, values, nodes, branches)
     printer = InputPrinter(registry, operator, nodes, kept | branches)
     texts = printer.texts
-    general = _general(operator, shader, nodes, texts, list(kept))
+    general = _general(operator, shader, entries, texts, list(kept))
     absent: dict[str, str] = {}
-    records = {"Definition", "DefinitionShader"}
+    taken = {"Definition", "DefinitionShader"}
     fields = [
-        general.get(field.name) or _form(field.type, f"op.{field.name}", texts, absent, records)
+        general.get(field.name) or _form(field.type, field.name, texts, absent, taken)
         for field in plans.record("Definition").fields
     ]
     static = static_of(shader, plans)
-    records |= {one.record for one in static.forms if one.entries}
-    records |= {"Pass", "Intermediate"} if static.kept else {"Pass"}
+    taken |= {one.record for one in static.forms if one.entries}
+    taken |= {"Pass", "Intermediate"} if static.kept else {"Pass"}
     eaches = {one.each for one in shader.passes if one.each}
     assert len(eaches) <= 1, f"{operator.name} has several arrays of tensors that take dispatches"
     imports: dict[str, list[str]] = {}
-    for record in sorted(records):
+    for record in sorted(taken):
         imports.setdefault(plans.home(record), []).append(record)
     return DefinitionView(
         imports=dict(sorted(imports.items())),
@@ -104,29 +107,28 @@ def definition_view(
 def _general(
     operator: Operator,
     shader: DefinitionShader,
-    nodes: Mapping[str, ir.Expr],
+    entries: Mapping[str, Mapping[str, ir.Expr]],
     texts: Mapping[str, str],
     kept: Sequence[str],
 ) -> dict[str, str]:
     """The fields that every definition has, without those of forms."""
-    sizes = [f"limited({texts[name]}) if wanted >> {number} & 1 else ()" for number, name in enumerate(kept)]
-    known = {name.removeprefix("known."): text for name, text in texts.items()}
+    sizes = [f"limited({texts[path]}) if wanted >> {number} & 1 else ()" for number, path in enumerate(kept)]
 
-    def counted(names: Iterable[str]) -> str:
+    def counted(field: str) -> str:
         """Numbers that shaders take: any integer of a BOOL as 0 or 1."""
         return _listed(
-            f"1 if {known[name]} else 0" if nodes[f"known.{name}"].type == ir.BOOL else known[name]
-            for name in names
+            f"1 if {texts[path]} else 0" if node.type == ir.BOOL else texts[path]
+            for path, node in entries[field].items()
         )
 
     return {
-        "is_double": " or ".join(_double(operator, one.name) for one in operator.outputs),
+        "is_double": texts["is_double"],
         "tensors": "tensors",
         "kept_sizes": f"KeptSizes(tensors, SHADER, lambda wanted: {_listed(sizes)})" if sizes else "[]",
-        "lists": _listed(_list(known[one.name], one.kind) for one in shader.known_lists),
-        "elements": _listed(f"*pair({known[one.name]})" for one in shader.known_elements),
-        "numbers": counted(one.name for one in shader.known_scalars),
-        "bounds": counted(one.name for one in shader.bounds),
+        "lists": _listed(_list(texts[path], node.type) for path, node in entries["lists"].items()),
+        "elements": _listed(f"*pair({texts[path]})" for path in entries["elements"]),
+        "numbers": counted("numbers"),
+        "bounds": counted("bounds"),
         "activations": f"activations(desc.{shader.fused}, SHADER.activations)" if shader.fused else "[]",
     }
 
@@ -135,8 +137,8 @@ def _listed(items: Iterable[str]) -> str:
     return f"[{', '.join(items)}]"
 
 
-def _list(text: str, kind: str) -> str:
-    return f"limited([bits(entry) for entry in {text}])" if kind == "floats" else f"limited({text})"
+def _list(text: str, type_: ir.Type) -> str:
+    return f"limited([bits(entry) for entry in {text}])" if type_ == ir.FLOATS else f"limited({text})"
 
 
 def _settle(
@@ -145,38 +147,30 @@ def _settle(
     """Adds the values of a record to those that are always computed. If they are decided as a whole, adds the
     test to these, with a question mark, and the values on either side to `branches`."""
     if not isinstance(values, Decision):
-        always |= {f"{path}.{name.rpartition('.')[2]}": node for name, node in values.items()}
+        names = {name.rpartition(".")[2]: node for name, node in values.items()}
+        always |= {f"{path}.{name}" if path else name: node for name, node in names.items()}
         return
     always[f"{path}?"] = values.test
     _settle(f"{path}{_THEN}", values.then, branches, branches)
     _settle(f"{path}{_OTHERWISE}", values.otherwise, branches, branches)
 
 
-def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, str], records: set[str]) -> str:
+def _form(type_: Type, path: str, texts: Mapping[str, str], absent: dict[str, str], taken: set[str]) -> str:
     """The values under a path: a record with the values of its fields, or nothing."""
     if not isinstance(type_, Record):
         return texts.get(path, "()" if isinstance(type_, ListOf) else "False" if type_ == BOOL else "0")
-    records.add(type_.name)
+    taken.add(type_.name)
     if f"{path}?" in texts:
         then, otherwise = (
-            _form(type_, f"{path}{branch}", texts, absent, records) for branch in (_THEN, _OTHERWISE)
+            _form(type_, f"{path}{branch}", texts, absent, taken) for branch in (_THEN, _OTHERWISE)
         )
         return f"({then}) if {texts[f'{path}?']} else {otherwise}"
     if not any(known.startswith(f"{path}.") for known in texts):
         constant = f"NO_{snake(type_.name).upper()}"
         absent[constant] = f"nothing({type_.name})"
         return constant
-    fields = (_form(one.type, f"{path}.{one.name}", texts, absent, records) for one in type_.fields)
+    fields = (_form(one.type, f"{path}.{one.name}", texts, absent, taken) for one in type_.fields)
     return f"{type_.name}({', '.join(fields)})"
-
-
-def _double(operator: Operator, name: str) -> str:
-    """Whether an output has double precision."""
-    member = operator.member[name]
-    test = f"desc.{name}.DataType == DOUBLE"
-    if member.count is not None:
-        return f"any(one.DataType == DOUBLE for one in desc.{name})"
-    return f"(desc.{name} is not None and {test})" if member.optional else test
 
 
 def _tensors(operator: Operator, shader: DefinitionShader) -> Iterator[TensorView]:
@@ -213,13 +207,13 @@ class InputPrinter(DescPrinter, PythonPrinter):
         super().__init__(registry, operator, Stage.VALUES)
         self.assignments: list[tuple[str, str]] = []
         self._names: dict[ir.Expr, str] = {}
-        certain = {name: _plain(node) for name, node in nodes.items()}
-        whole = certain | {name: _plain(node) for name, node in doubtful.items()}
-        shared = _shared(certain.values(), whole.values())
-        taken = {*_OWN, *_VARIABLES, "inputs", "tensor_of", "wanted"}
+        certain = {name: plain(node) for name, node in nodes.items()}
+        whole = certain | {name: plain(node) for name, node in doubtful.items()}
+        common = shared(certain.values(), whole.values(), _parts)
+        taken = {*_OWN, *VARIABLES, "inputs", "tensor_of", "wanted"}
         for node in whole.values():
-            for part in _innermost_first(node):
-                if part in shared and part not in self._names:
+            for part in innermost_first(node, _parts):
+                if part in common and part not in self._names:
                     name = free(python_variable(word(part)), taken)
                     taken.add(name)
                     text = self.print(part)
@@ -248,14 +242,11 @@ class InputPrinter(DescPrinter, PythonPrinter):
         return super().compare(node)
 
     def reduce(self, node: ir.Reduce) -> str:
-        match node:
-            case ir.Reduce(
-                kind="any",
-                loop=ir.Loop(variable=variable, lower=ir.Number(value=0), upper=upper, condition=None),
-                body=ir.Compare(op="==", left=ir.Index(sequence=sequence, index=index), right=item),
-            ) if index == variable and upper == ir.Call("len", (sequence,), ir.INT):
-                return f"({self.print(item, COMPARISON + 1)} in {self.print(sequence, ATOM)})"
-        return super().reduce(node)
+        found = membership(node)
+        if found is None:
+            return super().reduce(node)
+        item, sequence = found
+        return f"({self.print(item, COMPARISON + 1)} in {self.print(sequence, ATOM)})"
 
     def present(self, node: ir.Present) -> str:
         return f"{self._described(node.item)} is not None"
@@ -272,95 +263,8 @@ class InputPrinter(DescPrinter, PythonPrinter):
         return False
 
 
-def _plain(node: ir.Expr, depth: int = 0) -> ir.Expr:
-    """An expression with names of definitions replaced by their values.
-
-    Equal loops get the same loop variables, so that common subexpressions are equal.
-    """
-    match node:
-        case ir.Definition(value=value):
-            return _plain(value, depth)
-        case ir.Reduce(loop=loop):
-            variable = ir.Local(_VARIABLES[depth], loop.variable.type)
-            renamed: dict[ir.Expr, ir.Expr] = {loop.variable: variable}
-            condition = None
-            if loop.condition is not None:
-                condition = _plain(ir.substitute(loop.condition, renamed), depth + 1)
-            bounds = _plain(loop.lower, depth), _plain(loop.upper, depth)
-            body = _plain(ir.substitute(node.body, renamed), depth + 1)
-            return ir.Reduce(node.kind, ir.Loop(variable, *bounds, condition), body, node.type)
-    inner = ir.outermost(node, ir.Definition, ir.Reduce)
-    return ir.substitute(node, {part: _plain(part, depth) for part in inner})
-
-
-def _innermost_first(node: ir.Expr) -> Iterator[ir.Expr]:
-    for part in _parts(node):
-        yield from _innermost_first(part)
-    yield node
-
-
-def _shared(needed: Iterable[ir.Expr], whole: Iterable[ir.Expr]) -> set[ir.Expr]:
-    """The common subexpressions that are worth a variable.
-
-    They must be always evaluated by an expression that is `needed`, or available anyway: sizes of tensors,
-    whether present or not.
-    """
-    counts: Counter[ir.Expr] = Counter()
-    certain: set[ir.Expr] = set()
-    waiting = list(whole)
-    while waiting:
-        node = waiting.pop()
-        counts[node] += 1
-        if counts[node] == 1:
-            waiting += _parts(node)
-            if isinstance(node, ir.Field) and node.tensor.index is None:
-                certain.add(node)
-    waiting = list(needed)
-    while waiting:
-        node = waiting.pop()
-        if node not in certain:
-            certain.add(node)
-            waiting += _first(node)
-    return {
-        node
-        for node in certain
-        if counts[node] > 1 and _is_worth_it(node) and free_locals(node).keys() <= {"index"}
-    }
-
-
 def _parts(node: ir.Expr) -> list[ir.Expr]:
     """The parts that are printed for an expression: a dimension count is the length of sizes."""
     if isinstance(node, ir.Field) and node.name == "DimensionCount":
         return [ir.Field(node.tensor, "Sizes", ir.INTS)]
     return ir.children(node)
-
-
-def _first(node: ir.Expr) -> list[ir.Expr]:
-    """The parts of an expression that are always evaluated."""
-    match node:
-        case ir.Conditional(test=test):
-            return [test]
-        case ir.Logic(operands=(first, *_)):
-            return [first]
-        case ir.Reduce(loop=loop):
-            return [loop.lower, loop.upper]
-    return _parts(node)
-
-
-def _is_worth_it(node: ir.Expr) -> bool:
-    match node:
-        case (
-            ir.Number()
-            | ir.EnumValue()
-            | ir.Constant()
-            | ir.Local()
-            | ir.Tensor()
-            | ir.Tensors()
-            | ir.Member()
-        ):
-            return False
-        case ir.Present():
-            return False
-        case ir.ListOf(items=items):
-            return not all(isinstance(item, ir.Number) for item in items)
-    return True

@@ -23,7 +23,7 @@ from ..gpu.plans.definition_types import (
     SlidingPass,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
@@ -76,9 +76,9 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR7, desc.OutputSecondMomentTensor),
     ]
     return Definition(
-        desc.OutputParametersTensor.DataType == DOUBLE
-        or desc.OutputFirstMomentTensor.DataType == DOUBLE
-        or desc.OutputSecondMomentTensor.DataType == DOUBLE,
+        desc.OutputParametersTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+        or desc.OutputFirstMomentTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+        or desc.OutputSecondMomentTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         [],
         [limited(tuple(0 for d in range(len(desc.TrainingStepTensor.Sizes))))],

@@ -25,7 +25,7 @@ from ..gpu.plans.definition_types import (
     SlidingPass,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
 NO_SEPARABLE = nothing(Separable)
@@ -72,7 +72,7 @@ def inputs(desc: Any, index: int) -> Definition:
     number3 = tuple(desc.Strides[d] - desc.StartPadding[d] for d in range(desc.DimensionCount))
     number4 = tuple(1 - desc.StartPadding[d] for d in range(desc.DimensionCount))
     return Definition(
-        desc.OutputTensor.DataType == DOUBLE,
+        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         [],
         [

@@ -34,7 +34,7 @@ from ..gpu.plans.definition_types import (
     SlidingPass,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
@@ -97,9 +97,9 @@ def inputs(desc: Any, index: int) -> Definition:
     )
     product = prod(number)
     return Definition(
-        desc.OutputTensor.DataType == DOUBLE
-        or desc.OutputMeanTensor.DataType == DOUBLE
-        or desc.OutputVarianceTensor.DataType == DOUBLE,
+        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+        or desc.OutputMeanTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+        or desc.OutputVarianceTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         KeptSizes(
             tensors, SHADER,

@@ -25,7 +25,7 @@ from ..gpu.plans.definition_types import (
     SlidingPass,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
@@ -89,9 +89,9 @@ def inputs(desc: Any, index: int) -> Definition:
     )
     product = prod(number)
     return Definition(
-        desc.OutputGradientTensor.DataType == DOUBLE
-        or desc.OutputScaleGradientTensor.DataType == DOUBLE
-        or desc.OutputBiasGradientTensor.DataType == DOUBLE,
+        desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+        or desc.OutputScaleGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+        or desc.OutputBiasGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         KeptSizes(
             tensors, SHADER,

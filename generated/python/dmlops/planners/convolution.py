@@ -25,10 +25,10 @@ from ..gpu.plans.definition_types import (
     Window,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
 CONVOLUTION_DIRECTION_BACKWARD = enums.ConvolutionDirection.BACKWARD
 CONVOLUTION_DIRECTION_FORWARD = enums.ConvolutionDirection.FORWARD
 CONVOLUTION_MODE_CONVOLUTION = enums.ConvolutionMode.CONVOLUTION
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
 NO_SEPARABLE = nothing(Separable)
@@ -83,7 +83,7 @@ def inputs(desc: Any, index: int) -> Definition:
     input_dimension_count = len(input_sizes) - 2
     output_dimension_count = len(output_sizes)
     return Definition(
-        desc.OutputTensor.DataType == DOUBLE,
+        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         [],
         [

@@ -24,7 +24,7 @@ from ..gpu.plans.definition_types import (
     SlidingPass,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
@@ -79,9 +79,9 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR3, desc.OutputZeroPointTensor),
     ]
     return Definition(
-        desc.OutputTensor.DataType == DOUBLE
-        or desc.OutputScaleTensor.DataType == DOUBLE
-        or desc.OutputZeroPointTensor.DataType == DOUBLE,
+        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+        or desc.OutputScaleTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+        or desc.OutputZeroPointTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         KeptSizes(
             tensors, SHADER,

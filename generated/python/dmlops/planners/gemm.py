@@ -35,8 +35,8 @@ from ..gpu.plans.definition_types import (
     Window,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
 MATRIX_TRANSFORM_NONE = enums.MatrixTransform.NONE
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_WINDOW = nothing(Window)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
@@ -92,7 +92,7 @@ def inputs(desc: Any, index: int) -> Definition:
     a_sizes_entry = entry(a_sizes, len(a_sizes) - (1 if is_none else 2))
     number = tuple(d for d in range(output_dimension_count2))
     return Definition(
-        desc.OutputTensor.DataType == DOUBLE,
+        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         KeptSizes(tensors, SHADER, lambda wanted: [limited(output_sizes) if wanted >> 0 & 1 else ()]),
         [],

@@ -24,7 +24,7 @@ from ..gpu.plans.definition_types import (
     SlidingPass,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_FRAME = nothing(Frame)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
@@ -66,7 +66,7 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     input_sizes = desc.InputTensor.Sizes[2:]
     return Definition(
-        desc.OutputTensor.DataType == DOUBLE,
+        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         [],
         [

@@ -25,7 +25,7 @@ from ..gpu.plans.definition_types import (
     Window,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 TENSOR_DATA_TYPE_INT8 = enums.TensorDataType.INT8
 TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
 NO_WINDOW = nothing(Window)
@@ -87,7 +87,7 @@ def inputs(desc: Any, index: int) -> Definition:
     a_data_type = desc.ATensor.DataType
     b_data_type = desc.BTensor.DataType
     return Definition(
-        desc.OutputTensor.DataType == DOUBLE,
+        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         [],
         [],

@@ -24,7 +24,7 @@ from ..gpu.plans.definition_types import (
     SlidingPass,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
@@ -70,7 +70,7 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     input_gradient_sizes = desc.InputGradientTensor.Sizes
     return Definition(
-        desc.OutputGradientTensor.DataType == DOUBLE,
+        desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         KeptSizes(tensors, SHADER, lambda wanted: [limited(input_gradient_sizes) if wanted >> 0 & 1 else ()]),
         [

@@ -24,7 +24,7 @@ from ..gpu.plans.definition_types import (
     SlidingPass,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
@@ -69,7 +69,7 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR2, desc.OutputTensor),
     ]
     return Definition(
-        desc.OutputTensor.DataType == DOUBLE,
+        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         KeptSizes(
             tensors, SHADER, lambda wanted: [limited(desc.OutputTensor.Sizes) if wanted >> 0 & 1 else ()]

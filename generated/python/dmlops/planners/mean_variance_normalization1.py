@@ -34,7 +34,7 @@ from ..gpu.plans.definition_types import (
     SlidingPass,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
@@ -88,7 +88,7 @@ def inputs(desc: Any, index: int) -> Definition:
     number = tuple(input_sizes[d] if (d in desc.Axes) else 1 for d in range(input_dimension_count))
     product = prod(number)
     return Definition(
-        desc.OutputTensor.DataType == DOUBLE,
+        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         KeptSizes(
             tensors, SHADER,

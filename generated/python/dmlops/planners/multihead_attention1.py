@@ -27,13 +27,13 @@ from ..gpu.plans.definition_types import (
     View,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
 MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN = enums.MultiheadAttentionMaskType.BOOLEAN
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_QUERY_SEQUENCE_LENGTH_START_END = (
     enums.MultiheadAttentionMaskType.KEY_QUERY_SEQUENCE_LENGTH_START_END
 )
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_END_START = enums.MultiheadAttentionMaskType.KEY_SEQUENCE_END_START
 MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH = enums.MultiheadAttentionMaskType.KEY_SEQUENCE_LENGTH
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_SEPARABLE = nothing(Separable)
@@ -173,9 +173,17 @@ def inputs(desc: Any, index: int) -> Definition:
     query_dimension_count = len(query_sizes)
     output_present_value_dimension_count = len(sizes_of(desc.OutputPresentValueTensor))
     return Definition(
-        desc.OutputTensor.DataType == DOUBLE
-        or (desc.OutputPresentKeyTensor is not None and desc.OutputPresentKeyTensor.DataType == DOUBLE)
-        or (desc.OutputPresentValueTensor is not None and desc.OutputPresentValueTensor.DataType == DOUBLE),
+        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+        or (
+            desc.OutputPresentKeyTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+            if desc.OutputPresentKeyTensor is not None
+            else False
+        )
+        or (
+            desc.OutputPresentValueTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+            if desc.OutputPresentValueTensor is not None
+            else False
+        ),
         tensors,
         KeptSizes(
             tensors, SHADER,

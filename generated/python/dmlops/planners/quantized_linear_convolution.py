@@ -26,7 +26,7 @@ from ..gpu.plans.definition_types import (
     Window,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 TENSOR_DATA_TYPE_INT8 = enums.TensorDataType.INT8
 TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
 NO_SLIDING = nothing(Sliding)
@@ -96,7 +96,7 @@ def inputs(desc: Any, index: int) -> Definition:
     output_dimension_count = len(output_sizes)
     number = tuple(1 for d in range(input_dimension_count))
     return Definition(
-        desc.OutputTensor.DataType == DOUBLE,
+        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         [],
         [

@@ -26,9 +26,9 @@ from ..gpu.plans.definition_types import (
     SlidingPass,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
 AXIS_DIRECTION_DECREASING = enums.AxisDirection.DECREASING
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
@@ -75,7 +75,7 @@ def inputs(desc: Any, index: int) -> Definition:
     is_linear = desc.InterpolationMode == INTERPOLATION_MODE_LINEAR
     number = max((entry(desc.InputGradientTensor.Sizes, d) for d in range(desc.DimensionCount)), default=0)
     return Definition(
-        desc.OutputGradientTensor.DataType == DOUBLE,
+        desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         KeptSizes(
             tensors, SHADER,

@@ -34,8 +34,8 @@ from ..gpu.plans.definition_types import (
     SumsPass,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
 RECURRENT_NETWORK_DIRECTION_BACKWARD = enums.RecurrentNetworkDirection.BACKWARD
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
@@ -102,8 +102,16 @@ def inputs(desc: Any, index: int) -> Definition:
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = entry(input_sizes, 1)
     return Definition(
-        (desc.OutputSequenceTensor is not None and desc.OutputSequenceTensor.DataType == DOUBLE)
-        or (desc.OutputSingleTensor is not None and desc.OutputSingleTensor.DataType == DOUBLE),
+        (
+            desc.OutputSequenceTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+            if desc.OutputSequenceTensor is not None
+            else False
+        )
+        or (
+            desc.OutputSingleTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+            if desc.OutputSingleTensor is not None
+            else False
+        ),
         tensors,
         KeptSizes(
             tensors, SHADER,

@@ -25,9 +25,9 @@ from ..gpu.plans.definition_types import (
     SlidingPass,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
 REDUCE_FUNCTION_AVERAGE = enums.ReduceFunction.AVERAGE
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
@@ -79,7 +79,7 @@ def inputs(desc: Any, index: int) -> Definition:
     output_sizes = desc.OutputTensor.Sizes
     roi_sizes = desc.ROITensor.Sizes
     return Definition(
-        desc.OutputTensor.DataType == DOUBLE,
+        desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         KeptSizes(
             tensors, SHADER,

@@ -26,10 +26,10 @@ from ..gpu.plans.definition_types import (
     SlidingPass,
 )
 
-DOUBLE = enums.TensorDataType.FLOAT64
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
 REDUCE_FUNCTION_AVERAGE = enums.ReduceFunction.AVERAGE
 REDUCE_FUNCTION_MAX = enums.ReduceFunction.MAX
+TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
@@ -99,8 +99,16 @@ def inputs(desc: Any, index: int) -> Definition:
     roi_sizes = desc.ROITensor.Sizes
     roi_sizes_entry = entry(roi_sizes, len(roi_sizes) - 2)
     return Definition(
-        (desc.OutputGradientTensor is not None and desc.OutputGradientTensor.DataType == DOUBLE)
-        or (desc.OutputROIGradientTensor is not None and desc.OutputROIGradientTensor.DataType == DOUBLE),
+        (
+            desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+            if desc.OutputGradientTensor is not None
+            else False
+        )
+        or (
+            desc.OutputROIGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
+            if desc.OutputROIGradientTensor is not None
+            else False
+        ),
         tensors,
         KeptSizes(
             tensors, SHADER,

@@ -1,0 +1,201 @@
+"""Planner inputs of definitions, as expressions of the description, for any language.
+
+A decision that most values of a record depend on is made only once, and what they share is computed once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from dmlgen.expr import ir
+from dmlgen.expr.definition_queries import free_locals
+from dmlgen.expr.host_expressions import inlined
+from dmlgen.outputs.hlsl_definition import DefinitionShader
+from dmlgen.registry import Operator, Registry
+
+VARIABLES = ("d", "i", "j", "k", "l", "m")
+"""Of loops, outermost first."""
+Values = Mapping[str, ir.Expr]
+"""Values of a record, by path."""
+Parts: TypeAlias = Callable[[ir.Expr], list[ir.Expr]]
+"""The expressions of which another consists."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The values of a record where a test holds, and where it does not."""
+
+    test: ir.Expr
+    then: Values | Decision
+    otherwise: Values | Decision
+
+
+def is_double(registry: Registry, operator: Operator) -> ir.Expr:
+    """Whether an output has double precision."""
+    double = registry.data_type["FLOAT64"]
+    type_ = ir.Type("enum", "TENSOR_DATA_TYPE")
+    tests: list[ir.Expr] = []
+    for one in operator.outputs:
+        place = None if one.count is None else ir.Local("i", ir.INT)
+        tensor = ir.Tensor(one.name, place)
+        test: ir.Expr = ir.Compare(
+            "==", ir.Field(tensor, "DataType", type_), ir.EnumValue(double.name, double.value, type_)
+        )
+        if place is not None:
+            count = ir.Call("len", (ir.Tensors(one.name),), ir.INT)
+            test = ir.Reduce("any", ir.Loop(place, ir.ZERO, count, None), test, ir.BOOL)
+        elif one.optional:
+            test = ir.Conditional(ir.Present(tensor), test, ir.Number(False, ir.BOOL))
+        tests.append(test)
+    return tests[0] if len(tests) == 1 else ir.Logic("or", tuple(tests))
+
+
+def lists(operator: Operator, shader: DefinitionShader) -> dict[str, list[ir.Expr]]:
+    """The entries of lists, by field of the planners' `Definition`."""
+    assert operator.defines is not None
+    sizes = {tensor.name: tensor.sizes for tensor in operator.defines.tensors}
+    known = {
+        "lists": shader.known_lists,
+        "elements": shader.known_elements,
+        "numbers": shader.known_scalars,
+        "bounds": shader.bounds,
+    }
+    found = {"kept_sizes": [inlined(sizes[one.member]) for one in shader.kept]}
+    for field, some in known.items():
+        found[field] = [inlined(one.node) for one in some if one.node is not None]
+    return found
+
+
+def records(shader: DefinitionShader) -> Mapping[str, Values | Decision]:
+    """The operands of each record, by its path. Only records without inner ones are decided as a whole."""
+    found: dict[str, dict[str, ir.Expr]] = {}
+    for path, node in shader.operands.items():
+        found.setdefault(path.rpartition(".")[0], {})[path] = inlined(node)
+    return {
+        path: _decided(values) if path and not any(one.startswith(f"{path}.") for one in found) else values
+        for path, values in found.items()
+    }
+
+
+def _decided(values: Values) -> Values | Decision:
+    """The values, or the decision that most of them depend on. Ends: each decision removes conditionals."""
+    for node in values.values():
+        if isinstance(node, ir.Conditional):
+            then, otherwise = (
+                {path: _branch(one, node.test, holds) for path, one in values.items()}
+                for holds in (True, False)
+            )
+            if 2 * sum(then[path] != one for path, one in values.items()) > len(values) > 1:
+                return Decision(node.test, _decided(then), _decided(otherwise))
+    return values
+
+
+def _branch(node: ir.Expr, test: ir.Expr, holds: bool) -> ir.Expr:
+    """A value if the test holds, or if it does not."""
+    if isinstance(node, ir.Conditional) and node.test == test:
+        return _branch(node.then if holds else node.otherwise, test, holds)
+    inner = ir.outermost(node, ir.Conditional)
+    return ir.substitute(node, {one: _branch(one, test, holds) for one in inner})
+
+
+def plain(node: ir.Expr, depth: int = 0) -> ir.Expr:
+    """An expression with names of definitions replaced by their values.
+
+    Equal loops get the same loop variables, so that common subexpressions are equal.
+    """
+    match node:
+        case ir.Definition(value=value):
+            return plain(value, depth)
+        case ir.Reduce(loop=loop):
+            variable = ir.Local(VARIABLES[depth], loop.variable.type)
+            renamed: dict[ir.Expr, ir.Expr] = {loop.variable: variable}
+            condition = None
+            if loop.condition is not None:
+                condition = plain(ir.substitute(loop.condition, renamed), depth + 1)
+            bounds = plain(loop.lower, depth), plain(loop.upper, depth)
+            body = plain(ir.substitute(node.body, renamed), depth + 1)
+            return ir.Reduce(node.kind, ir.Loop(variable, *bounds, condition), body, node.type)
+    inner = ir.outermost(node, ir.Definition, ir.Reduce)
+    return ir.substitute(node, {part: plain(part, depth) for part in inner})
+
+
+def membership(node: ir.Expr) -> tuple[ir.Expr, ir.Expr] | None:
+    """The item that some entry of an array must equal, and the array, if a condition is that."""
+    match node:
+        case ir.Reduce(
+            kind="any",
+            loop=ir.Loop(variable=variable, lower=ir.Number(value=0), upper=upper, condition=None),
+            body=ir.Compare(op="==", left=ir.Index(sequence=sequence, index=index), right=item),
+        ) if index == variable and upper == ir.Call("len", (sequence,), ir.INT):
+            return item, sequence
+    return None
+
+
+def innermost_first(node: ir.Expr, parts: Parts = ir.children) -> Iterator[ir.Expr]:
+    """An expression and all that it consists of."""
+    for part in parts(node):
+        yield from innermost_first(part, parts)
+    yield node
+
+
+def shared(needed: Iterable[ir.Expr], whole: Iterable[ir.Expr], parts: Parts = ir.children) -> set[ir.Expr]:
+    """The common subexpressions that are worth a variable.
+
+    They must be always evaluated by an expression that is `needed`, or available anyway: sizes of tensors,
+    whether present or not.
+    """
+    counts: Counter[ir.Expr] = Counter()
+    certain: set[ir.Expr] = set()
+    waiting = list(whole)
+    while waiting:
+        node = waiting.pop()
+        counts[node] += 1
+        if counts[node] == 1:
+            waiting += parts(node)
+            if isinstance(node, ir.Field) and node.tensor.index is None:
+                certain.add(node)
+    waiting = list(needed)
+    while waiting:
+        node = waiting.pop()
+        if node not in certain:
+            certain.add(node)
+            waiting += _first(node, parts)
+    return {
+        node
+        for node in certain
+        if counts[node] > 1 and _is_worth_it(node) and free_locals(node).keys() <= {"index"}
+    }
+
+
+def _first(node: ir.Expr, parts: Parts) -> list[ir.Expr]:
+    """The parts of an expression that are always evaluated."""
+    match node:
+        case ir.Conditional(test=test):
+            return [test]
+        case ir.Logic(operands=(first, *_)):
+            return [first]
+        case ir.Reduce(loop=loop):
+            return [loop.lower, loop.upper]
+    return parts(node)
+
+
+def _is_worth_it(node: ir.Expr) -> bool:
+    match node:
+        case (
+            ir.Number()
+            | ir.EnumValue()
+            | ir.Constant()
+            | ir.Local()
+            | ir.Tensor()
+            | ir.Tensors()
+            | ir.Member()
+        ):
+            return False
+        case ir.Present():
+            return False
+        case ir.ListOf(items=items):
+            return not all(isinstance(item, ir.Number) for item in items)
+    return True
