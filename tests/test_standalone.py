@@ -7,6 +7,7 @@ import random
 import re
 import struct
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,10 @@ from dmlops.gpu.preprocessing import resolved
 from dmlops.gpu.work import Dispatch, Work, tensor_names
 from gpu_device import device, run_in_guard_zones
 from test_gpu_matrix import OPERATORS
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+
+import gpu_cases
 
 __all__ = ["device"]
 
@@ -71,6 +76,23 @@ def test_resolved_shaders_compile_to_the_same_code(slug: str) -> None:
         assert compiler.compile(text, {}, "dxil") == code
         assert compiler.compile(folded(text), {}, "dxil") == code
         assert len(folded(text)) <= len(text) < len(gpu.shader(name))
+
+
+def test_shaders_at_the_sizes_of_networks_are_folded() -> None:
+    """Those that split a sum among groups, for example, which no small tensor does."""
+    seen = set()
+    for case in gpu_cases.cases():
+        for one in gpu.plan(case.describe()).dispatches:
+            slug, macros = one.shader or case.operator, tuple(one.defines.items())
+            if (slug, macros) not in seen:
+                seen.add((slug, macros))
+                text = resolved(gpu.shader(slug), dict(macros))
+                assert text.count("(") == text.count(")")
+                assert folded(text).count("(") == folded(text).count(")")
+                assert len(folded(text)) <= len(text)
+    split = next(dict(macros) for slug, macros in seen if slug == "GEMM" and ("SPLIT_K", 1) in macros)
+    text = folded(resolved(gpu.shader("GEMM"), split))
+    assert compiler.compile(text, {}, "dxil") == compiler.compile(gpu.shader("GEMM"), split, "dxil")
 
 
 # Files.

@@ -11,7 +11,9 @@ from collections.abc import Callable, Mapping
 
 from .preprocessing import reached, value_of
 
-_CONSTANT = r"[\d\s()|&!=<>]+"
+_TOKEN = r"[\d\s|&!=<>]"
+_CONSTANT = rf"(?:{_TOKEN}|\((?:{_TOKEN}|\({_TOKEN}*\))*\))+"
+"""Brackets are balanced, two deep."""
 _ARITHMETIC = re.compile(r"(?<=[\[(,])( ?)(\d+) ([-+*/%]) (\d+)(?=[\]),])")
 _IN_PARENTHESES = re.compile(r"(?<=[-+*/%=<>] )\((\d+)\)")
 _CHOICE = re.compile(rf"(?:(?<=[^=!<>]= )|(?<=, )|(?<=\())({_CONSTANT}) \? (\w+) : (\w+)(?=[;,)])")
