@@ -172,6 +172,8 @@ def taken_apart(shader: str, is_alike: bool = True) -> str:
     text = re.sub(r"\bwave\b(?=\s+[/%*])", "(threadOfGroup / 32)", text)
     text = text.replace("= WaveGetLaneIndex()", "= thread % 32")
     text = text.replace("WaveActiveAnyTrue", "AnyOfGroup")
-    text = text.replace("[unroll]", "")  # as straight code, it takes DXC twice as long
+    # As straight code, it takes DXC twice as long, and Mesa as long again unless it is told to keep loops.
+    # Those of products it must unroll: they have more iterations than it runs.
+    text = text.replace("[unroll]", "[loop]" if "Attend(" in shader else "")
     begins = r"\n    ((?:Contract|Attend|AddUp)\(\s*group)"
     return re.sub(begins, r"\n    threadOfGroup = thread;\n    \1", text)
