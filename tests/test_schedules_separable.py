@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from dmlgen.schedules.separable import Separable, Way
+from dmlgen.schedules.separable import Mode, Separable
 from schedule_cases import Variant, operators_with
 
 
 def test_only_resampling_has_such_taps() -> None:
-    """For each way whether it is a sum, whether taps are left out, and whether they are weighted."""
+    """For each mode whether it is a sum, whether taps are left out, and whether they are weighted."""
 
-    def kind(way: Way) -> tuple[bool, bool, bool]:
-        return bool(way.totals), way.taps.takes is not None, way.taps.weight is not None
+    def kind(mode: Mode) -> tuple[bool, bool, bool]:
+        return bool(mode.totals), mode.taps.takes is not None, mode.taps.weight is not None
 
     found = operators_with(Separable)
-    ways = {name: list(map(kind, form.ways)) for name, form in found.items()}
+    modes = {name: list(map(kind, form.modes)) for name, form in found.items()}
     blended, chosen = (True, False, True), (False, False, False)
     forward = {name: [blended, chosen] for name in ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "UPSAMPLE_2D")}
     back = {name: [(True, True, True), (True, True, False)] for name in ("RESAMPLE_GRAD", "RESAMPLE_GRAD1")}
-    assert ways == forward | back | {"RESAMPLE3": [blended, blended, chosen]}
+    assert modes == forward | back | {"RESAMPLE3": [blended, blended, chosen]}
 
 
 SECTION = """compute:
@@ -54,7 +54,7 @@ def form_of(folder: Path, value: str) -> Separable | None:
 )  # fmt: skip
 def test_taps_along_axes_are_found(value: str, totals: int, tmp_path: Path) -> None:
     form = form_of(tmp_path, value)
-    assert form is not None and [len(way.totals) for way in form.ways] == [totals]
+    assert form is not None and [len(mode.totals) for mode in form.modes] == [totals]
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ class Taps:
 
 
 @dataclass(frozen=True)
-class Way:
+class Mode:
     """An output made from taps where `when` holds: `value` is a function of locals.
 
     Those are weighted sums over the box, `totals` by name, each of a term, which is a function of the local
@@ -68,7 +68,7 @@ class Separable(FastForm):
     output: str
     tensor: str
     rank: ir.Expr
-    ways: tuple[Way, ...]
+    modes: tuple[Mode, ...]
 
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Separable | None:
@@ -80,17 +80,17 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Separable | Non
         choices = list(_choices(written(defines.outputs[output], {})))
     except TooLarge:
         return None
-    ways: list[Way] = []
+    modes: list[Mode] = []
     shapes: set[tuple[str, ir.Expr]] = set()
     for when, value in choices:
         with suppress(Unfit, TooLarge):
             reader = _Reader(defines.tensors, facts)
-            ways.append(reader.way(when, value))
+            modes.append(reader.mode(when, value))
             shapes |= {(reader.tensor, rank) for rank in reader.ranks}
     if len(shapes) != 1:
         return None
     ((tensor, rank),) = shapes
-    return Separable(output, tensor, rank, tuple(ways))
+    return Separable(output, tensor, rank, tuple(modes))
 
 
 def _choices(value: ir.Expr, *known: ir.Expr) -> Iterator[tuple[ir.Expr, ir.Expr]]:
@@ -121,7 +121,7 @@ class _Reader:
         self.tensor = ""
         self.ranks: set[ir.Expr] = set()
 
-    def way(self, when: ir.Expr, value: ir.Expr) -> Way:
+    def mode(self, when: ir.Expr, value: ir.Expr) -> Mode:
         loads = list(dict.fromkeys(part for part in ir.walk(value) if isinstance(part, ir.Load)))
         if len(loads) != 1 or not self._facts.is_certain(loads[0].tensor.name):
             raise Unfit
@@ -146,7 +146,7 @@ class _Reader:
         if any(part == ir.AT or isinstance(part, ir.Load | ir.Entry) for part in ir.walk(made)):
             raise Unfit
         taps = Taps(first, last, takes, weight, self._of_result, self._of_tap)
-        return Way(when, taps, element, totals, made)
+        return Mode(when, taps, element, totals, made)
 
     def _sum(
         self, fold: ir.Fold, load: ir.Load, element: ir.Local

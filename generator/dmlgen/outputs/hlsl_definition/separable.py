@@ -13,12 +13,12 @@ from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.registry import Operator
-from dmlgen.schedules.separable import Separable, Way
+from dmlgen.schedules.separable import Mode, Separable
 
 
 @dataclass(frozen=True)
-class WayPass:
-    """A pass: one way from taps to the output; see `schedules.separable`. All are texts.
+class ModePass:
+    """A pass for one mode: from taps to the output; see `schedules.separable`. All are texts.
 
     `of_result` and `of_tap` are the values of locals, by name. `totals` are what a tap adds to each total
     before it is multiplied by the weight, "" for 1. `is_sum`: there are totals. `precise`: totals are
@@ -55,7 +55,7 @@ class SeparablePass(FormPasses):
     output: Tensor
     tensor: Tensor
     rank: ir.Expr
-    ways: tuple[WayPass, ...]
+    modes: tuple[ModePass, ...]
     field = "separable"
     template = "separable"
     planner = "separable"
@@ -65,19 +65,22 @@ class SeparablePass(FormPasses):
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
         return [
             {
-                "number": way.number,
+                "number": mode.number,
                 "tensor": self.tensor.member,
                 "output": self.output.member,
-                "is_sum": int(way.is_sum),
-                "leaves_out": int(bool(way.takes)),
+                "is_sum": int(mode.is_sum),
+                "leaves_out": int(bool(mode.takes)),
             }
-            for way in self.ways
+            for mode in self.modes
         ]
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
         """The rank, and for each of the passes whether it applies, as 1 or 0."""
-        return {"separable.rank": self.rank, "separable.applies": ones_where(way.when for way in self.ways)}
+        return {
+            "separable.rank": self.rank,
+            "separable.applies": ones_where(mode.when for mode in self.modes),
+        }
 
 
 def separable_pass(printer: ShaderPrinter, operator: Operator, number: int) -> SeparablePass | None:
@@ -85,31 +88,31 @@ def separable_pass(printer: ShaderPrinter, operator: Operator, number: int) -> S
     separable = printer.form(Separable)
     if separable is None:
         return None
-    ways = tuple(
-        _way(printer, separable.output, way, place) for place, way in enumerate(separable.ways, number)
+    modes = tuple(
+        _mode(printer, separable.output, mode, place) for place, mode in enumerate(separable.modes, number)
     )
     output, tensor = (printer.tensors[name] for name in (separable.output, separable.tensor))
-    return SeparablePass(number, output, tensor, separable.rank, ways)
+    return SeparablePass(number, output, tensor, separable.rank, modes)
 
 
-def _way(printer: ShaderPrinter, output: str, way: Way, number: int) -> WayPass:
-    taps = way.taps
-    return WayPass(
+def _mode(printer: ShaderPrinter, output: str, mode: Mode, number: int) -> ModePass:
+    taps = mode.taps
+    return ModePass(
         number=number,
-        when=way.when,
+        when=mode.when,
         first=printer.deciding(taps.first),
         last="" if taps.last is None else printer.deciding(taps.last),
         takes="" if taps.takes is None else printer.deciding(taps.takes),
         weight="" if taps.weight is None else printer.value(taps.weight, False),
         of_result=_named(printer, taps.of_result),
         of_tap=_named(printer, taps.of_tap),
-        element=type_name(way.element.type),
+        element=type_name(mode.element.type),
         totals={
             name: "" if term is None else printer.value(term, False, PRODUCT + 1)
-            for name, term in way.totals.items()
+            for name, term in mode.totals.items()
         },
-        value=printer.made(output, way.value),
-        precise=way.value.type != ir.FLOAT,
+        value=printer.made(output, mode.value),
+        precise=mode.value.type != ir.FLOAT,
     )
 
 
