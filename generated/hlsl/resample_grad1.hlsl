@@ -399,6 +399,10 @@ bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
 bool Equal(int a, int b) { return a == b; }
 bool Equal(int64_t a, int64_t b) { return a == b; }
 
+// Converts an integer to int64_t, saturating at its maximum
+int64_t Integer(int x) { return x; }
+int64_t Integer(int64_t x) { return x; }
+
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 bool Less(int a, int b) { return a < b; }
@@ -418,6 +422,16 @@ int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
+
+// Converts to int64_t. Floats are truncated, become at most 2^62, which leaves room for sums, and NaN becomes 0.
+int64_t ToInteger(float x)
+{
+    const int64_t most = (int64_t)1 << 62;
+    return max(min(Convert(x, (int64_t)0), most), -most);
+}
+
+int64_t ToInteger(int x) { return Integer(x); }
+int64_t ToInteger(int64_t x) { return Integer(x); }
 
 // The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
 float Ceil(float x)
@@ -714,8 +728,7 @@ int Chosen4(List at, int d)
     {
         return 0;
     }
-    return (int)max(min(Convert(Floor(Returned(d, Entry(at, d) - 1)), (int64_t)0) - (int64_t)1, (int64_t)Results(d)),
-        (int64_t)0);
+    return (int)max(min(ToInteger(Floor(Returned(d, Entry(at, d) - 1))) - (int64_t)1, (int64_t)Results(d)), (int64_t)0);
 }
 
 List First(List at)
@@ -1007,10 +1020,10 @@ precise float CoordinateOfTap(int d, int p)
 void Box(int d, int i, out int first, out int last)
 {
     first = i == 0 || !Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)) ? 0
-        : (int)max(min(Convert(Floor((Convert(i - 1, (REAL_VALUE)0)
+        : (int)max(min(ToInteger(Floor((Convert(i - 1, (REAL_VALUE)0)
         + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d))
         * (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)
-        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)), (int64_t)0) - (int64_t)1,
+        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d))) - (int64_t)1,
         (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
     last = i == ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1
         || !Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))
@@ -1075,10 +1088,10 @@ precise float CoordinateOfTap(int d, int p)
 void Box(int d, int i, out int first, out int last)
 {
     first = i == 0 || !Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)) ? 0
-        : (int)max(min(Convert(Floor((Convert(i - 1, (REAL_VALUE)0)
+        : (int)max(min(ToInteger(Floor((Convert(i - 1, (REAL_VALUE)0)
         + (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d))
         * (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d)
-        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d)), (int64_t)0) - (int64_t)1,
+        + (REAL_VALUE)ENTRY_OF(outputPixelOffsets, OUTPUT_PIXEL_OFFSETS_LENGTH, d))) - (int64_t)1,
         (int64_t)ENTRY_OF(inputGradientSizes, INPUT_GRADIENT_SIZES_LENGTH, d)), (int64_t)0);
     last = i == ENTRY_OF(outputGradientSizes, OUTPUT_GRADIENT_SIZES_LENGTH, d) - 1
         || !Less((REAL_VALUE)0.0f, (REAL_VALUE)ENTRY_OF(scales, SCALES_LENGTH, d))

@@ -426,6 +426,18 @@ uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
 
+// Converts to int64_t. Floats are truncated, become at most 2^62, which leaves room for sums, and NaN becomes 0.
+int64_t ToInteger(float x)
+{
+    const int64_t most = (int64_t)1 << 62;
+    return max(min(Convert(x, (int64_t)0), most), -most);
+}
+
+int64_t ToInteger(int x) { return Integer(x); }
+int64_t ToInteger(uint x) { return Integer(x); }
+int64_t ToInteger(int64_t x) { return Integer(x); }
+int64_t ToInteger(uint64_t x) { return Integer(x); }
+
 // The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
 float Ceil(float x)
 {
@@ -696,7 +708,7 @@ int64_t Wanted(List at)
     {
         return 0;
     }
-    return Convert(Ceil(Divide(ReadKeptLengths(at), Convert(OwnResults(at), (REAL_VALUE)0))), (int64_t)0);
+    return ToInteger(Ceil(Divide(ReadKeptLengths(at), Convert(OwnResults(at), (REAL_VALUE)0))));
 }
 
 int OwnLines(List at)
@@ -767,12 +779,12 @@ int Batch(int r)
 
 int64_t Low(REAL_VALUE x)
 {
-    return Convert(Floor(x), (int64_t)0);
+    return ToInteger(Floor(x));
 }
 
 int64_t Near(REAL_VALUE x)
 {
-    return Convert(Ceil(x - (REAL_VALUE)0.5f), (int64_t)0);
+    return ToInteger(Ceil(x - (REAL_VALUE)0.5f));
 }
 
 Lanes Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
@@ -780,9 +792,9 @@ Lanes Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
     if (isLinear != 0)
     {
         const int jFirst = Narrow(Low(x));
-        const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
+        const int jLast = Narrow(ToInteger(Ceil(x)) + (int64_t)1);
         const int iFirst = Narrow(Low(y));
-        const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
+        const int iLast = Narrow(ToInteger(Ceil(y)) + (int64_t)1);
         Lanes result = (Lanes)0;
         [loop]
         for (int i = iFirst; i < iLast; i++)

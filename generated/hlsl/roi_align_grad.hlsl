@@ -517,6 +517,11 @@ bool Equal(int a, int b) { return a == b; }
 bool Equal(uint a, uint b) { return a == b; }
 bool Equal(int64_t a, int64_t b) { return a == b; }
 
+// Converts an integer to int64_t, saturating at its maximum
+int64_t Integer(int x) { return x; }
+int64_t Integer(uint x) { return x; }
+int64_t Integer(int64_t x) { return x; }
+
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
 bool Less(int a, int b) { return a < b; }
@@ -546,6 +551,17 @@ float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
 uint RoundingOnce(uint x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
+
+// Converts to int64_t. Floats are truncated, become at most 2^62, which leaves room for sums, and NaN becomes 0.
+int64_t ToInteger(float x)
+{
+    const int64_t most = (int64_t)1 << 62;
+    return max(min(Convert(x, (int64_t)0), most), -most);
+}
+
+int64_t ToInteger(int x) { return Integer(x); }
+int64_t ToInteger(uint x) { return Integer(x); }
+int64_t ToInteger(int64_t x) { return Integer(x); }
 
 // The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
 float Ceil(float x)
@@ -836,7 +852,7 @@ int64_t Wanted(List at)
     {
         return 0;
     }
-    return Convert(Ceil(Divide(ReadKeptLengths(at), Convert(OwnResults(at), (REAL_VALUE)0))), (int64_t)0);
+    return ToInteger(Ceil(Divide(ReadKeptLengths(at), Convert(OwnResults(at), (REAL_VALUE)0))));
 }
 
 int OwnLines(List at)
@@ -926,7 +942,7 @@ precise REAL_VALUE HeldIn2(int r, int d, int o, int s)
 
 int64_t Near(REAL_VALUE x)
 {
-    return Convert(Ceil(x - (REAL_VALUE)0.5f), (int64_t)0);
+    return ToInteger(Ceil(x - (REAL_VALUE)0.5f));
 }
 
 REAL_VALUE Share(int r, int d, int o, int s, int i)
@@ -980,7 +996,7 @@ int Batch(int r)
 
 int64_t Low(REAL_VALUE x)
 {
-    return Convert(Floor(x), (int64_t)0);
+    return ToInteger(Floor(x));
 }
 
 precise REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
@@ -988,9 +1004,9 @@ precise REAL_VALUE Between(int r, int c, REAL_VALUE y, REAL_VALUE x)
     if (IS_LINEAR_BOUND)
     {
         const int jFirst = Narrow(Low(x));
-        const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
+        const int jLast = Narrow(ToInteger(Ceil(x)) + (int64_t)1);
         const int iFirst = Narrow(Low(y));
-        const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
+        const int iLast = Narrow(ToInteger(Ceil(y)) + (int64_t)1);
         precise REAL_VALUE result = (REAL_VALUE)0;
         [loop]
         for (int i = iFirst; i < iLast; i++)
@@ -1181,12 +1197,12 @@ REAL_VALUE Image(List at, int c, int64_t i, int j)
 REAL_VALUE SlopeY(List at, int c, REAL_VALUE y, REAL_VALUE x)
 {
     const int jFirst = Narrow(Low(x));
-    const int jLast = Narrow(Convert(Ceil(x), (int64_t)0) + (int64_t)1);
+    const int jLast = Narrow(ToInteger(Ceil(x)) + (int64_t)1);
     REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int j = jFirst; j < jLast; j++)
     {
-        result += Hat(x, j) * (Image(at, c, Convert(Ceil(y), (int64_t)0), j) - Image(at, c, Low(y), j));
+        result += Hat(x, j) * (Image(at, c, ToInteger(Ceil(y)), j) - Image(at, c, Low(y), j));
     }
     return result;
 }
@@ -1238,12 +1254,12 @@ REAL_VALUE Image2(List at, int c, int i, int64_t j)
 REAL_VALUE SlopeX(List at, int c, REAL_VALUE y, REAL_VALUE x)
 {
     const int iFirst = Narrow(Low(y));
-    const int iLast = Narrow(Convert(Ceil(y), (int64_t)0) + (int64_t)1);
+    const int iLast = Narrow(ToInteger(Ceil(y)) + (int64_t)1);
     REAL_VALUE result = (REAL_VALUE)0;
     [loop]
     for (int i = iFirst; i < iLast; i++)
     {
-        result += Hat(y, i) * (Image2(at, c, i, Convert(Ceil(x), (int64_t)0)) - Image2(at, c, i, Low(x)));
+        result += Hat(y, i) * (Image2(at, c, i, ToInteger(Ceil(x))) - Image2(at, c, i, Low(x)));
     }
     return result;
 }

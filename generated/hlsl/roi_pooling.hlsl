@@ -301,6 +301,10 @@ int Convert(int64_t x, int type) { return (int)x; }
 uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
+// Converts an integer to int64_t, saturating at its maximum
+int64_t Integer(int x) { return x; }
+int64_t Integer(int64_t x) { return x; }
+
 // The larger of two integers
 int Max(int a, int b) { return max(a, b); }
 int64_t Max(int64_t a, int64_t b) { return max(a, b); }
@@ -342,6 +346,16 @@ float RoundAway(float x)
 float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
 int64_t RoundingOnce(int64_t x, uint bits) { return x; }
+
+// Converts to int64_t. Floats are truncated, become at most 2^62, which leaves room for sums, and NaN becomes 0.
+int64_t ToInteger(float x)
+{
+    const int64_t most = (int64_t)1 << 62;
+    return max(min(Convert(x, (int64_t)0), most), -most);
+}
+
+int64_t ToInteger(int x) { return Integer(x); }
+int64_t ToInteger(int64_t x) { return Integer(x); }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -404,8 +418,7 @@ Lanes Max(Lanes x, Lanes y)
 
 int64_t Corner(List at, int j)
 {
-    return Convert(RoundAway((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), j)) * (REAL_VALUE)spatialScale),
-        (int64_t)0);
+    return ToInteger(RoundAway((REAL_VALUE)ReadROI(Listed(0, 0, Entry(at, 0), j)) * (REAL_VALUE)spatialScale));
 }
 
 int64_t Length(List at, int d)

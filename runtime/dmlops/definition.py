@@ -707,9 +707,7 @@ def larger(a: Any, b: Any) -> Any:
 
 
 def whole(x: Any) -> Any:
-    """A float as an integer: truncated toward 0, saturating at 2**62 to leave room for small additions; NaN
-    is 0.
-    """
+    """A float as an integer: truncated toward 0, at most 2**62, which leaves room for sums; NaN is 0."""
     array = np.asarray(x)
     if array.dtype.kind != "f":
         return _signed(array)

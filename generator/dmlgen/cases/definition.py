@@ -249,7 +249,7 @@ class _Run:
             return self.within_64_bits(x.value)
         if not abs(x.value) < 2**31:
             self.notes.add(CONVERSION)
-            return 0 if math.isnan(x.value) else int(max(min(x.value, LIMIT), -LIMIT - 1))
+            return 0 if math.isnan(x.value) else int(max(min(x.value, 2**62), -(2**62)))
         if x.error and len({math.trunc(end) for end in x.interval}) > 1:
             self.notes.add(UNSTABLE)
         return int(x.value)

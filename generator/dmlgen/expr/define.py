@@ -54,7 +54,7 @@ PLACES: Mapping[str, tuple[tuple[ir.Type, ...], ir.Type, str]] = {
 NUMBERS: Mapping[str, tuple[str, str]] = {
     "clamp": ("x, low, high", "x limited to low and high; low if high < low"),
     "float": ("x", "an integer or an element as a float"),
-    "int": ("x", "a float truncated toward 0, saturating, 0 for NaN; an integer element as an integer"),
+    "int": ("x", "a float truncated toward 0, at most 2**62; 0 for NaN; an integer element as an integer"),
     "min_value": ("T", "the least value of a tensor's data type; for floats, minus infinity"),
     "max_value": ("T", "the greatest value of a tensor's data type; for floats, infinity"),
     "previous_contents": ("T", "what output T contained before, at `at`"),

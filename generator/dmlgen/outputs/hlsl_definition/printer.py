@@ -277,9 +277,7 @@ class ShaderPrinter(LoopPrinter):
                 value = self._whole(arguments[0]) if decides else self.print(arguments[0])
                 return self._call("Convert", value, f"({REAL})0")
             case "int":
-                if arguments[0].type.kind == "element":
-                    return self._call("ToInteger", self.deciding(arguments[0]))
-                return self._call("Convert", self.deciding(arguments[0]), "(int64_t)0")
+                return self._call("ToInteger", self.deciding(arguments[0]))
             case "len":
                 return f"{self.print(arguments[0])}.length"
             case "ravel_index" | "in_bounds":
