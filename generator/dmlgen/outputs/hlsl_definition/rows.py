@@ -17,8 +17,8 @@ from dmlgen.schedules.rows import Rows
 
 @dataclass(frozen=True)
 class Around:
-    """That a stage has one total, the sum of the squares of `difference`, an element's from `center`, a
-    statistic; `total` is the sum of the elements.
+    """A stage whose only total is the sum of the squares of `difference`, an element less the statistic
+    `center`; `total` is the sum of the elements.
 
     Over n elements, it is the sum of the squares of their differences from another number m, plus n times the
     square of m's own difference from the center, plus twice the product of that and the sum of the elements'

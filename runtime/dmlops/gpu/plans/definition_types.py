@@ -106,8 +106,9 @@ class SumsPass(NamedTuple):
 class RowsPass(NamedTuple):
     """Pass `number` of the shader, or NONE, computes all outputs by rows of a tensor, `source`. `read` has a
     bit for each tensor that is read, `single` for those with one element, `each` and `of_rows` for outputs as
-    large as that tensor and for those with an entry per row. `output` is one of the former. Statistics take
-    so many `totals` of a row; if rows are split, those of parts take so many `turns`."""
+    large as that tensor and for those with an entry per row. `output` is one of the former. `totals`: the
+    number of totals of a row, for all statistics; `turns`: the dispatches that compute those of parts, if
+    rows are split."""
 
     number: int
     source: int
