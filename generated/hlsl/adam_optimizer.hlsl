@@ -70,13 +70,10 @@
 #define TRAINING_STEP_STORED STORED(TRAINING_STEP_TYPE)
 #define TRAINING_STEP_VALUE VALUE(TRAINING_STEP_TYPE)
 #define OUTPUT_PARAMETERS_STORED STORED(OUTPUT_PARAMETERS_TYPE)
-#define OUTPUT_PARAMETERS_BITS BITS(OUTPUT_PARAMETERS_TYPE)
 #define OUTPUT_PARAMETERS_VALUE VALUE(OUTPUT_PARAMETERS_TYPE)
 #define OUTPUT_FIRST_MOMENT_STORED STORED(OUTPUT_FIRST_MOMENT_TYPE)
-#define OUTPUT_FIRST_MOMENT_BITS BITS(OUTPUT_FIRST_MOMENT_TYPE)
 #define OUTPUT_FIRST_MOMENT_VALUE VALUE(OUTPUT_FIRST_MOMENT_TYPE)
 #define OUTPUT_SECOND_MOMENT_STORED STORED(OUTPUT_SECOND_MOMENT_TYPE)
-#define OUTPUT_SECOND_MOMENT_BITS BITS(OUTPUT_SECOND_MOMENT_TYPE)
 #define OUTPUT_SECOND_MOMENT_VALUE VALUE(OUTPUT_SECOND_MOMENT_TYPE)
 
 // The type that floats are computed in, and its bits
@@ -285,11 +282,6 @@ uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 #define DXIL_PRECISE precise
 #endif
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-
 // The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
@@ -323,58 +315,22 @@ float WideToFloat(int64_t x)
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
 }
 
-// The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
-
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
-float Convert(float x, float type) { return (float)x; }
-
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
-
-int64_t Convert(float x, int64_t type)
-{
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
-        ? (int64_t)1 << 63 : (int64_t)x;
-}
-
-float Convert(int x, float type) { return (float)x; }
-int Convert(int x, int type) { return (int)x; }
-uint Convert(int x, uint type) { return (uint)x; }
-int64_t Convert(int x, int64_t type) { return (int64_t)x; }
-float Convert(uint x, float type) { return (float)x; }
-int Convert(uint x, int type) { return (int)x; }
-uint Convert(uint x, uint type) { return (uint)x; }
-int64_t Convert(uint x, int64_t type) { return (int64_t)x; }
 float Convert(int64_t x, float type) { return WideToFloat(x); }
 int Convert(int64_t x, int type) { return (int)x; }
 uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
+// No integer is NaN.
+bool IsNan(int x) { return false; }
+bool IsNan(uint x) { return false; }
+
+// The bit pattern of a number.
+uint Bits(float x)
+{
+    return asuint(x);
+}
 
 // The number with this bit pattern.
 float FromBits(uint bits)
@@ -392,6 +348,12 @@ float CopySign(float magnitude, float sign)
 bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
+}
+
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
@@ -934,19 +896,17 @@ void WorkOnRows(uint number, uint thread)
                     const float inputFirstMomentElement = inputFirstMomentBlock[u][k];
                     const float inputSecondMomentElement = inputSecondMomentBlock[u][k];
                     const float gradientElement = gradientBlock[u][k];
-                    outputParametersValues[k] = (OUTPUT_PARAMETERS_VALUE)RoundingOnce(inputParametersElement
+                    outputParametersValues[k] = (OUTPUT_PARAMETERS_VALUE)(inputParametersElement
                         - ofRow0 * ((REAL_VALUE)beta1 * inputFirstMomentElement
                         + ((REAL_VALUE)1.0f - (REAL_VALUE)beta1) * gradientElement)
                         / (Sqrt((REAL_VALUE)beta2 * inputSecondMomentElement
                         + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * gradientElement * gradientElement)
-                        + (REAL_VALUE)epsilon), OUTPUT_PARAMETERS_BITS);
-                    outputFirstMomentValues[k] = (OUTPUT_FIRST_MOMENT_VALUE)RoundingOnce((REAL_VALUE)beta1
-                        * inputFirstMomentElement + ((REAL_VALUE)1.0f - (REAL_VALUE)beta1) * gradientElement,
-                        OUTPUT_FIRST_MOMENT_BITS);
-                    outputSecondMomentValues[k] = (OUTPUT_SECOND_MOMENT_VALUE)RoundingOnce((REAL_VALUE)beta2
+                        + (REAL_VALUE)epsilon));
+                    outputFirstMomentValues[k] = (OUTPUT_FIRST_MOMENT_VALUE)((REAL_VALUE)beta1 * inputFirstMomentElement
+                        + ((REAL_VALUE)1.0f - (REAL_VALUE)beta1) * gradientElement);
+                    outputSecondMomentValues[k] = (OUTPUT_SECOND_MOMENT_VALUE)((REAL_VALUE)beta2
                         * inputSecondMomentElement
-                        + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * gradientElement * gradientElement,
-                        OUTPUT_SECOND_MOMENT_BITS);
+                        + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * gradientElement * gradientElement);
                 }
                 StoreOutputParametersElements(row.outputParameters + place.outputParameters, outputParametersValues);
                 StoreOutputFirstMomentElements(row.outputFirstMoment + place.outputFirstMoment,
@@ -989,12 +949,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor
-    const OUTPUT_PARAMETERS_VALUE entry0 = (OUTPUT_PARAMETERS_VALUE)RoundingOnce((REAL_VALUE)ReadInputParameters(at)
-        - StepSize() * FirstMoment(at) / (Sqrt(SecondMoment(at)) + (REAL_VALUE)epsilon), OUTPUT_PARAMETERS_BITS);
-    const OUTPUT_FIRST_MOMENT_VALUE entry1 = (OUTPUT_FIRST_MOMENT_VALUE)RoundingOnce(FirstMoment(at),
-        OUTPUT_FIRST_MOMENT_BITS);
-    const OUTPUT_SECOND_MOMENT_VALUE entry2 = (OUTPUT_SECOND_MOMENT_VALUE)RoundingOnce(SecondMoment(at),
-        OUTPUT_SECOND_MOMENT_BITS);
+    const OUTPUT_PARAMETERS_VALUE entry0 = (OUTPUT_PARAMETERS_VALUE)((REAL_VALUE)ReadInputParameters(at)
+        - StepSize() * FirstMoment(at) / (Sqrt(SecondMoment(at)) + (REAL_VALUE)epsilon));
+    const OUTPUT_FIRST_MOMENT_VALUE entry1 = (OUTPUT_FIRST_MOMENT_VALUE)FirstMoment(at);
+    const OUTPUT_SECOND_MOMENT_VALUE entry2 = (OUTPUT_SECOND_MOMENT_VALUE)SecondMoment(at);
     DeviceMemoryBarrier();  // read everything before writing anything: an output may share an input's buffer
     WriteOutputParameters(at, entry0);
     WriteOutputFirstMoment(at, entry1);

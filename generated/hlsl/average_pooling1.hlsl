@@ -74,7 +74,6 @@
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
 // Dimensions of tensors that have as many as another one
@@ -279,11 +278,6 @@ bool AdvanceRow(inout List at, List first, List last, int row)
     return !carries;
 }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-
 // The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {
@@ -317,38 +311,8 @@ float WideToFloat(int64_t x)
     return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
 }
 
-// The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
-
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
-float Convert(float x, float type) { return (float)x; }
-
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
-
-int64_t Convert(float x, int64_t type)
-{
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
-        ? (int64_t)1 << 63 : (int64_t)x;
-}
-
 float Convert(int x, float type) { return (float)x; }
 int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
@@ -357,13 +321,6 @@ float Convert(int64_t x, float type) { return WideToFloat(x); }
 int Convert(int64_t x, int type) { return (int)x; }
 uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
-
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 
 INPUT_VALUE LoadInput(uint offset)
 {
@@ -522,7 +479,7 @@ OUTPUT_VALUE Finished(List at, REAL_VALUE total)
     [unroll]
     for (int d = 0; d < WINDOW_RANK; d++)
         counted *= CountAlong(d, at.entries[WINDOW_AXIS + d]);
-    return (OUTPUT_VALUE)RoundingOnce(total / Convert(max(counted, 1), (REAL_VALUE)0), OUTPUT_BITS);
+    return (OUTPUT_VALUE)(total / Convert(max(counted, 1), (REAL_VALUE)0));
 }
 
 // The first element of a block, and the number of its plane
@@ -837,7 +794,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         return;
     const List at = Numbered(first + item);
 #if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(SumOf(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0), OUTPUT_BITS));
+    WriteOutput(at, (OUTPUT_VALUE)(SumOf(at) / Convert(Count(Part(at, 2, 8)), (REAL_VALUE)0)));
 #endif
 #endif
 }

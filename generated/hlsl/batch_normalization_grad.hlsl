@@ -79,13 +79,10 @@
 #define SCALE_STORED STORED(SCALE_TYPE)
 #define SCALE_VALUE VALUE(SCALE_TYPE)
 #define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_BITS BITS(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_SCALE_GRADIENT_STORED STORED(OUTPUT_SCALE_GRADIENT_TYPE)
-#define OUTPUT_SCALE_GRADIENT_BITS BITS(OUTPUT_SCALE_GRADIENT_TYPE)
 #define OUTPUT_SCALE_GRADIENT_VALUE VALUE(OUTPUT_SCALE_GRADIENT_TYPE)
 #define OUTPUT_BIAS_GRADIENT_STORED STORED(OUTPUT_BIAS_GRADIENT_TYPE)
-#define OUTPUT_BIAS_GRADIENT_BITS BITS(OUTPUT_BIAS_GRADIENT_TYPE)
 #define OUTPUT_BIAS_GRADIENT_VALUE VALUE(OUTPUT_BIAS_GRADIENT_TYPE)
 
 // Dimensions of tensors that have as many as another one
@@ -351,7 +348,6 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 // No integer is NaN.
 bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
 
 // The bit pattern of a number.
 uint Bits(float x)
@@ -359,23 +355,16 @@ uint Bits(float x)
     return asuint(x);
 }
 
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
-
 // The number with this bit pattern.
 float FromBits(uint bits)
 {
     return asfloat(bits);
+}
+
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 // x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
@@ -1020,11 +1009,9 @@ void WorkOnRows(uint number, uint thread)
         return;
     if (lane == 0 && number % partCount == 0)
         StoreOutputScaleGradient(row.outputScaleGradient,
-            (OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce(rowTilt
-            * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow + (REAL_VALUE)epsilon)), OUTPUT_SCALE_GRADIENT_BITS));
+            (OUTPUT_SCALE_GRADIENT_VALUE)(rowTilt * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow + (REAL_VALUE)epsilon))));
     if (lane == 0 && number % partCount == 0)
-        StoreOutputBiasGradient(row.outputBiasGradient,
-            (OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(rowSlope, OUTPUT_BIAS_GRADIENT_BITS));
+        StoreOutputBiasGradient(row.outputBiasGradient, (OUTPUT_BIAS_GRADIENT_VALUE)rowSlope);
 #if VARIANCE_SINGLE
     float part0OfRow;
     {
@@ -1096,8 +1083,8 @@ void WorkOnRows(uint number, uint thread)
 #else
                     const float part0 = Sqrt(varianceElement + (REAL_VALUE)epsilon);
 #endif
-                    outputGradientValues[k] = (OUTPUT_GRADIENT_VALUE)RoundingOnce(inputGradientElement * scaleElement
-                        * ((REAL_VALUE)1.0f / part0), OUTPUT_GRADIENT_BITS);
+                    outputGradientValues[k] = (OUTPUT_GRADIENT_VALUE)(inputGradientElement * scaleElement
+                        * ((REAL_VALUE)1.0f / part0));
                 }
                 StoreOutputGradientElements(row.outputGradient + place.outputGradient, outputGradientValues);
             }
@@ -1139,13 +1126,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptSlope(first + item, SumOf(at));
     WriteKeptTilt(first + item, SumOf2(at));
 #elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce((REAL_VALUE)ReadInputGradient(at) * Broadcast(at)
-        * Rate(at), OUTPUT_GRADIENT_BITS));
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)((REAL_VALUE)ReadInputGradient(at) * Broadcast(at) * Rate(at)));
 #elif PASS == 2  // OutputScaleGradientTensor
-    WriteOutputScaleGradient(at, (OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce(ReadKeptTilt(at) * Rate(at),
-        OUTPUT_SCALE_GRADIENT_BITS));
+    WriteOutputScaleGradient(at, (OUTPUT_SCALE_GRADIENT_VALUE)(ReadKeptTilt(at) * Rate(at)));
 #elif PASS == 3  // OutputBiasGradientTensor
-    WriteOutputBiasGradient(at, (OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(ReadKeptSlope(at), OUTPUT_BIAS_GRADIENT_BITS));
+    WriteOutputBiasGradient(at, (OUTPUT_BIAS_GRADIENT_VALUE)ReadKeptSlope(at));
 #endif
 #endif
 }

@@ -79,13 +79,10 @@
 #define SCALE_STORED STORED(SCALE_TYPE)
 #define SCALE_VALUE VALUE(SCALE_TYPE)
 #define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_BITS BITS(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_SCALE_GRADIENT_STORED STORED(OUTPUT_SCALE_GRADIENT_TYPE)
-#define OUTPUT_SCALE_GRADIENT_BITS BITS(OUTPUT_SCALE_GRADIENT_TYPE)
 #define OUTPUT_SCALE_GRADIENT_VALUE VALUE(OUTPUT_SCALE_GRADIENT_TYPE)
 #define OUTPUT_BIAS_GRADIENT_STORED STORED(OUTPUT_BIAS_GRADIENT_TYPE)
-#define OUTPUT_BIAS_GRADIENT_BITS BITS(OUTPUT_BIAS_GRADIENT_TYPE)
 #define OUTPUT_BIAS_GRADIENT_VALUE VALUE(OUTPUT_BIAS_GRADIENT_TYPE)
 
 // Dimensions of tensors that have as many as another one
@@ -354,43 +351,16 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 #define DXIL_PRECISE precise
 #endif
 
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
+float Convert(int x, float type) { return (float)x; }
+int Convert(int x, int type) { return (int)x; }
+uint Convert(int x, uint type) { return (uint)x; }
+int64_t Convert(int x, int64_t type) { return (int64_t)x; }
+
 // No integer is NaN.
 bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-
-// The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
-uint LeadingZeros(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
-}
-
-// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
-// of which is set if any bit below them was (round to odd).
-float WideToFloat(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    if (high == 0)
-        return (float)(uint)x;
-    const uint shift = 32 - LeadingZeros(high);
-    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
-    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
-}
-
-// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
-float WideToFloat(int64_t x)
-{
-    const int low = (int)x;
-    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
-        return (float)low;
-    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
-}
 
 // The bit pattern of a number.
 uint Bits(float x)
@@ -398,52 +368,16 @@ uint Bits(float x)
     return asuint(x);
 }
 
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
-// becomes 0.
-float Convert(float x, float type) { return (float)x; }
-
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
-
-int64_t Convert(float x, int64_t type)
-{
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
-        ? (int64_t)1 << 63 : (int64_t)x;
-}
-
-float Convert(int x, float type) { return (float)x; }
-int Convert(int x, int type) { return (int)x; }
-uint Convert(int x, uint type) { return (uint)x; }
-int64_t Convert(int x, int64_t type) { return (int64_t)x; }
-float Convert(int64_t x, float type) { return WideToFloat(x); }
-int Convert(int64_t x, int type) { return (int)x; }
-uint Convert(int64_t x, uint type) { return (uint)x; }
-int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
-
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
-
 // The number with this bit pattern.
 float FromBits(uint bits)
 {
     return asfloat(bits);
+}
+
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 // x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
@@ -1104,11 +1038,9 @@ void WorkOnRows(uint number, uint thread)
         return;
     if (lane == 0 && number % partCount == 0)
         StoreOutputScaleGradient(row.outputScaleGradient,
-            (OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce(rowTilt
-            * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow + (REAL_VALUE)epsilon)), OUTPUT_SCALE_GRADIENT_BITS));
+            (OUTPUT_SCALE_GRADIENT_VALUE)(rowTilt * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow + (REAL_VALUE)epsilon))));
     if (lane == 0 && number % partCount == 0)
-        StoreOutputBiasGradient(row.outputBiasGradient,
-            (OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(rowSlope, OUTPUT_BIAS_GRADIENT_BITS));
+        StoreOutputBiasGradient(row.outputBiasGradient, (OUTPUT_BIAS_GRADIENT_VALUE)rowSlope);
 #if VARIANCE_SINGLE
     float part0OfRow;
     {
@@ -1180,11 +1112,10 @@ void WorkOnRows(uint number, uint thread)
 #else
                     const float part0 = Sqrt(varianceElement + (REAL_VALUE)epsilon);
 #endif
-                    outputGradientValues[k] = (OUTPUT_GRADIENT_VALUE)RoundingOnce(scaleElement
-                        * ((REAL_VALUE)1.0f / part0)
+                    outputGradientValues[k] = (OUTPUT_GRADIENT_VALUE)(scaleElement * ((REAL_VALUE)1.0f / part0)
                         * (inputGradientElement - ofRow0
                         - (inputElement - meanElement) * rowTilt / Convert(product2, (REAL_VALUE)0)
-                        / (varianceElement + (REAL_VALUE)epsilon)), OUTPUT_GRADIENT_BITS);
+                        / (varianceElement + (REAL_VALUE)epsilon)));
                 }
                 StoreOutputGradientElements(row.outputGradient + place.outputGradient, outputGradientValues);
             }
@@ -1226,15 +1157,13 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptSlope(first + item, SumOf(at));
     WriteKeptTilt(first + item, SumOf2(at));
 #elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(Broadcast(at) * Rate(at)
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)(Broadcast(at) * Rate(at)
         * ((REAL_VALUE)ReadInputGradient(at) - ReadKeptSlope(Here(at)) / Count()
-        - Centered(at) * ReadKeptTilt(Here(at)) / Count() / (Broadcast2(at) + (REAL_VALUE)epsilon)),
-        OUTPUT_GRADIENT_BITS));
+        - Centered(at) * ReadKeptTilt(Here(at)) / Count() / (Broadcast2(at) + (REAL_VALUE)epsilon))));
 #elif PASS == 2  // OutputScaleGradientTensor
-    WriteOutputScaleGradient(at, (OUTPUT_SCALE_GRADIENT_VALUE)RoundingOnce(ReadKeptTilt(at) * Rate(at),
-        OUTPUT_SCALE_GRADIENT_BITS));
+    WriteOutputScaleGradient(at, (OUTPUT_SCALE_GRADIENT_VALUE)(ReadKeptTilt(at) * Rate(at)));
 #elif PASS == 3  // OutputBiasGradientTensor
-    WriteOutputBiasGradient(at, (OUTPUT_BIAS_GRADIENT_VALUE)RoundingOnce(ReadKeptSlope(at), OUTPUT_BIAS_GRADIENT_BITS));
+    WriteOutputBiasGradient(at, (OUTPUT_BIAS_GRADIENT_VALUE)ReadKeptSlope(at));
 #endif
 #endif
 }

@@ -82,7 +82,6 @@
 #define OUTPUT_LOWEST LOWEST(OUTPUT_TYPE)
 #define OUTPUT_HIGHEST HIGHEST(OUTPUT_TYPE)
 #define OUTPUT_SCALE_STORED STORED(OUTPUT_SCALE_TYPE)
-#define OUTPUT_SCALE_BITS BITS(OUTPUT_SCALE_TYPE)
 #define OUTPUT_SCALE_VALUE VALUE(OUTPUT_SCALE_TYPE)
 #define OUTPUT_ZERO_POINT_STORED STORED(OUTPUT_ZERO_POINT_TYPE)
 #define OUTPUT_ZERO_POINT_BITS BITS(OUTPUT_ZERO_POINT_TYPE)
@@ -302,39 +301,6 @@ bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 
-// The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
-uint LeadingZeros(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
-}
-
-// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
-// of which is set if any bit below them was (round to odd).
-float WideToFloat(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    if (high == 0)
-        return (float)(uint)x;
-    const uint shift = 32 - LeadingZeros(high);
-    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
-    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
-}
-
-// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
-float WideToFloat(int64_t x)
-{
-    const int low = (int)x;
-    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
-        return (float)low;
-    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
-}
-
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -371,30 +337,9 @@ float Convert(int x, float type) { return (float)x; }
 int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
-float Convert(uint x, float type) { return (float)x; }
-int Convert(uint x, int type) { return (int)x; }
-uint Convert(uint x, uint type) { return (uint)x; }
-int64_t Convert(uint x, int64_t type) { return (int64_t)x; }
-float Convert(int64_t x, float type) { return WideToFloat(x); }
-int Convert(int64_t x, int type) { return (int)x; }
-uint Convert(int64_t x, uint type) { return (uint)x; }
-int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
-bool Less(int a, int b) { return a < b; }
-bool Less(uint a, uint b) { return a < b; }
-bool Less(int64_t a, int64_t b) { return a < b; }
-
-// The larger of two integers
-int Max(int a, int b) { return max(a, b); }
-uint Max(uint a, uint b) { return max(a, b); }
-int64_t Max(int64_t a, int64_t b) { return max(a, b); }
-
-// The smaller of two integers
-int Min(int a, int b) { return min(a, b); }
-uint Min(uint a, uint b) { return min(a, b); }
-int64_t Min(int64_t a, int64_t b) { return min(a, b); }
 
 // The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
 // a fraction.
@@ -409,20 +354,16 @@ float Quantize(float x, int lowest, int highest)
     return IsNan(x) ? 0 : min(max(RoundEven(x), (float)lowest), (float)highest);
 }
 
-int Quantize(int x, int lowest, int highest) { return clamp(x, lowest, highest); }
-
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
-
 // The number with this bit pattern.
 float FromBits(uint bits)
 {
     return asfloat(bits);
+}
+
+// The number of zero bits above the highest set bit of a nonzero number
+uint LeadingZeros(uint x)
+{
+    return 31 - firstbithigh(x);
 }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
@@ -964,7 +905,7 @@ void WorkOnRows(uint number, uint thread)
     if (own >= rowCount)
         return;
     if (lane == 0 && number % partCount == 0)
-        StoreOutputScale(row.outputScale, (OUTPUT_SCALE_VALUE)RoundingOnce(rowScale, OUTPUT_SCALE_BITS));
+        StoreOutputScale(row.outputScale, (OUTPUT_SCALE_VALUE)rowScale);
     if (lane == 0 && number % partCount == 0)
         StoreOutputZeroPoint(row.outputZeroPoint,
             (OUTPUT_ZERO_POINT_VALUE)(int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
@@ -1060,8 +1001,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         + Convert(ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH)), (REAL_VALUE)0)));
 #endif
 #elif PASS == 4  // OutputScaleTensor
-    WriteOutputScale(at, (OUTPUT_SCALE_VALUE)RoundingOnce(ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)),
-        OUTPUT_SCALE_BITS));
+    WriteOutputScale(at, (OUTPUT_SCALE_VALUE)ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)));
 #elif PASS == 5  // OutputZeroPointTensor
 #if BYTES
     List begin = at;

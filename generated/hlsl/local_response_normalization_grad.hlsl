@@ -48,7 +48,6 @@
 #define INPUT_GRADIENT_STORED STORED(INPUT_GRADIENT_TYPE)
 #define INPUT_GRADIENT_VALUE VALUE(INPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_BITS BITS(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
 
 // The type that floats are computed in, and its bits
@@ -213,91 +212,21 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 #define DXIL_PRECISE precise
 #endif
 
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
+float Convert(int x, float type) { return (float)x; }
+int Convert(int x, int type) { return (int)x; }
+uint Convert(int x, uint type) { return (uint)x; }
+int64_t Convert(int x, int64_t type) { return (int64_t)x; }
+
 // No integer is NaN.
-bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-
-// The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
-uint LeadingZeros(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
-}
-
-// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
-// of which is set if any bit below them was (round to odd).
-float WideToFloat(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    if (high == 0)
-        return (float)(uint)x;
-    const uint shift = 32 - LeadingZeros(high);
-    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
-    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
-}
-
-// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
-float WideToFloat(int64_t x)
-{
-    const int low = (int)x;
-    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
-        return (float)low;
-    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
-}
 
 // The bit pattern of a number.
 uint Bits(float x)
 {
     return asuint(x);
 }
-
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
-// becomes 0.
-float Convert(float x, float type) { return (float)x; }
-
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
-
-int64_t Convert(float x, int64_t type)
-{
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
-        ? (int64_t)1 << 63 : (int64_t)x;
-}
-
-float Convert(int x, float type) { return (float)x; }
-int Convert(int x, int type) { return (int)x; }
-uint Convert(int x, uint type) { return (uint)x; }
-int64_t Convert(int x, int64_t type) { return (int64_t)x; }
-float Convert(int64_t x, float type) { return WideToFloat(x); }
-int Convert(int64_t x, int type) { return (int)x; }
-uint Convert(int64_t x, uint type) { return (uint)x; }
-int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
-
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 
 // The number with this bit pattern.
 float FromBits(uint bits)
@@ -315,6 +244,12 @@ float CopySign(float magnitude, float sign)
 bool IsInfinity(float x)
 {
     return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
+}
+
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 // x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
@@ -580,10 +515,10 @@ void WriteElement(uint item, List at)
     WriteKeptShares(item, (REAL_VALUE)ReadInputGradient(at) * (REAL_VALUE)ReadInput(at)
         * Pow(ReadKeptBase(at), -(REAL_VALUE)beta - (REAL_VALUE)1.0f));
 #elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce((REAL_VALUE)ReadInputGradient(at)
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)((REAL_VALUE)ReadInputGradient(at)
         * Pow(ReadKeptBase(at), -(REAL_VALUE)beta)
         - (REAL_VALUE)2.0f * (REAL_VALUE)alpha * (REAL_VALUE)beta / Convert(localSize, (REAL_VALUE)0)
-        * (REAL_VALUE)ReadInput(at) * SumOf2(at), OUTPUT_GRADIENT_BITS));
+        * (REAL_VALUE)ReadInput(at) * SumOf2(at)));
 #endif
 }
 

@@ -291,17 +291,17 @@ bool AdvanceRow(inout List at, List first, List last, int row)
     return !carries;
 }
 
-// The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
-
 // The larger of two integers
 int Max(int a, int b) { return max(a, b); }
 uint Max(uint a, uint b) { return max(a, b); }
 int64_t Max(int64_t a, int64_t b) { return max(a, b); }
 uint64_t Max(uint64_t a, uint64_t b) { return max(a, b); }
+
+// The bit pattern of a number.
+uint Bits(float x)
+{
+    return asuint(x);
+}
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)

@@ -51,7 +51,6 @@
 #define INPUT_GRADIENT_STORED STORED(INPUT_GRADIENT_TYPE)
 #define INPUT_GRADIENT_VALUE VALUE(INPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_BITS BITS(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
 
 // Dimensions of tensors that have as many as another one
@@ -287,11 +286,6 @@ bool AdvanceRow(inout List at, List first, List last, int row)
     return !carries;
 }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -306,15 +300,6 @@ bool IsNan(float x)
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
-bool Less(int a, int b) { return a < b; }
-bool Less(int64_t a, int64_t b) { return a < b; }
-
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 
 // The element at a coordinate, which is clamped to the tensor
 INPUT_VALUE ReadInput(List at)
@@ -510,7 +495,7 @@ void WriteElement(uint item, List at)
 #if PASS == 0  // Winner
     WriteKeptWinner(item, Chosen(at));
 #elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf(at), OUTPUT_GRADIENT_BITS));
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)SumOf(at));
 #endif
 }
 

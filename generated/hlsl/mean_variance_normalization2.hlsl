@@ -103,7 +103,6 @@
 #define BIAS_STORED STORED(BIAS_TYPE)
 #define BIAS_VALUE VALUE(BIAS_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
 // Dimensions of tensors that have as many as another one
@@ -363,23 +362,10 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 // Whether x > limit. Integers are compared exactly: a limit below or above all of them decides without conversion.
 bool Above(float x, float limit) { return x > limit; }
 
-bool Above(int x, float limit)
-{
-    return limit < -2147483648.0f || (limit < 2147483648.0f && x > (int)floor(limit));
-}
-
 // The bit pattern of a number.
 uint Bits(float x)
 {
     return asuint(x);
-}
-
-uint64_t Bits(double x)
-{
-    uint low;
-    uint high;
-    asuint(x, low, high);
-    return (uint64_t)high << 32 | low;
 }
 
 // The number with this bit pattern.
@@ -396,54 +382,20 @@ float Magnitude(float x)
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
-int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
-int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
 
 // Whether x < limit. Integers are compared exactly: a limit below or above all of them decides without conversion.
 bool Below(float x, float limit) { return x < limit; }
 
-bool Below(int x, float limit)
-{
-    return limit >= 2147483648.0f || (limit > -2147483648.0f && x < (int)ceil(limit));
-}
+// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
+// becomes 0.
+float Convert(int x, float type) { return (float)x; }
+int Convert(int x, int type) { return (int)x; }
+uint Convert(int x, uint type) { return (uint)x; }
+int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 
 // No integer is NaN.
 bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-
-// The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
-uint LeadingZeros(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
-}
-
-// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
-// of which is set if any bit below them was (round to odd).
-float WideToFloat(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    if (high == 0)
-        return (float)(uint)x;
-    const uint shift = 32 - LeadingZeros(high);
-    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
-    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
-}
-
-// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
-float WideToFloat(int64_t x)
-{
-    const int low = (int)x;
-    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
-        return (float)low;
-    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
-}
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
@@ -451,70 +403,11 @@ bool IsNan(float x)
     return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
-bool IsNan(double x)
-{
-    return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
-}
-
-// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
-// becomes 0.
-float Convert(float x, float type) { return (float)x; }
-double Convert(float x, double type) { return (double)x; }
-
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
-
-int64_t Convert(float x, int64_t type)
-{
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
-        ? (int64_t)1 << 63 : (int64_t)x;
-}
-
-float Convert(double x, float type) { return (float)x; }
-double Convert(double x, double type) { return (double)x; }
-
-int Convert(double x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0L ? 2147483647 : x <= -2147483648.0L ? -2147483647 - 1 : (int)x;
-}
-
-int64_t Convert(double x, int64_t type)
-{
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L
-        ? (int64_t)1 << 63 : (int64_t)x;
-}
-
-float Convert(int x, float type) { return (float)x; }
-double Convert(int x, double type) { return (double)x; }
-int Convert(int x, int type) { return (int)x; }
-uint Convert(int x, uint type) { return (uint)x; }
-int64_t Convert(int x, int64_t type) { return (int64_t)x; }
-float Convert(int64_t x, float type) { return WideToFloat(x); }
-double Convert(int64_t x, double type) { return (double)x; }
-int Convert(int64_t x, int type) { return (int)x; }
-uint Convert(int64_t x, uint type) { return (uint)x; }
-int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
-
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
-bool Less(int a, int b) { return a < b; }
-bool Less(int64_t a, int64_t b) { return a < b; }
 
 // Whether a <= b; false if either is NaN, even if the compiler assumes there are none
 bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
-bool LessOrEqual(int a, int b) { return a <= b; }
-bool LessOrEqual(int64_t a, int64_t b) { return a <= b; }
-
-// The larger of two integers
-int Max(int a, int b) { return max(a, b); }
-int64_t Max(int64_t a, int64_t b) { return max(a, b); }
 
 // x / y. Floats use the hardware's division, which Vulkan allows to be off by 2.5 ulp, and arbitrarily far where |y| >
 // 2^126: both operands are scaled down there, unless |x| <= 1, where the quotient is subnormal. Integers truncate, and
@@ -525,31 +418,12 @@ float Quotient(float x, float y)
     return (x * scale) / (y * scale);
 }
 
-int Quotient(int x, int y) { return y == 0 ? 0 : y == -1 ? (int)(0 - (uint)x) : x / y; }
-int64_t Quotient(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? (int64_t)(0 - (uint64_t)x) : x / y; }
-
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
-
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {
     precise float result = x * scale + bias;
     return result;
 }
-
-double Scaled(double x, float scale, float bias)
-{
-    precise double result = x * (double)scale + (double)bias;
-    return result;
-}
-
-int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-int64_t Scaled(int64_t x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 
 // -1, 0 or 1; 0 for NaN. Uses the bit pattern, because drivers produce -0 when selecting between floats, and flush
 // subnormals.
@@ -558,9 +432,6 @@ float Sign(float x)
     const uint magnitude = Bits(x) & 0x7fffffffu;
     return FromBits(magnitude == 0 || magnitude > 0x7f800000u ? 0 : (Bits(x) & ~0x7fffffffu) | 0x3f800000u);
 }
-
-int Sign(int x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
-int64_t Sign(int64_t x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
@@ -1613,9 +1484,9 @@ void WorkOnRows(uint number, uint thread)
                     #else
                     const float biasElement = biasSpread[u][k];
                     #endif
-                    outputValues[k] = (OUTPUT_VALUE)RoundingOnce(Activate((SCALE_PRESENT != 0 ? scaleElement
-                        : (REAL_VALUE)1.0f) * (inputElement - rowCenter) / ofRow0
-                        + (BIAS_PRESENT != 0 ? biasElement : (REAL_VALUE)0.0f), 0), OUTPUT_BITS);
+                    outputValues[k] = (OUTPUT_VALUE)Activate((SCALE_PRESENT != 0 ? scaleElement : (REAL_VALUE)1.0f)
+                        * (inputElement - rowCenter) / ofRow0 + (BIAS_PRESENT != 0 ? biasElement : (REAL_VALUE)0.0f),
+                        0);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }
@@ -1658,8 +1529,8 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptCenter(first + item, Center(at));
     WriteKeptVariance(first + item, SumOf2(at) / Count());
 #elif PASS == 1  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Activate(Scale(at)
-        * ((REAL_VALUE)ReadInput(at) - ReadKeptCenter(Here(at))) / Chosen(at) + Bias(at), 0), OUTPUT_BITS));
+    WriteOutput(at, (OUTPUT_VALUE)Activate(Scale(at) * ((REAL_VALUE)ReadInput(at) - ReadKeptCenter(Here(at)))
+        / Chosen(at) + Bias(at), 0));
 #endif
 #endif
 }

@@ -242,13 +242,10 @@
 #define PAST_SEQUENCE_LENGTHS_STORED STORED(PAST_SEQUENCE_LENGTHS_TYPE)
 #define PAST_SEQUENCE_LENGTHS_VALUE VALUE(PAST_SEQUENCE_LENGTHS_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 #define OUTPUT_PRESENT_KEY_STORED STORED(OUTPUT_PRESENT_KEY_TYPE)
-#define OUTPUT_PRESENT_KEY_BITS BITS(OUTPUT_PRESENT_KEY_TYPE)
 #define OUTPUT_PRESENT_KEY_VALUE VALUE(OUTPUT_PRESENT_KEY_TYPE)
 #define OUTPUT_PRESENT_VALUE_STORED STORED(OUTPUT_PRESENT_VALUE_TYPE)
-#define OUTPUT_PRESENT_VALUE_BITS BITS(OUTPUT_PRESENT_VALUE_TYPE)
 #define OUTPUT_PRESENT_VALUE_VALUE VALUE(OUTPUT_PRESENT_VALUE_TYPE)
 
 // The type that floats are computed in, and its bits
@@ -681,13 +678,6 @@ uint ClampedIndex(List at, int4 sizes[2], int length)
     }
     return index;
 }
-
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 
 // The element at a coordinate, which is clamped to the tensor
 QUERY_VALUE ReadQuery(List at)
@@ -2932,20 +2922,17 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     WriteKeptPresentValue(first + item, Chosen2(at));
 #endif
 #elif PASS == 4  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(ReadKeptContext(Listed(Entry(Align(at, 3, 0), 0),
+    WriteOutput(at, (OUTPUT_VALUE)ReadKeptContext(Listed(Entry(Align(at, 3, 0), 0),
         Entry(UnravelIndex(Entry(Align(at, 3, 0), 2),
         ListOf(queryHeadCount[0], queryHeadCount[1], QUERY_HEAD_COUNT_LENGTH),
         ListOf(queryHeadCountReciprocals[0], queryHeadCountReciprocals[1], QUERY_HEAD_COUNT_LENGTH)), 0),
         Entry(Align(at, 3, 0), 1), Entry(UnravelIndex(Entry(Align(at, 3, 0), 2),
         ListOf(queryHeadCount[0], queryHeadCount[1], QUERY_HEAD_COUNT_LENGTH),
-        ListOf(queryHeadCountReciprocals[0], queryHeadCountReciprocals[1], QUERY_HEAD_COUNT_LENGTH)), 1))),
-        OUTPUT_BITS));
+        ListOf(queryHeadCountReciprocals[0], queryHeadCountReciprocals[1], QUERY_HEAD_COUNT_LENGTH)), 1))));
 #elif PASS == 5  // OutputPresentKeyTensor
-    WriteOutputPresentKey(at, (OUTPUT_PRESENT_KEY_VALUE)RoundingOnce(ReadKeptPresentKey(Align(at, 4, 0)),
-        OUTPUT_PRESENT_KEY_BITS));
+    WriteOutputPresentKey(at, (OUTPUT_PRESENT_KEY_VALUE)ReadKeptPresentKey(Align(at, 4, 0)));
 #elif PASS == 6  // OutputPresentValueTensor
-    WriteOutputPresentValue(at, (OUTPUT_PRESENT_VALUE_VALUE)RoundingOnce(ReadKeptPresentValue(Align(at, 4, 0)),
-        OUTPUT_PRESENT_VALUE_BITS));
+    WriteOutputPresentValue(at, (OUTPUT_PRESENT_VALUE_VALUE)ReadKeptPresentValue(Align(at, 4, 0)));
 #endif
 #endif
 }

@@ -420,10 +420,6 @@ float Convert(int x, float type) { return (float)x; }
 int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
-float Convert(uint x, float type) { return (float)x; }
-int Convert(uint x, int type) { return (int)x; }
-uint Convert(uint x, uint type) { return (uint)x; }
-int64_t Convert(uint x, int64_t type) { return (int64_t)x; }
 float Convert(int64_t x, float type) { return WideToFloat(x); }
 int Convert(int64_t x, int type) { return (int)x; }
 uint Convert(int64_t x, uint type) { return (uint)x; }
@@ -441,8 +437,6 @@ float Quantize(float x, int lowest, int highest)
 {
     return IsNan(x) ? 0 : min(max(RoundEven(x), (float)lowest), (float)highest);
 }
-
-int Quantize(int x, int lowest, int highest) { return clamp(x, lowest, highest); }
 
 // The number with this bit pattern.
 float FromBits(uint bits)

@@ -65,7 +65,6 @@
 #define INPUT_GRADIENT_STORED STORED(INPUT_GRADIENT_TYPE)
 #define INPUT_GRADIENT_VALUE VALUE(INPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_BITS BITS(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
 
 // Dimensions of tensors that have as many as another one
@@ -318,8 +317,6 @@ float Magnitude(float x)
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
-int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
-int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
 
 // No integer is NaN.
 bool IsNan(int x) { return false; }
@@ -390,38 +387,13 @@ int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 float Convert(int64_t x, float type) { return WideToFloat(x); }
-int Convert(int64_t x, int type) { return (int)x; }
-uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 // Whether two numbers are equal; false if either is NaN, even if the compiler assumes there are none
 bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
-bool Equal(int a, int b) { return a == b; }
-bool Equal(int64_t a, int64_t b) { return a == b; }
-
-// Converts an integer to int64_t, saturating at its maximum
-int64_t Integer(int x) { return x; }
-int64_t Integer(int64_t x) { return x; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
-bool Less(int a, int b) { return a < b; }
-bool Less(int64_t a, int64_t b) { return a < b; }
-
-// The larger of two integers
-int Max(int a, int b) { return max(a, b); }
-int64_t Max(int64_t a, int64_t b) { return max(a, b); }
-
-// The smaller of two integers
-int Min(int a, int b) { return min(a, b); }
-int64_t Min(int64_t a, int64_t b) { return min(a, b); }
-
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 
 // Converts to int64_t. Floats are truncated, become at most 2^62, which leaves room for sums, and NaN becomes 0.
 int64_t ToInteger(float x)
@@ -429,9 +401,6 @@ int64_t ToInteger(float x)
     const int64_t most = (int64_t)1 << 62;
     return max(min(Convert(x, (int64_t)0), most), -most);
 }
-
-int64_t ToInteger(int x) { return Integer(x); }
-int64_t ToInteger(int64_t x) { return Integer(x); }
 
 // The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
 float Ceil(float x)
@@ -1072,7 +1041,7 @@ void Total(float sums[TERMS], float weights, out float totals[TOTALS])
 OUTPUT_GRADIENT_VALUE Made(float totals[TOTALS])
 {
     const float total0 = totals[0];
-    return (OUTPUT_GRADIENT_VALUE)RoundingOnce(total0, OUTPUT_GRADIENT_BITS);
+    return (OUTPUT_GRADIENT_VALUE)total0;
 }
 #endif
 #if PASS == 3
@@ -1136,7 +1105,7 @@ void Total(float sums[TERMS], float weights, out float totals[TOTALS])
 OUTPUT_GRADIENT_VALUE Made(float totals[TOTALS])
 {
     const float total0 = totals[0];
-    return (OUTPUT_GRADIENT_VALUE)RoundingOnce(total0, OUTPUT_GRADIENT_BITS);
+    return (OUTPUT_GRADIENT_VALUE)total0;
 }
 #endif
 
@@ -1613,7 +1582,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS == 0  // Coordinate
     WriteKeptCoordinate(first + item, Coordinate(Entry(at, 0), Entry(at, 1)));
 #elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(Chosen2(at), OUTPUT_GRADIENT_BITS));
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)Chosen2(at));
 #endif
 #endif
 }

@@ -89,10 +89,8 @@
 #define BATCH_INDICES_STORED STORED(BATCH_INDICES_TYPE)
 #define BATCH_INDICES_VALUE VALUE(BATCH_INDICES_TYPE)
 #define OUTPUT_GRADIENT_STORED STORED(OUTPUT_GRADIENT_TYPE)
-#define OUTPUT_GRADIENT_BITS BITS(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_GRADIENT_VALUE VALUE(OUTPUT_GRADIENT_TYPE)
 #define OUTPUT_ROIGRADIENT_STORED STORED(OUTPUT_ROIGRADIENT_TYPE)
-#define OUTPUT_ROIGRADIENT_BITS BITS(OUTPUT_ROIGRADIENT_TYPE)
 #define OUTPUT_ROIGRADIENT_VALUE VALUE(OUTPUT_ROIGRADIENT_TYPE)
 
 // The type that floats are computed in, and its bits
@@ -430,13 +428,8 @@ float Magnitude(float x)
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
-int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
-int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
-uint Abs(uint x) { return x; }
 
 // No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
 
 // The number of zero bits above the highest set bit of a nonzero number
@@ -482,16 +475,6 @@ bool IsNan(float x)
 // becomes 0.
 float Convert(float x, float type) { return (float)x; }
 
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
-
 int64_t Convert(float x, int64_t type)
 {
     return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
@@ -502,55 +485,17 @@ float Convert(int x, float type) { return (float)x; }
 int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
-float Convert(uint x, float type) { return (float)x; }
-int Convert(uint x, int type) { return (int)x; }
-uint Convert(uint x, uint type) { return (uint)x; }
-int64_t Convert(uint x, int64_t type) { return (int64_t)x; }
 float Convert(int64_t x, float type) { return WideToFloat(x); }
-int Convert(int64_t x, int type) { return (int)x; }
-uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 // Whether two numbers are equal; false if either is NaN, even if the compiler assumes there are none
 bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
-bool Equal(int a, int b) { return a == b; }
-bool Equal(uint a, uint b) { return a == b; }
-bool Equal(int64_t a, int64_t b) { return a == b; }
-
-// Converts an integer to int64_t, saturating at its maximum
-int64_t Integer(int x) { return x; }
-int64_t Integer(uint x) { return x; }
-int64_t Integer(int64_t x) { return x; }
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
-bool Less(int a, int b) { return a < b; }
-bool Less(uint a, uint b) { return a < b; }
-bool Less(int64_t a, int64_t b) { return a < b; }
 
 // Whether a <= b; false if either is NaN, even if the compiler assumes there are none
 bool LessOrEqual(float a, float b) { return !IsNan(a) && !IsNan(b) && a <= b; }
-bool LessOrEqual(int a, int b) { return a <= b; }
-bool LessOrEqual(uint a, uint b) { return a <= b; }
-bool LessOrEqual(int64_t a, int64_t b) { return a <= b; }
-
-// The larger of two integers
-int Max(int a, int b) { return max(a, b); }
-uint Max(uint a, uint b) { return max(a, b); }
-int64_t Max(int64_t a, int64_t b) { return max(a, b); }
-
-// The smaller of two integers
-int Min(int a, int b) { return min(a, b); }
-uint Min(uint a, uint b) { return min(a, b); }
-int64_t Min(int64_t a, int64_t b) { return min(a, b); }
-
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 
 // Converts to int64_t. Floats are truncated, become at most 2^62, which leaves room for sums, and NaN becomes 0.
 int64_t ToInteger(float x)
@@ -558,10 +503,6 @@ int64_t ToInteger(float x)
     const int64_t most = (int64_t)1 << 62;
     return max(min(Convert(x, (int64_t)0), most), -most);
 }
-
-int64_t ToInteger(int x) { return Integer(x); }
-int64_t ToInteger(uint x) { return Integer(x); }
-int64_t ToInteger(int64_t x) { return Integer(x); }
 
 // The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
 float Ceil(float x)
@@ -1462,7 +1403,7 @@ void AddSelected(List at)
         const REAL_VALUE total = totals[lane];
         at.entries[1] = begin + lane;
         if (begin + lane < outputGradientSizes[0][1])
-            WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(total, OUTPUT_GRADIENT_BITS));
+            WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)total);
     }
 }
 #endif
@@ -1513,9 +1454,9 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #elif PASS == 3  // Best
     WriteKeptBest(first + item, RavelIndex(FirstGreatest(at), Grid(Entry(at, 0))));
 #elif PASS == 4  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)RoundingOnce(SumOf3(at), OUTPUT_GRADIENT_BITS));
+    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)SumOf3(at));
 #elif PASS == 5  // OutputROIGradientTensor
-    WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)RoundingOnce(Chosen2(at), OUTPUT_ROIGRADIENT_BITS));
+    WriteOutputROIGradient(at, (OUTPUT_ROIGRADIENT_VALUE)Chosen2(at));
 #endif
 #endif
 }

@@ -46,7 +46,6 @@
 #define ROI_STORED STORED(ROI_TYPE)
 #define ROI_VALUE VALUE(ROI_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
 // The type that floats are computed in, and its bits
@@ -292,22 +291,8 @@ int64_t Convert(float x, int64_t type)
         ? (int64_t)1 << 63 : (int64_t)x;
 }
 
-float Convert(int x, float type) { return (float)x; }
-int Convert(int x, int type) { return (int)x; }
-uint Convert(int x, uint type) { return (uint)x; }
-int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 float Convert(int64_t x, float type) { return WideToFloat(x); }
-int Convert(int64_t x, int type) { return (int)x; }
-uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
-
-// Converts an integer to int64_t, saturating at its maximum
-int64_t Integer(int x) { return x; }
-int64_t Integer(int64_t x) { return x; }
-
-// The larger of two integers
-int Max(int a, int b) { return max(a, b); }
-int64_t Max(int64_t a, int64_t b) { return max(a, b); }
 
 // The number with this bit pattern.
 float FromBits(uint bits)
@@ -340,22 +325,12 @@ float RoundAway(float x)
     return Magnitude(x - whole) >= 0.5f ? whole + CopySign(1.0f, x) : whole;
 }
 
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
-
 // Converts to int64_t. Floats are truncated, become at most 2^62, which leaves room for sums, and NaN becomes 0.
 int64_t ToInteger(float x)
 {
     const int64_t most = (int64_t)1 << 62;
     return max(min(Convert(x, (int64_t)0), most), -most);
 }
-
-int64_t ToInteger(int x) { return Integer(x); }
-int64_t ToInteger(int64_t x) { return Integer(x); }
 
 // Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
 int Order(float x)
@@ -526,7 +501,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (int lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
     {
         if (at.entries[1] < outputSizes[0][1])
-            WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(lanes[lane], OUTPUT_BITS));
+            WriteOutput(at, (OUTPUT_VALUE)lanes[lane]);
         at.entries[1]++;
     }
 #endif

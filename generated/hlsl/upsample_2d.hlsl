@@ -63,7 +63,6 @@
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
 // Dimensions of tensors that have as many as another one
@@ -323,46 +322,11 @@ float Magnitude(float x)
 
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
-int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
-int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
 
 // No integer is NaN.
 bool IsNan(int x) { return false; }
 bool IsNan(uint x) { return false; }
 bool IsNan(int64_t x) { return false; }
-
-// The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
-uint LeadingZeros(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
-}
-
-// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
-// of which is set if any bit below them was (round to odd).
-float WideToFloat(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    if (high == 0)
-        return (float)(uint)x;
-    const uint shift = 32 - LeadingZeros(high);
-    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
-    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
-}
-
-// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
-float WideToFloat(int64_t x)
-{
-    const int low = (int)x;
-    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
-        return (float)low;
-    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
-}
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
@@ -394,30 +358,17 @@ float Convert(int x, float type) { return (float)x; }
 int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
-float Convert(int64_t x, float type) { return WideToFloat(x); }
-int Convert(int64_t x, int type) { return (int)x; }
-uint Convert(int64_t x, uint type) { return (uint)x; }
-int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
-
-// The larger of two integers
-int Max(int a, int b) { return max(a, b); }
-int64_t Max(int64_t a, int64_t b) { return max(a, b); }
-
-// The smaller of two integers
-int Min(int a, int b) { return min(a, b); }
-int64_t Min(int64_t a, int64_t b) { return min(a, b); }
-
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
 
 // The smallest integer not below x; -0 for a negative x that rounds to 0. Exact.
 float Ceil(float x)
 {
     return ceil(x);
+}
+
+// The number of zero bits above the highest set bit of a nonzero number
+uint LeadingZeros(uint x)
+{
+    return 31 - firstbithigh(x);
 }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
@@ -980,7 +931,7 @@ void Total(float sums[TERMS], float weights, out float totals[TOTALS])
 OUTPUT_VALUE Made(float totals[TOTALS])
 {
     const float total0 = totals[0];
-    return (OUTPUT_VALUE)RoundingOnce(total0, OUTPUT_BITS);
+    return (OUTPUT_VALUE)total0;
 }
 #endif
 #if PASS == 3
@@ -994,7 +945,7 @@ uint TapAt(int d, int i)
 OUTPUT_VALUE Made(INPUT_VALUE stored)
 {
     const REAL_VALUE element = (REAL_VALUE)stored;
-    return (OUTPUT_VALUE)RoundingOnce(element, OUTPUT_BITS);
+    return (OUTPUT_VALUE)element;
 }
 #endif
 
@@ -1512,7 +1463,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 #if PASS == 0  // Coordinate
     WriteKeptCoordinate(first + item, Coordinate(Entry(at, 0), Entry(at, 1)));
 #elif PASS == 1  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)RoundingOnce(Chosen(at), OUTPUT_BITS));
+    WriteOutput(at, (OUTPUT_VALUE)Chosen(at));
 #endif
 #endif
 }

@@ -173,9 +173,9 @@ def _map(
     all_16 = [_of_16_bits(registry, tensor) for tensor in (*inputs, output)]
     if all(any(one.kind == "float" for one in types) for types in all_16):
         stored = {hlsl_type(one).value for types in all_16 for one in types}
-        chosen = functions.choice(float16, called, values, stored)
+        chosen = functions.choice(float16, dict.fromkeys(called, values), values, stored)
     else:
-        chosen = Choice(functions.closure(called, values))
+        chosen = Choice(functions.closure(dict.fromkeys(called, values), values))
     return Shader(
         operator=operator.name,
         summary=operator.summary,
@@ -295,12 +295,14 @@ class FormShader(WithTensors):
 
     def functions(self, *names: str) -> tuple[str, ...]:
         """The texts of these functions, of those that the steps call, and of their dependencies."""
-        return self.library.closure({*names, *self.called}, _value_types(self.tensors))
+        values = _value_types(self.tensors)
+        return self.library.closure(dict.fromkeys((*names, *self.called), values), values)
 
     def choice(self, *names: str) -> Choice:
         """The texts of these functions, with those that suffice where all tensors are float16."""
         values = _value_types(self.tensors)
-        return self.library.choice(self.float16, {*names, *self.called}, values, values)
+        calls = dict.fromkeys((*names, *self.called), values)
+        return self.library.choice(self.float16, calls, values, values)
 
 
 def _form(

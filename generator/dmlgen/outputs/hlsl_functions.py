@@ -13,12 +13,16 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeAlias
 
 from dmlgen.outputs.render import Templates
 
 NUMBERS, ELEMENTS = "hlsl/functions", "hlsl/elements"  # floating-point only; also integer types
 FLOAT16, REALS = "hlsl/float16", "hlsl/reals.hlsl"
 VALUE_TYPES = frozenset({"float", "double", "int", "uint", "int64_t", "uint64_t"})
+
+Calls: TypeAlias = Mapping[str, Collection[str]]
+"""Functions that are called, each with the types that the first element given to it may have."""
 
 _FUNCTION = re.compile(
     r"^\w+ (?P<name>\w+)\((?P<parameters>[^)]*)\)(?: \{.*\}|\n\{\n(?:.*\n)*?\})$", re.MULTILINE
@@ -98,23 +102,25 @@ class Functions:
         """The names of all of them."""
         return frozenset(self._overloads)
 
-    def closure(self, names: Iterable[str], types: Iterable[str]) -> tuple[str, ...]:
-        """The texts of functions called with elements of these types, and of all that they call.
+    def closure(self, calls: Calls, types: Iterable[str]) -> tuple[str, ...]:
+        """The texts of functions that are called, and of all that they call. `types` are those that further
+        elements may have.
 
         Each follows those that it calls; overloads that no call can resolve to are left out.
         """
-        return tuple(_texts(self._needed(names, types)))
+        return tuple(_texts(self._needed(calls, types)))
 
     def choice(
         self,
         float16: Functions,
-        names: Collection[str],
+        calls: Calls,
         types: Collection[str],
-        types_of_float16: Collection[str] = ("float",),
+        types_of_float16: Collection[str],
     ) -> Choice:
         """The texts of functions, with what `float16` has for floats that are stored as float16, and for
         elements of other types that occur with these."""
-        exact, short = self._needed(names, types), float16._needed(names, types_of_float16)
+        of_float16 = {name: set(given).intersection(types_of_float16) for name, given in calls.items()}
+        exact, short = self._needed(calls, types), float16._needed(of_float16, types_of_float16)
         if not any(one.file.startswith(FLOAT16) for one in short):
             return Choice(tuple(_texts(exact)))
         replaced = {one for one in exact if one not in short}
@@ -141,11 +147,11 @@ class Functions:
             waiting += called
         return False
 
-    def _needed(self, names: Iterable[str], types: Iterable[str]) -> list[Overload]:
-        """Functions called with elements of these types, and all that they call, in order."""
+    def _needed(self, calls: Calls, types: Iterable[str]) -> list[Overload]:
+        """Functions that are called, and all that they call, in order."""
         kept: dict[Overload, None] = {}
         values = frozenset(types)
-        waiting = [one for name in sorted(names) for one in self._meant(name, values)]
+        waiting = [one for name, given in sorted(calls.items()) for one in self._meant(name, given, values)]
         while waiting:
             overload = waiting.pop()
             if overload in kept:
@@ -178,15 +184,15 @@ class Functions:
             place(file)
         return [overload for file in order for overload in files[file]]
 
-    def _meant(self, name: str, types: frozenset[str]) -> list[Overload]:
-        """The overloads for elements of these types; all if there are none."""
+    def _meant(self, name: str, given: Collection[str], types: frozenset[str]) -> list[Overload]:
+        """The overloads for a first element of the types `given`; all if there are none."""
         if name not in self._overloads:
             raise KeyError(f"there is no HLSL function {name}")
 
         def fits(overload: Overload) -> bool:
             first, *others = [one for one in overload.types if one in VALUE_TYPES] or [""]
             # Further arguments may be members of the description, or numbers of bits.
-            return first in types and types | {"float", "int", "uint"} >= set(others)
+            return first in given and types | {"float", "int", "uint"} >= set(others)
 
         return [one for one in self._overloads[name] if fits(one)] or self._overloads[name]
 

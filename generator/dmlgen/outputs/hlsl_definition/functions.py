@@ -30,7 +30,6 @@ class FunctionPrinter(NumberPrinter):
     def __init__(self, widths: Widths, taken: Iterable[str]) -> None:
         """`taken` are names that functions must not have."""
         self.texts: list[str] = []
-        self.called: set[str] = {"Convert"}
         self.widths = widths
         self._taken = frozenset(taken)
         self.in_lanes = ""
@@ -147,10 +146,6 @@ class FunctionPrinter(NumberPrinter):
             self._lists = before
             return lines
         return [f"return {self.print(node)};"]
-
-    def _call(self, function: str, *texts: str) -> str:
-        self.called.add(function)
-        return f"{function}({', '.join(texts)})"
 
 
 def type_name(type_: ir.Type, wide: bool = False) -> str:

@@ -36,7 +36,7 @@ class LoopPrinter(TensorPrinter):
     def running(self, node: ir.Fold, term: ir.Expr) -> tuple[str, str, str, str]:
         """A fold as inline code: the type and the initial value of its result, its term, and the statement
         that adds the local `term` to the local `result`."""
-        self.called |= {"Min", "Max"} if node.kind in ("min", "max") else set()
+        self._use_limits(node)
         type_, decides = self._type_of(node), node.type == ir.BOOL
         return type_, self._start(node), self._in(term, decides, 0), _TURN[node.kind].format("term")
 
@@ -90,8 +90,7 @@ class LoopPrinter(TensorPrinter):
         if chooses:
             turn = self._choosing(node)
         else:
-            if node.kind in ("min", "max"):
-                self.called |= {"Min", "Max"}
+            self._use_limits(node)
             turn = [_TURN[node.kind].format(self._term(node))]
         tests = self._tests(node)
         self._locals, self._lists = outer, before
@@ -187,6 +186,10 @@ class LoopPrinter(TensorPrinter):
             return "~((int64_t)1 << 63)" if node.kind == "min" else "(int64_t)1 << 63"
         return "2147483647" if node.kind == "min" else "-2147483647 - 1"
 
+    def _use_limits(self, node: ir.Fold) -> None:
+        if node.kind in ("min", "max"):
+            self.use(node.kind.capitalize(), self._values(node))
+
     def _best(self, node: ir.Fold) -> list[str]:
         if node.kind not in ("argmax", "argmin"):
             return []
@@ -194,7 +197,8 @@ class LoopPrinter(TensorPrinter):
 
     def _choosing(self, node: ir.Fold) -> list[str]:
         type_, variable = self._type_of(node.body), local(node.loops[0].variable.name)
-        self.called |= {"Less", "IsNan"}
+        self.use("Less", self._values(node.body))
+        self.use("IsNan", self._values(node.body))
         test = "Less(best, value)" if node.kind == "argmax" else "Less(value, best)"
         return [
             f"const {type_} value = {self.deciding(node.body)};",

@@ -80,16 +80,10 @@ class ShaderPrinter(LoopPrinter):
                 return self._in_value_type(number, name)
         type_ = f"{self.tensors[name].macro}_VALUE"
         if node.type == ir.FLOAT:
-            text = self._in(node, False, 0)
-            return f"({type_}){self._call('RoundingOnce', text, f'{self.tensors[name].macro}_BITS')}"
+            return f"({type_}){self._rounded_once(node, name)}"
         if node.type.kind == "element":
             return self._in(node, False, 0)
         return f"({type_}){self._in(node, False, ATOM)}"
-
-    def lane(self, name: str) -> str:
-        """One of the values `lanes` of an output, as it is stored."""
-        value = self._call("RoundingOnce", "lanes[lane]", f"{self.tensors[name].macro}_BITS")
-        return f"({self.tensors[name].macro}_VALUE){value}"
 
     def made(self, name: str, node: ir.Expr) -> str:
         """A function of a fold, for many elements at once: truth values of the description, and
@@ -121,7 +115,7 @@ class ShaderPrinter(LoopPrinter):
         if constant.kind in ("ints", "floats"):
             return _whole_list(constant), ATOM
         if constant.kind == "element":
-            return self._call("Unpack", name, f"({type_name(node.type)})0"), ATOM
+            return self._call("Unpack", self._values(node), name, f"({type_name(node.type)})0"), ATOM
         if node.type == ir.BOOL:
             return f"{name} != 0", COMPARISON
         return name if constant.kind == "int" else f"({REAL}){name}", ATOM
@@ -182,7 +176,7 @@ class ShaderPrinter(LoopPrinter):
                 return self.spelling.logic[op].join(texts), LOGIC
             case ir.Compare(op=op, left=left, right=right) if left.type.kind in ("element", "float"):
                 text = COMPARISONS[op]
-                self.called.add(text.lstrip("!").partition("(")[0])
+                self.use(text.lstrip("!").partition("(")[0], self._values(left))
                 precedence = COMPARISON if text.startswith("!") else ATOM
                 return text.format(self.deciding(left), self.deciding(right)), precedence
             case ir.Compare(op=op, left=left, right=right):
@@ -225,12 +219,12 @@ class ShaderPrinter(LoopPrinter):
         if op == "/" and node.type.kind == "element":
             exactly = may_be_written_zero(left)
             name = "DivideExactly" if exactly else "Quotient"
-            return self._call(name, self.print(left), self.print(right)), ATOM
+            return self._applied(name, left, right), ATOM
         if op in ("<<", ">>"):
             name = "ShiftLeft" if op == "<<" else "ShiftRight"
-            return self._call(name, self.print(left), self.print(right)), ATOM
+            return self._applied(name, left, right), ATOM
         if op == "/" and (self._single or may_be_written_zero(left)):
-            return self._call("Divide", self.print(left), self.print(right)), ATOM
+            return self._applied("Divide", left, right), ATOM
         if op not in ("+", "-", "*", "/"):
             return f"({self.print(left, ATOM)} {op} {self.print(right, ATOM)})", ATOM
         own = SUM if op in ("+", "-") else PRODUCT
@@ -249,16 +243,20 @@ class ShaderPrinter(LoopPrinter):
         name, arguments = node.function, node.arguments
         match node:
             case ir.Call("round_even", (ir.Binary("/", left, right, ir.FLOAT),)):
-                return self._call("RoundedQuotient", self.deciding(left), self.deciding(right))
+                return self._call("RoundedQuotient", self.reals, self.deciding(left), self.deciding(right))
         match name:
             case "element" if isinstance(arguments[0], ir.Number):
                 return f"({type_name(node.type)}){self.print(arguments[0], ATOM)}"
             case "element":
-                return self._call("Convert", self.print(arguments[0]), f"({type_name(node.type)})0")
+                text = self.print(arguments[0])
+                return self._call("Convert", self._values(arguments[0]), text, f"({type_name(node.type)})0")
             case "normalize_index":
                 index, count = arguments  # an element in its own type, which may be 64-bit and unsigned
-                text = self._element(index) if isinstance(index, ir.Load) else self._whole(index)
-                return self._call("NormalizeIndex", text, self._narrow(count))
+                if isinstance(index, ir.Load):
+                    text, values = self._element(index), self.tensors[index.tensor.entry].values
+                    return self._call("NormalizeIndex", values, text, self._narrow(count))
+                text = self._whole(index)
+                return self._call("NormalizeIndex", self._values(index), text, self._narrow(count))
             case "apply_activation":
                 return self._activated(*arguments)
             case "convert" | "quantize":
@@ -275,9 +273,9 @@ class ShaderPrinter(LoopPrinter):
             case "float":
                 decides = arguments[0].type != ir.FLOAT
                 value = self._whole(arguments[0]) if decides else self.print(arguments[0])
-                return self._call("Convert", value, f"({REAL})0")
+                return self._call("Convert", self._values(arguments[0]), value, f"({REAL})0")
             case "int":
-                return self._call("ToInteger", self.deciding(arguments[0]))
+                return self._call("ToInteger", self._values(arguments[0]), self.deciding(arguments[0]))
             case "len":
                 return f"{self.print(arguments[0])}.length"
             case "ravel_index" | "in_bounds":
@@ -294,11 +292,14 @@ class ShaderPrinter(LoopPrinter):
             case "min" | "max" | "abs" if node.type == ir.INT:
                 return f"{name}({', '.join(self._alike(arguments, self._is_wide(node)))})"
             case "pow" if node.type != ir.FLOAT:
-                return self._call("Power", *map(self.print, arguments))
+                return self._applied("Power", *arguments)
         assert name not in NUMBERS
         decides = name in ("floor", "ceil", "trunc", "round_even", "round_away")
         texts = [self.deciding(item) if decides else self.print(item) for item in arguments]
-        return self._call(pascal(name), *texts)
+        return self._call(pascal(name), self._values(arguments[0]), *texts)
+
+    def _applied(self, function: str, *arguments: ir.Expr) -> str:
+        return self._call(function, self._values(arguments[0]), *map(self.print, arguments))
 
     def _alike(self, numbers: tuple[ir.Expr, ...], wide: bool) -> list[str]:
         """Integers as arguments of a function that takes all of them in one type, of 64 or of 32 bits."""
@@ -315,8 +316,8 @@ class ShaderPrinter(LoopPrinter):
     def _clamped(self, node: ir.Call) -> tuple[str, int]:
         x, low, high = node.arguments
         if node.type == ir.FLOAT:
-            upper = self._call("Min", self.print(x), self.print(high))
-            return self._call("Max", upper, self.print(low)), ATOM
+            upper = self._applied("Min", x, high)
+            return self._call("Max", self.reals, upper, self.print(low)), ATOM
         if narrow := self._cut(x, low, high):
             return narrow
         wide = any(map(self._is_wide, node.arguments))
@@ -345,7 +346,7 @@ class ShaderPrinter(LoopPrinter):
                     return f"{self.deciding(whole, SUM)} - {int(value) + added}"
             return f"{self.deciding(limit, SUM)} - {added}" if added else self.deciding(limit)
 
-        cut = self._call("Convert", self.deciding(number), "(int)0")
+        cut = self._call("Convert", self.reals, self.deciding(number), "(int)0")
         text = f"max(min({cut}, {less(high)}), {less(low)})"
         return (f"{text} + {added}", SUM) if added else (text, ATOM)
 

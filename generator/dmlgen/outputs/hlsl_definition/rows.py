@@ -216,7 +216,9 @@ class _RowsPrinter:
                 for place, total in enumerate(one.totals)
             ]
             terms |= {total.name: given.term for total, given in zip(totals, one.totals, strict=True)}
-            self._printer.called |= {pascal(total.kind) for total in totals if total.kind != "sum"}
+            for total in totals:
+                if total.kind != "sum":
+                    self._printer.use(pascal(total.kind), self._printer.reals)
             named: dict[ir.Expr, ir.Expr] = {
                 _local(f"total{place}"): _local(total.name) for place, total in enumerate(totals)
             }

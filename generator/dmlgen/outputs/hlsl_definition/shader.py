@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.analysis.classes import rank_classes
@@ -20,7 +20,7 @@ from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
-from dmlgen.outputs.hlsl_functions import Choice, Functions
+from dmlgen.outputs.hlsl_functions import Calls, Choice, Functions
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_reachable import reached
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
@@ -53,7 +53,7 @@ class Pass:
     visits the coordinates of another box, each of which names the entry it counts for. `each`: the array of
     tensors each of which takes a dispatch. `where`: the coordinates that are written; all if empty. `form`:
     it is computed in a faster way, not from the text of a value. `lanes`: each thread computes several
-    elements, and stores `lane`.
+    elements.
     """
 
     values: Mapping[str, str]
@@ -64,7 +64,6 @@ class Pass:
     where: str = ""
     form: FormPass | None = None
     lanes: Lanes | None = None
-    lane: str = ""
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -259,7 +258,9 @@ def shader_of(
     fast = next((way for way in ways if way is not None), None)
     activations = activations_of(registry, operator, "REAL") if printer.fused else ()
     tensors = printer.tensors
-    called = printer.called.union(*(one.functions for one in activations))
+    called = dict(printer.called)
+    for name in sorted(set().union(*(one.functions for one in activations))):
+        called[name] = called.get(name, set()) | printer.reals
     types = {value for tensor in tensors.values() for value in tensor.values}
     types |= {"float", "int", "int64_t"}
     return DefinitionShader(
@@ -285,8 +286,8 @@ def shader_of(
         texts=tuple(printer.texts),
         fused=printer.fused,
         activations=activations,
-        precise_kinds=0 if functions is None else _precise_kinds(activations, functions, types),
-        by_lanes=tuple(sorted(called & {"Min", "Max"})) if printer.in_lanes else (),
+        precise_kinds=0 if functions is None else _precise_kinds(activations, functions, printer.reals),
+        by_lanes=tuple(name for name in ("Max", "Min") if name in called) if printer.in_lanes else (),
         functions=_chosen(functions, float16 if fast and fast.in_float16 else None, called, types),
         max_rank=MAX_RANK,
         longest=printer.longest,
@@ -310,7 +311,7 @@ def _ranks(operator: Operator, tensors: Sequence[Tensor]) -> Mapping[str, str]:
 
 
 def _chosen(
-    functions: Functions | None, float16: Functions | None, called: Set[str], types: Set[str]
+    functions: Functions | None, float16: Functions | None, called: Calls, types: Collection[str]
 ) -> Choice:
     """The functions that are called, and those to use instead where everything is float16."""
     if functions is None:
@@ -320,9 +321,9 @@ def _chosen(
     return functions.choice(float16, called, types, types)
 
 
-def _precise_kinds(activations: tuple[Activation, ...], functions: Functions, types: set[str]) -> int:
+def _precise_kinds(activations: tuple[Activation, ...], functions: Functions, reals: Collection[str]) -> int:
     """The activations that call a `precise` function, as bits by number."""
-    texts = [functions.closure(one.functions, types) for one in activations]
+    texts = [functions.closure(dict.fromkeys(one.functions, reals), reals) for one in activations]
     return sum(1 << number for number, some in enumerate(texts) if any("precise " in text for text in some))
 
 
@@ -381,9 +382,7 @@ def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, .
         condition = "" if where is None else printer.deciding(where, ATOM)
         values[name] = printer.stored(name, value) if lanes is None else printer.value(value, False)
         read |= entries_read(value)
-    if lanes is not None:
-        return Pass(values, tuple(sorted(read)), lanes=lanes, lane=printer.lane(lanes.output))
-    return Pass(values, tuple(sorted(read)), each=each, where=condition)
+    return Pass(values, tuple(sorted(read)), each=each, where=condition, lanes=lanes)
 
 
 def _together(operator: Operator) -> list[tuple[str, ...]]:
