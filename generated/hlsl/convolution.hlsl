@@ -309,18 +309,6 @@ struct Dimension
     int isForward;
     int isConvolution;
     int inputs;
-    int isInputDimensionCount;
-    int outputSizesEntry;
-    int isInputDimensionCount2;
-    int outputSizesEntry2;
-    int isInputDimensionCount3;
-    int outputSizesEntry3;
-    int isInputDimensionCount4;
-    int outputSizesEntry4;
-    int isInputDimensionCount5;
-    int outputSizesEntry5;
-    int isInputDimensionCount6;
-    int outputSizesEntry6;
 #elif PASS >= 2
     Dimension sizes[RANK];  // of the output, 1 along rows, and along columns without a window
     Dimension walk[5];  // tiles of a matrix, matrices, tiles of a band, and rows of tiles in a band and in the last one
@@ -372,18 +360,6 @@ struct Dimension
     int isForward;
     int isConvolution;
     int inputs;
-    int isInputDimensionCount;
-    int outputSizesEntry;
-    int isInputDimensionCount2;
-    int outputSizesEntry2;
-    int isInputDimensionCount3;
-    int outputSizesEntry3;
-    int isInputDimensionCount4;
-    int outputSizesEntry4;
-    int isInputDimensionCount5;
-    int outputSizesEntry5;
-    int isInputDimensionCount6;
-    int outputSizesEntry6;
 #else
     Dimension sizes[RANK];  // of the tensor written
     int4 inputSizes[2];
@@ -411,18 +387,6 @@ struct Dimension
     int isForward;
     int isConvolution;
     int inputs;
-    int isInputDimensionCount;
-    int outputSizesEntry;
-    int isInputDimensionCount2;
-    int outputSizesEntry2;
-    int isInputDimensionCount3;
-    int outputSizesEntry3;
-    int isInputDimensionCount4;
-    int outputSizesEntry4;
-    int isInputDimensionCount5;
-    int outputSizesEntry5;
-    int isInputDimensionCount6;
-    int outputSizesEntry6;
 #endif
 };
 
@@ -1262,6 +1226,20 @@ REAL_VALUE Chosen5(List at)
     return (REAL_VALUE)0.0f;
 }
 
+bool AnyOf(List at)
+{
+    const int v0First = 0;
+    const int v0Last = INPUT_SIZES_LENGTH - 2;
+    bool result = false;
+    [unroll]
+    for (int v0 = v0First; v0 < v0Last; v0++)
+    {
+        result = result || Entry(at, v0 + 2) >= Entry(ListOf(outputSizes[0], outputSizes[1], OUTPUT_SIZES_LENGTH),
+            v0 + 2) - Entry(ListOf(outputPadding[0], outputPadding[1], OUTPUT_PADDING_LENGTH), v0);
+    }
+    return result;
+}
+
 List Entries2(List at)
 {
     List result = (List)0;
@@ -1286,13 +1264,7 @@ REAL_VALUE Chosen6(List at)
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, float total)
 {
-    return (OUTPUT_VALUE)Activate((ANY_IS_OUTPUT_SIZES_ENTRY_BOUND
-        && ((isInputDimensionCount != 0 && Entry(at, 2) >= outputSizesEntry)
-        || (isInputDimensionCount2 != 0 && Entry(at, 3) >= outputSizesEntry2)
-        || (isInputDimensionCount3 != 0 && Entry(at, 4) >= outputSizesEntry3)
-        || (isInputDimensionCount4 != 0 && Entry(at, 5) >= outputSizesEntry4)
-        || (isInputDimensionCount5 != 0 && Entry(at, 6) >= outputSizesEntry5)
-        || (isInputDimensionCount6 != 0 && Entry(at, 7) >= outputSizesEntry6)) ? (REAL_VALUE)0.0f : total)
+    return (OUTPUT_VALUE)Activate((ANY_IS_OUTPUT_SIZES_ENTRY_BOUND && AnyOf(at) ? (REAL_VALUE)0.0f : total)
         + Chosen6(at), 0);
 }
 #endif

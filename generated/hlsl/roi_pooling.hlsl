@@ -433,7 +433,7 @@ bool AllOf(List at)
     const int dFirst = 0;
     const int dLast = 2;
     bool result = true;
-    [loop]
+    [unroll]
     for (int d = dFirst; d < dLast; d++)
     {
         result = result && Entry(list1, d) < Entry(list2, d);

@@ -14,7 +14,6 @@ from math import prod
 from typing import Any, TypeAlias
 
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import BOUNDS, MAX_RANK
 from dmlgen.expr.definition_queries import free_locals
 from dmlgen.registry import Enum, OutputDefinitions
 
@@ -286,31 +285,18 @@ def test_for(cases: Sequence[Case], truths: Sequence[bool]) -> ir.Expr | None:
 
 
 def spelled(node: ir.Expr, output: str) -> ir.Expr:
-    """An expression with its reductions in the form that definitions use, and short boolean ones unrolled:
-    the value made of a sum is computed for many elements at once, where a loop would be slow."""
+    """An expression with its reductions in the form that definitions use."""
     found = {part for part in ir.walk(node) if isinstance(part, ir.Reduce) and part.kind != "list"}
-    return ir.substitute(node, {part: _written_out(part, output) for part in found})
+    return ir.substitute(node, {part: _fold(part, output) for part in found})
 
 
-def _written_out(node: ir.Reduce, output: str) -> ir.Expr:
+def _fold(node: ir.Reduce, output: str) -> ir.Expr:
     assert node.kind != "list"
-    loop, most = node.loop, BOUNDS.value(node.loop.upper)[1]
-    whole = loop.lower == ir.ZERO and loop.condition is None and most <= MAX_RANK
-    if node.type != ir.BOOL or not whole:
-        first = None if loop.lower == ir.ZERO else loop.lower
-        each = ir.Each(loop.variable, first, loop.upper)
-        return ir.Fold(node.kind, (each,), loop.condition, node.body, node.type, unrolled=True)
-    parts: list[ir.Expr] = []
-    for number in range(most):
-        d = ir.Number(number, ir.INT)
-        there, body = ir.Compare("<", d, loop.upper), _summed(ir.substitute(node.body, {loop.variable: d}))
-        if node.kind == "any":
-            parts.append(ir.Logic("and", (there, body)))
-        else:
-            parts.append(ir.Logic("or", (ir.Not(there), body)))
-    whole_test = ir.Logic("or" if node.kind == "any" else "and", tuple(parts))
+    loop = node.loop
+    each = ir.Each(loop.variable, None if loop.lower == ir.ZERO else loop.lower, loop.upper)
+    fold = ir.Fold(node.kind, (each,), loop.condition, node.body, node.type, unrolled=True)
     possible = _possible(node, output)
-    return whole_test if possible is None else ir.Logic("and", (possible, whole_test))
+    return fold if possible is None else ir.Logic("and", (possible, fold))
 
 
 def _possible(node: ir.Reduce, output: str) -> ir.Expr | None:
@@ -322,13 +308,3 @@ def _possible(node: ir.Reduce, output: str) -> ir.Expr | None:
                 size = ir.Index(ir.Field(ir.Tensor(output), "Sizes", ir.INTS), axis)
                 return ir.Reduce("any", loop, ir.Compare("<", limit, size), ir.BOOL)
     return None
-
-
-def _summed(node: ir.Expr) -> ir.Expr:
-    """An expression with sums of literal integers folded."""
-    new: dict[ir.Expr, ir.Expr] = {}
-    for part in ir.walk(node):
-        match part:
-            case ir.Binary("+", ir.Number(value=int(a), type=ir.INT), ir.Number(value=int(b)), ir.INT):
-                new[part] = ir.Number(a + b, ir.INT)
-    return ir.substitute(node, new)

@@ -93,15 +93,7 @@ def inputs(desc: Any, index: int) -> Definition:
             limited(desc.Dilations), limited(desc.Strides), limited(filter_sizes), limited(input_sizes[2:]),
         ],
         [],
-        [
-            1 if is_forward else 0, 1 if is_convolution else 0, input_sizes_entry,
-            1 if input_dimension_count > 0 else 0, entry(output_sizes, 2) - entry(desc.OutputPadding, 0),
-            1 if input_dimension_count > 1 else 0, entry(output_sizes, 3) - entry(desc.OutputPadding, 1),
-            1 if input_dimension_count > 2 else 0, entry(output_sizes, 4) - entry(desc.OutputPadding, 2),
-            1 if input_dimension_count > 3 else 0, entry(output_sizes, 5) - entry(desc.OutputPadding, 3),
-            1 if input_dimension_count > 4 else 0, entry(output_sizes, 6) - entry(desc.OutputPadding, 4),
-            1 if input_dimension_count > 5 else 0, entry(output_sizes, 7) - entry(desc.OutputPadding, 5),
-        ],
+        [1 if is_forward else 0, 1 if is_convolution else 0, input_sizes_entry],
         [
             input_dimension_count,
             1

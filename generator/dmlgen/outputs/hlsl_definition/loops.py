@@ -8,7 +8,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.definition_queries import free_locals
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
-from dmlgen.outputs.hlsl_definition.constants import is_constant, is_dimension_count
+from dmlgen.outputs.hlsl_definition.constants import is_constant, is_dimension_count, is_of_ranks
 from dmlgen.outputs.hlsl_definition.functions import braced, lists_in
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.tensors import TensorPrinter
@@ -97,7 +97,7 @@ class LoopPrinter(TensorPrinter):
         bounds = lines
         for each, test in reversed(list(zip(node.loops, tests, strict=True))):
             turn = [*each_turn, f"if ({' && '.join(test)})", *braced(turn)] if test else turn
-            turn = self._loop(each, bounds, braced(turn))
+            turn = self._loop(each, bounds, braced(turn), node.unrolled)
         precise = "precise " if self._single and node.type == ir.FLOAT and not chooses else ""
         start = self._start(node)
         return [
@@ -134,7 +134,7 @@ class LoopPrinter(TensorPrinter):
             tests[max(inner, default=0)].append(self.deciding(part, COMPARISON if len(parts) > 1 else 0))
         return tests
 
-    def _loop(self, each: ir.Each, bounds: list[str], turn: list[str]) -> list[str]:
+    def _loop(self, each: ir.Each, bounds: list[str], turn: list[str], unrolled: bool) -> list[str]:
         """A loop, after the bounds that precede all loops. A box is visited row by row, so that what is the
         same for a row need not be recomputed for each coordinate. Rows run along the last dimension, or, if
         the description allows it, along the last one with several coordinates, so that there are fewer."""
@@ -165,8 +165,9 @@ class LoopPrinter(TensorPrinter):
         bounds.append(f"const int {name}First = {first};")
         last = self._narrow(each.last)
         bounds.append(f"const int {name}Last = {last};")
-        # A macro that bounds lists is a rank: unrolling keeps their entries in registers.
-        way = "[unroll]" if each.first is None and last.endswith("_BOUND") else "[loop]"
+        # Where the number of turns is that of some dimensions, unrolling keeps entries of lists in registers.
+        of_ranks = last.endswith("_BOUND") or (unrolled and is_of_ranks(each.last))
+        way = "[unroll]" if each.first is None and of_ranks else "[loop]"
         return [way, f"for (int {name} = {name}First; {name} < {name}Last; {name}++)", *turn]
 
     def _start(self, node: ir.Fold) -> str:
