@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from dmlgen.analysis.elements import Unfit
+from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import factors_of, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions
@@ -27,40 +28,47 @@ from dmlgen.schedules.steps import in_step
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 Read: TypeAlias = ir.Load | ir.Entry
+Named: TypeAlias = tuple[tuple[str, ir.Expr], ...]
 
 
-@dataclass(frozen=True)
-class Sum:
-    """A sum of products, the local `name`: of factor number `factor` and the weights at `place`."""
+class Product(NamedTuple):
+    """The terms of a sum: the reads of a factor, times the weights."""
 
-    name: str
-    factor: int
-    place: tuple[ir.Expr, ...]
+    factor: tuple[Read, ...]
+    weights: ir.Load
 
 
 @dataclass(frozen=True)
 class SharedSums:
     """Intermediate tensors that are written together, from sums of products that threads of a group share.
 
-    They apply where `when` holds. `values` are those of the tensors at `at`, by name, as functions of `sums`,
-    of what was read `before` these, by name, and of the earlier values, which have the names of their
-    tensors. Each product has an element of `weights` and one of `factors`, which in turn are products of
-    reads. All their coordinates end with k. Weights depend on dimensions `rows` of the result and not on
-    `columns`, factors the other way round; both may depend on the rest of its `rank`. `is_by_row`: what was
-    read before is the same for all columns.
+    They apply where `when` holds. `values` are those of the tensors at `at`, by name, as functions of the
+    `sums`, which are called total0, total1 and so on, of what was read `before` these, by name, and of the
+    earlier values, which have the names of their tensors. All coordinates in products end with k. Weights
+    depend on dimensions `rows` of the result and not on `columns`, factors the other way round; both may
+    depend on the rest of its `rank`. `along`: the first dimension is that of a recurrence's steps.
+    `is_by_row`: what was read before is the same for all columns.
     """
 
     when: ir.Expr
-    values: tuple[tuple[str, ir.Expr], ...]
-    before: tuple[tuple[str, ir.Expr], ...]
+    values: Named
+    before: Named
     along: bool
-    weights: str
-    factors: tuple[tuple[Read, ...], ...]
-    sums: tuple[Sum, ...]
+    sums: tuple[Product, ...]
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     rank: int
     is_by_row: bool
+
+    @property
+    def weights(self) -> str:
+        """The tensor of the weights."""
+        return self.sums[0].weights.tensor.name
+
+    @property
+    def factors(self) -> tuple[tuple[Read, ...], ...]:
+        """The different factors of the weights."""
+        return tuple(dict.fromkeys(one.factor for one in self.sums))
 
 
 @dataclass(frozen=True)
@@ -88,7 +96,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sums | None:
     for case in cases:
         for step in in_step(case.tensors):
             with suppress(Unfit):
-                found.setdefault(_Reader(step, case, defines, facts).sums(), []).append(case.when)
+                found.setdefault(_shared_sums(step, case, defines, facts), []).append(case.when)
     if not found:
         return None
     return Sums(
@@ -127,132 +135,103 @@ def _case(defines: OutputDefinitions, when: ir.Expr, choice: Choice) -> _Case:
     return _Case(when, choice, tensors)
 
 
-class _Reader:
-    """Reads the values of intermediate tensors that are written together."""
+def _shared_sums(
+    step: Sequence[Intermediate], case: _Case, defines: OutputDefinitions, facts: TensorFacts
+) -> SharedSums:
+    """The sums of intermediate tensors that are written together. Raises Unfit if there are none."""
+    if any(one.type != ir.FLOAT or one.decides for one in step):
+        raise Unfit
+    along, rank = step[0].along, len(entries(step[0].sizes))
+    sizes = {one.name: one.sizes for one in case.tensors}
+    folds = list(dict.fromkeys(fold for one in step for fold in _folds(_later(one))))
+    sums = tuple(_product(fold, rank, sizes, facts) for fold in folds)
+    totals: dict[ir.Expr, ir.Local] = {
+        fold: ir.Local(f"total{n}", ir.FLOAT, varies=True) for n, fold in enumerate(folds)
+    }
+    values = {
+        one.name: _in_terms_of(totals, one.value, case.choice)
+        for one in defines.tensors
+        if one.name in [of.name for of in step]
+    }
 
-    def __init__(
-        self, step: Sequence[Intermediate], case: _Case, defines: OutputDefinitions, facts: TensorFacts
-    ) -> None:
-        self._step, self._choice, self._facts = step, case.choice, facts
-        self._sizes = {one.name: one.sizes for one in case.tensors}
-        self._values = {one.name: one.value for one in defines.tensors}
-        self._rank = len(entries(step[0].sizes))
+    weights = {one.weights.tensor.name for one in sums}
+    factors = {read for one in sums for read in one.factor}
+    loaded = {read.tensor.name for read in factors if isinstance(read, ir.Load)}
+    elsewhere = {
+        part.tensor.name
+        for value in values.values()
+        for part in walk_through(value)
+        if isinstance(part, ir.Load)
+    }
+    if len(weights) != 1 or weights & loaded or (weights | loaded) & elsewhere:
+        raise Unfit
+    of_weights = _dimensions(one.weights for one in sums)
+    of_factors = _dimensions(factors)
+    steps = {0} if along else set()
+    before = _ReadBefore(values)
+    return SharedSums(
+        when=ir.Number(True, ir.BOOL),
+        values=tuple((name, before.used(value, along)) for name, value in values.items()),
+        before=before.found,
+        along=along,
+        sums=sums,
+        rows=tuple(sorted(of_weights - of_factors - steps)),
+        columns=tuple(sorted(of_factors - of_weights - steps)),
+        rank=rank,
+        is_by_row=all(_avoids(of_factors - of_weights, value) for _, value in before.found),
+    )
 
-    def sums(self) -> SharedSums:
-        first = self._step[0]
-        if any(one.type != ir.FLOAT or one.decides for one in self._step):
-            raise Unfit
-        folds = dict.fromkeys(fold for one in self._step for fold in _folds(_later(one)))
-        products = [self._product(fold) for fold in folds]
-        factors = tuple(dict.fromkeys(factor for factor, _ in products))
-        weights = {one.tensor.name for _, one in products}
-        if len(weights) != 1:
-            raise Unfit
-        names = [f"total{number}" for number in range(len(folds))]
-        totals: dict[ir.Expr, ir.Expr] = {
-            fold: ir.Local(name, ir.FLOAT, varies=True) for fold, name in zip(folds, names, strict=True)
-        }
-        values = [(one.name, self._made(one.name, totals)) for one in self._step]
-        reads = [read for factor in factors for read in factor]
-        loaded = weights.union(read.tensor.name for read in reads if isinstance(read, ir.Load))
-        others = [part for _, value in values for part in walk_through(value)]
-        if any(isinstance(part, ir.Load) and part.tensor.name in loaded for part in others):
-            raise Unfit
-        if any(isinstance(read, ir.Load) and read.tensor.name in weights for read in reads):
-            raise Unfit
-        of_factors = _dimensions(read for factor in factors for read in factor)
-        of_weights = _dimensions(load for _, load in products)
-        steps = {0} if first.along else set()
-        before = _ReadBefore(one.name for one in self._step)
 
-        def is_by_row(value: ir.Expr) -> bool:
-            used = dimensions(walk_through(value))
-            return used is not None and not used & (of_factors - of_weights)
+def _product(fold: ir.Fold, rank: int, sizes: Mapping[str, ir.Expr], facts: TensorFacts) -> Product:
+    """The weights are the read that depends on the last dimension of the result."""
+    found = fit("sum(product for k in range(depth))", fold)
+    reads = [_read(read, found.k, facts) for read in factors_of(found.product)]
+    weights = [read for read in reads if rank - 1 in _dimensions([read])]
+    factor = tuple(read for read in reads if read not in weights)
+    if len(weights) != 1 or not factor or found.depth not in [_last_size(read, sizes) for read in reads]:
+        raise Unfit
+    if not isinstance(weights[0], ir.Load):
+        raise Unfit
+    return Product(factor, weights[0])
 
-        return SharedSums(
-            when=ir.Number(True, ir.BOOL),
-            values=tuple((name, before.used(value, first.along)) for name, value in values),
-            before=before.found,
-            along=first.along,
-            weights=weights.pop(),
-            factors=factors,
-            sums=tuple(
-                Sum(name, factors.index(factor), entries(load.coordinate)[:-1])
-                for name, (factor, load) in zip(names, products, strict=True)
-            ),
-            rows=tuple(sorted(of_weights - of_factors - steps)),
-            columns=tuple(sorted(of_factors - of_weights - steps)),
-            rank=self._rank,
-            is_by_row=all(map(is_by_row, (value for _, value in before.found))),
-        )
 
-    def _made(self, name: str, totals: Mapping[ir.Expr, ir.Expr]) -> ir.Expr:
-        """The value of a tensor as defined, with the locals of totals in place of sums."""
-        value = _opened(self._values[name], self._choice)
-        return ir.substitute(value, {fold: totals[written(fold, self._choice)] for fold in _folds(value)})
-
-    def _product(self, fold: ir.Fold) -> tuple[tuple[Read, ...], ir.Load]:
-        """The reads of a factor, and that of the weights, with entries of coordinates spelled out."""
-        match fold:
-            case ir.Fold(
-                "sum",
-                (ir.Each(variable=ir.Local(type=ir.INT) as k, first=None, last=depth),),
-                None,
-                body,
-                ir.FLOAT,
-            ):
-                reads = [self._read(read, k) for read in factors_of(body)]
-            case _:
-                raise Unfit
-        last = self._rank - 1
-        weights = [read for read in reads if last in _dimensions([read])]
-        factor = tuple(read for read in reads if read not in weights)
-        if len(weights) != 1 or not factor or depth not in map(self._last_size, reads):
+def _read(read: ir.Expr, k: ir.Local, facts: TensorFacts) -> Read:
+    """A read in single precision or less, of a tensor that is never absent, at a coordinate that ends with k
+    and depends on no other read; the entries of the coordinate are spelled out."""
+    if not isinstance(read, ir.Load | ir.Entry) or read.type != ir.FLOAT:
+        raise Unfit
+    if isinstance(read, ir.Load):
+        tensor = read.tensor
+        is_float = facts.is_certain(tensor.name) and facts.is_float(tensor.name, {})
+        if not is_float or tensor.index is not None or facts.may_be(tensor.name, "FLOAT64"):
             raise Unfit
-        (load,) = weights
-        if not isinstance(load, ir.Load):
-            raise Unfit
-        return factor, load
+    *head, last = entries(read.coordinate)
+    inner = [part for item in head for part in ir.walk(item)]
+    if last != k or k in inner or any(isinstance(part, ir.Load | ir.Entry | ir.Fold) for part in inner):
+        raise Unfit
+    return replace(read, coordinate=ir.ListOf((*head, last)))
 
-    def _read(self, read: ir.Expr, k: ir.Local) -> Read:
-        """A read at a coordinate that ends with k and depends on no other read."""
-        if not isinstance(read, ir.Load | ir.Entry) or read.type != ir.FLOAT:
-            raise Unfit
-        if isinstance(read, ir.Load) and not self._is_single(read.tensor):
-            raise Unfit
-        *head, number = entries(read.coordinate)
-        inner = [part for item in head for part in ir.walk(item)]
-        if number != k or k in inner or any(isinstance(part, ir.Load | ir.Entry | ir.Fold) for part in inner):
-            raise Unfit
-        return replace(read, coordinate=ir.ListOf((*head, number)))
 
-    def _is_single(self, tensor: ir.Tensor) -> bool:
-        """Whether a tensor, which is never absent, has elements in single precision or less."""
-        about = self._facts
-        is_float = about.is_certain(tensor.name) and about.is_float(tensor.name, {})
-        return is_float and tensor.index is None and not about.may_be(tensor.name, "FLOAT64")
-
-    def _last_size(self, read: Read) -> ir.Expr:
-        dimension = len(entries(read.coordinate)) - 1
-        if isinstance(read, ir.Entry):
-            return entries(self._sizes[read.tensor])[dimension]
-        return ir.Index(ir.Field(read.tensor, "Sizes", ir.INTS), ir.Number(dimension, ir.INT))
+def _last_size(read: Read, sizes: Mapping[str, ir.Expr]) -> ir.Expr:
+    last = len(entries(read.coordinate)) - 1
+    if isinstance(read, ir.Entry):
+        return entries(sizes[read.tensor])[last]
+    return ir.Index(ir.Field(read.tensor, "Sizes", ir.INTS), ir.Number(last, ir.INT))
 
 
 class _ReadBefore:
     """Replaces reads that depend on no sum by locals, so that these loads are in flight while the sums
     accumulate; and replaces reads of what the thread has just written by locals as well."""
 
-    def __init__(self, written: Iterable[str]) -> None:
-        """`written` are the tensors that a thread writes in sequence."""
-        names = tuple(written)
+    def __init__(self, names: Iterable[str]) -> None:
+        """`names` are those of the tensors that a thread writes in sequence."""
         self._written: dict[ir.Expr, ir.Expr] = {
             ir.Entry(name, ir.AT, ir.FLOAT): ir.Local(name, ir.FLOAT, varies=True) for name in names
         }
         self._read: dict[ir.Expr, ir.Local] = {}
 
     @property
-    def found(self) -> tuple[tuple[str, ir.Expr], ...]:
+    def found(self) -> Named:
         """The reads, by the names of their locals."""
         return tuple((one.name, value) for value, one in self._read.items())
 
@@ -280,42 +259,41 @@ class _ReadBefore:
 
 
 def _later(tensor: Intermediate) -> ir.Expr:
-    """The value without that of a recurrence's first step."""
+    """The value without that of a recurrence's first step, which has no sums."""
     if not tensor.along:
         return tensor.value
-    is_first = ir.Compare("==", ir.Index(ir.AT, ir.ZERO), ir.ZERO)
-    match tensor.value:
-        case ir.Conditional(test, begin, otherwise) if not _folds(begin):
-            if is_first in (test.operands if isinstance(test, ir.Logic) and test.op == "or" else (test,)):
-                return otherwise
-    raise Unfit
+    found = match("begin if at[0] == 0 else later", tensor.value)
+    found = found or fit("begin if at[0] == 0 or inactive else later", tensor.value)
+    if _folds(found.begin):
+        raise Unfit
+    return found.later  # type: ignore[no-any-return]
 
 
 def _folds(node: ir.Expr) -> list[ir.Fold]:
     return [part for part in ir.walk(node) if isinstance(part, ir.Fold) and not part.unrolled]
 
 
-def _opened(node: ir.Expr, choice: Choice) -> ir.Expr:
-    """An expression in which no function contains a sum: those that do are inlined."""
+def _in_terms_of(totals: Mapping[ir.Expr, ir.Local], node: ir.Expr, choice: Choice) -> ir.Expr:
+    """A value with locals in place of its sums. Functions that contain sums are inlined."""
     if not any(isinstance(part, ir.Fold) and not part.unrolled for part in walk_through(node)):
         return node
     match node:
         case ir.Fold():
-            return node
+            return totals[written(node, choice)]
         case ir.Definition(value=value):
-            return _opened(value, choice)
+            return _in_terms_of(totals, value, choice)
         case ir.Apply(function=function, arguments=arguments):
             given = {one.name: item for one, item in zip(function.parameters, arguments, strict=True)}
             parameters = {part for part in ir.walk(function.body) if isinstance(part, ir.Local)}
-            stands_for: dict[ir.Expr, ir.Expr] = {
+            inlined: dict[ir.Expr, ir.Expr] = {
                 one: given[one.name] for one in parameters if one.name in given
             }
-            return _opened(ir.substitute(function.body, stands_for), choice)
+            return _in_terms_of(totals, ir.substitute(function.body, inlined), choice)
         case ir.Conditional(test=test, then=then, otherwise=otherwise):
             decided = written(test, choice)
             if isinstance(decided, ir.Number):
-                return _opened(then if decided.value else otherwise, choice)
-    return rebuilt(node, lambda part: _opened(part, choice))
+                return _in_terms_of(totals, then if decided.value else otherwise, choice)
+    return rebuilt(node, lambda part: _in_terms_of(totals, part, choice))
 
 
 def _dimensions(reads: Iterable[Read]) -> set[int]:
@@ -324,3 +302,9 @@ def _dimensions(reads: Iterable[Read]) -> set[int]:
     if found is None:
         raise Unfit
     return found
+
+
+def _avoids(columns: set[int], value: ir.Expr) -> bool:
+    """Whether a value is known to be the same along dimensions."""
+    used = dimensions(walk_through(value))
+    return used is not None and not used & columns

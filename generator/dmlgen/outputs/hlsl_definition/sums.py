@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
@@ -27,45 +27,37 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Sum:
-    """A sum: its name, the number of its products' factor, and where the weights start."""
-
-    name: str
-    factor: int
-    place: str
-
-
-@dataclass(frozen=True)
 class SumsPass:
     """The pass that computes intermediate tensors, `values`, from sums of products; see `SharedSums`. Each
     comes with the local that has its value; `before` are other locals. The pass reads the intermediate
-    tensors in `reads`, but in the first step of a recurrence only those in `begins`."""
+    tensors in `reads`, but in the first step of a recurrence only those in `begins`. `starts` has, for each
+    sum, where its weights start."""
 
     number: int
-    when: ir.Expr
+    form: SharedSums
     values: tuple[tuple[Kept, str, str], ...]
     before: tuple[tuple[str, str], ...]
     reads: frozenset[str]
     begins: frozenset[str]
-    along: bool
     weights: Tensor
+    starts: tuple[str, ...]
     factors: tuple[tuple[Read, ...], ...]
-    sums: tuple[Sum, ...]
-    rows: tuple[int, ...]
-    columns: tuple[int, ...]
-    rank: int
-    is_by_row: bool
 
     @property
-    def others(self) -> tuple[int, ...]:
+    def factor_of(self) -> list[int]:
+        """For each sum the number of its products' factor."""
+        return [self.form.factors.index(one.factor) for one in self.form.sums]
+
+    @property
+    def others(self) -> list[int]:
         """The dimensions that both depend on, or neither; a recurrence's steps are not among them."""
-        taken = (*self.rows, *self.columns, *((0,) if self.along else ()))
-        return tuple(d for d in range(self.rank) if d not in taken)
+        form = self.form
+        return [d for d in range(int(form.along), form.rank) if d not in (*form.rows, *form.columns)]
 
     @property
     def layout(self) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
         """All that the coordinates of rows and columns depend on."""
-        return self.rows, self.columns, self.along
+        return self.form.rows, self.form.columns, self.form.along
 
     @property
     def every(self) -> tuple[Read, ...]:
@@ -93,12 +85,12 @@ class SumsPass:
     @property
     def in_fours(self) -> bool:
         """Whether cooperative matrices write four adjacent rows at once: those of a single tensor."""
-        return self.has_units and not self.along and len(self.values) == 1 and self._goes_by_rows
+        return self.has_units and not self.form.along and len(self.values) == 1 and self._goes_by_rows
 
     @property
     def _goes_by_rows(self) -> bool:
         """Whether adjacent rows are contiguous in the result."""
-        return bool(self.rows) and self.rows[-1] == self.rank - 1
+        return self.form.rank - 1 in self.form.rows
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -125,11 +117,11 @@ class SumsPass:
             "weights": self.weights.member,
             "tensors": [tensor.member for tensor in self.tensors],
             "kept": [kept.member for kept in self.kept],
-            "sums": len(self.sums),
+            "sums": len(self.starts),
             "factors": len(self.factors),
             "has_units": int(self.has_units),
-            "rows": sum(1 << d for d in self.rows),
-            "columns": sum(1 << d for d in self.columns),
+            "rows": sum(1 << d for d in self.form.rows),
+            "columns": sum(1 << d for d in self.form.columns),
         }
 
 
@@ -151,7 +143,7 @@ class SumsPasses(FormPasses):
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
         """For each of the passes whether it applies, as 1 or 0."""
-        return {"sums": ones_where(one.when for one in self.passes)}
+        return {"sums": ones_where(one.form.when for one in self.passes)}
 
     @property
     def zeros(self) -> tuple[str, ...]:
@@ -173,40 +165,35 @@ def sums_passes(printer: ShaderPrinter, operator: Operator, number: int) -> Sums
     return SumsPasses(number, tuple(passes))
 
 
-def _pass(printer: ShaderPrinter, sums: SharedSums, number: int) -> SumsPass:
-    def read(one: ir.Load | ir.Entry) -> Read:
+def _pass(printer: ShaderPrinter, form: SharedSums, number: int) -> SumsPass:
+    def start(one: ir.Load | ir.Entry) -> str:
+        """The coordinate of the first product's element."""
         assert isinstance(one.coordinate, ir.ListOf)
-        place = _begin(printer, one.coordinate.items[:-1])
-        if isinstance(one, ir.Entry):
-            return Read(None, printer.kept[one.tensor], place)
-        return Read(printer.tensors[one.tensor.name], None, place)
+        return printer.deciding(ir.ListOf((*one.coordinate.items[:-1], ir.ZERO)))
 
-    first = [value.then for _, value in sums.values if sums.along and isinstance(value, ir.Conditional)]
-    read_for_factors = {one.tensor for factor in sums.factors for one in factor if isinstance(one, ir.Entry)}
+    def read(one: ir.Load | ir.Entry) -> Read:
+        if isinstance(one, ir.Entry):
+            return Read(None, printer.kept[one.tensor], start(one))
+        return Read(printer.tensors[one.tensor.name], None, start(one))
+
+    first = [value.then for _, value in form.values if form.along and isinstance(value, ir.Conditional)]
+    factors = [read for factor in form.factors for read in factor]
+    others = [value for _, value in (*form.before, *form.values)]
     return SumsPass(
         number=number,
-        when=sums.when,
+        form=form,
         values=tuple(
-            (printer.kept[name], local(name), printer.value(value, False)) for name, value in sums.values
+            (printer.kept[name], local(name), printer.value(value, False)) for name, value in form.values
         ),
-        before=tuple((name, printer.value(value, False)) for name, value in sums.before),
-        reads=frozenset(
-            read_for_factors.union(
-                one.tensor for _, value in (*sums.before, *sums.values) for one in entries_of(value)
-            )
-        ),
-        begins=frozenset(one.tensor for value in first for one in entries_of(value)),
-        along=sums.along,
-        weights=printer.tensors[sums.weights],
-        factors=tuple(tuple(map(read, factor)) for factor in sums.factors),
-        sums=tuple(Sum(one.name, one.factor, _begin(printer, one.place)) for one in sums.sums),
-        rows=sums.rows,
-        columns=sums.columns,
-        rank=sums.rank,
-        is_by_row=sums.is_by_row,
+        before=tuple((name, printer.value(value, False)) for name, value in form.before),
+        reads=_entries([*factors, *others]),
+        begins=_entries(first),
+        weights=printer.tensors[form.weights],
+        starts=tuple(start(one.weights) for one in form.sums),
+        factors=tuple(tuple(map(read, factor)) for factor in form.factors),
     )
 
 
-def _begin(printer: ShaderPrinter, head: Sequence[ir.Expr]) -> str:
-    """The coordinate of the first product's element."""
-    return printer.deciding(ir.ListOf((*head, ir.ZERO)))
+def _entries(values: Iterable[ir.Expr]) -> frozenset[str]:
+    """The intermediate tensors that values read."""
+    return frozenset(one.tensor for value in values for one in entries_of(value))
