@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 from dmlgen.analysis.elements import Unfit
 from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
-from dmlgen.expr.definition_queries import factors_of, walk_through
+from dmlgen.expr.definition_queries import factors_of, free_locals, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.access import dimensions, entries
 from dmlgen.schedules.cases import Choice, TooLarge, rebuilt, written
@@ -88,97 +88,83 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sums | None:
     """The sums of products that intermediate tensors of a definition consist of."""
     if any(facts.may_be(output, "FLOAT64") for output in defines.outputs):
         return None
+    found: dict[SharedSums, list[Choice]] = {}  # by the cases in which they apply
     try:
-        cases = _cases(defines)
+        choices = _choices(defines)
+        for choice in choices:
+            for step in in_step(_written(defines, choice)):
+                with suppress(Unfit):
+                    found.setdefault(_shared_sums(step, choice, defines, facts), []).append(choice)
     except TooLarge:
         return None
-    found: dict[SharedSums, list[ir.Expr]] = {}  # by the cases in which they apply
-    for case in cases:
-        for step in in_step(case.tensors):
-            with suppress(Unfit):
-                found.setdefault(_shared_sums(step, case, defines, facts), []).append(case.when)
-    if not found:
-        return None
-    return Sums(
-        tuple(one if len(of) == len(cases) else replace(one, when=of[0]) for one, of in found.items())
+    passes = (
+        one if len(of) == len(choices) else replace(one, when=_condition(of[0])) for one, of in found.items()
     )
+    return Sums(tuple(passes)) if found else None
 
 
-class _Case(NamedTuple):
-    """A case of the description: its condition, the member's value, and the tensors, written out."""
-
-    when: ir.Expr
-    choice: Choice
-    tensors: list[Intermediate]
-
-
-def _cases(defines: OutputDefinitions) -> list[_Case]:
-    """The cases to distinguish."""
-    usual = _case(defines, ir.Number(True, ir.BOOL), {})
-    nodes = (node for one in usual.tensors for node in ir.walk(one.value))
+def _choices(defines: OutputDefinitions) -> list[Choice]:
+    """The cases to distinguish: a single one, or the values of a truth value, if one of them allows for fewer
+    passes."""
+    usual = _written(defines, {})
+    nodes = (node for one in usual for node in ir.walk(one.value))
     for member in dict.fromkeys(node for node in nodes if isinstance(node, ir.Member)):
         if member.type == ir.BOOL:
-            cases = [
-                _case(defines, member, {member: ir.Number(True, ir.BOOL)}),
-                _case(defines, ir.Not(member), {member: ir.Number(False, ir.BOOL)}),
-            ]
-            if any(len(in_step(one.tensors)) < len(in_step(usual.tensors)) for one in cases):
-                return cases
-    return [usual]
+            choices: list[Choice] = [{member: ir.Number(value, ir.BOOL)} for value in (True, False)]
+            if any(len(in_step(_written(defines, one))) < len(in_step(usual)) for one in choices):
+                return choices
+    return [{}]
 
 
-def _case(defines: OutputDefinitions, when: ir.Expr, choice: Choice) -> _Case:
-    tensors = [
+def _condition(choice: Choice) -> ir.Expr:
+    ((member, value),) = choice.items()
+    return member if value == ir.Number(True, ir.BOOL) else ir.Not(member)
+
+
+def _written(defines: OutputDefinitions, choice: Choice) -> list[Intermediate]:
+    """The intermediate tensors, written out in one case."""
+    return [
         replace(one, sizes=written(one.sizes, choice), value=written(one.value, choice))
         for one in defines.tensors
     ]
-    return _Case(when, choice, tensors)
 
 
 def _shared_sums(
-    step: Sequence[Intermediate], case: _Case, defines: OutputDefinitions, facts: TensorFacts
+    step: Sequence[Intermediate], choice: Choice, defines: OutputDefinitions, facts: TensorFacts
 ) -> SharedSums:
     """The sums of intermediate tensors that are written together. Raises Unfit if there are none."""
     if any(one.type != ir.FLOAT or one.decides for one in step):
         raise Unfit
     along, rank = step[0].along, len(entries(step[0].sizes))
-    sizes = {one.name: one.sizes for one in case.tensors}
+    sizes = {one.name: written(one.sizes, choice) for one in defines.tensors}
     folds = list(dict.fromkeys(fold for one in step for fold in _folds(_later(one))))
     sums = tuple(_product(fold, rank, sizes, facts) for fold in folds)
     totals: dict[ir.Expr, ir.Local] = {
         fold: ir.Local(f"total{n}", ir.FLOAT, varies=True) for n, fold in enumerate(folds)
     }
-    values = {
-        one.name: _in_terms_of(totals, one.value, case.choice)
-        for one in defines.tensors
-        if one.name in [of.name for of in step]
-    }
+    defined = {one.name: one.value for one in defines.tensors}
+    values = {one.name: _in_terms_of(totals, defined[one.name], choice) for one in step}
 
-    weights = {one.weights.tensor.name for one in sums}
+    weights = {one.weights.tensor for one in sums}
     factors = {read for one in sums for read in one.factor}
-    loaded = {read.tensor.name for read in factors if isinstance(read, ir.Load)}
-    elsewhere = {
-        part.tensor.name
-        for value in values.values()
-        for part in walk_through(value)
-        if isinstance(part, ir.Load)
-    }
+    loaded = {read.tensor for read in factors if isinstance(read, ir.Load)}
+    others = (part for value in values.values() for part in walk_through(value))
+    elsewhere = {part.tensor for part in others if isinstance(part, ir.Load)}
     if len(weights) != 1 or weights & loaded or (weights | loaded) & elsewhere:
         raise Unfit
-    of_weights = _dimensions(one.weights for one in sums)
-    of_factors = _dimensions(factors)
+    of_weights, of_factors = _dimensions(one.weights for one in sums), _dimensions(factors)
     steps = {0} if along else set()
-    before = _ReadBefore(values)
+    lifted, before = _lift_reads(tuple(values.items()), along)
     return SharedSums(
         when=ir.Number(True, ir.BOOL),
-        values=tuple((name, before.used(value, along)) for name, value in values.items()),
-        before=before.found,
+        values=lifted,
+        before=before,
         along=along,
         sums=sums,
         rows=tuple(sorted(of_weights - of_factors - steps)),
         columns=tuple(sorted(of_factors - of_weights - steps)),
         rank=rank,
-        is_by_row=all(_avoids(of_factors - of_weights, value) for _, value in before.found),
+        is_by_row=all(_avoids(of_factors - of_weights, value) for _, value in before),
     )
 
 
@@ -219,43 +205,32 @@ def _last_size(read: Read, sizes: Mapping[str, ir.Expr]) -> ir.Expr:
     return ir.Index(ir.Field(read.tensor, "Sizes", ir.INTS), ir.Number(last, ir.INT))
 
 
-class _ReadBefore:
-    """Replaces reads that depend on no sum by locals, so that these loads are in flight while the sums
-    accumulate; and replaces reads of what the thread has just written by locals as well."""
+def _lift_reads(values: Named, along: bool) -> tuple[Named, Named]:
+    """The values with locals in place of reads that depend on no sum, so that these loads are in flight while
+    the sums accumulate, and with locals in place of what the thread has just written; and these reads, by the
+    names of their locals. The branch for the first step of a recurrence is left alone."""
+    stored: dict[ir.Expr, ir.Expr] = {
+        ir.Entry(name, ir.AT, ir.FLOAT): ir.Local(name, ir.FLOAT, varies=True) for name, _ in values
+    }
+    found: dict[ir.Expr, ir.Local] = {}
 
-    def __init__(self, names: Iterable[str]) -> None:
-        """`names` are those of the tensors that a thread writes in sequence."""
-        self._written: dict[ir.Expr, ir.Expr] = {
-            ir.Entry(name, ir.AT, ir.FLOAT): ir.Local(name, ir.FLOAT, varies=True) for name in names
-        }
-        self._read: dict[ir.Expr, ir.Local] = {}
-
-    @property
-    def found(self) -> Named:
-        """The reads, by the names of their locals."""
-        return tuple((one.name, value) for value, one in self._read.items())
-
-    def used(self, value: ir.Expr, along: bool) -> ir.Expr:
-        """The value; `along`: the branch for the first step of a recurrence is left alone."""
-        value = ir.substitute(value, self._written)
-        if along and isinstance(value, ir.Conditional):
-            return replace(value, otherwise=self._taken(value.otherwise))
-        return self._taken(value)
-
-    def _taken(self, node: ir.Expr) -> ir.Expr:
-        if node.type == ir.FLOAT and self._is_read(node):
-            return self._read.setdefault(node, ir.Local(f"read{len(self._read)}", ir.FLOAT, varies=True))
-        return rebuilt(node, self._taken)
-
-    def _is_read(self, node: ir.Expr) -> bool:
-        """Whether a value consists of reads and contains no sum."""
+    def is_read(node: ir.Expr) -> bool:
         parts = list(walk_through(node))
-        calls = [one.function for one in parts if isinstance(one, ir.Apply)]
-        given = {ir.AT}.union(parameter for function in calls for parameter in function.parameters)
-        return any(isinstance(one, ir.Load | ir.Entry) for one in parts) and not any(
-            one in self._written or (isinstance(one, ir.Local) and one.varies and one not in given)
-            for one in parts
-        )
+        reads = any(isinstance(one, ir.Load | ir.Entry) for one in parts)
+        return reads and free_locals(node).keys() <= {"at"} and not any(one in stored for one in parts)
+
+    def lifted(node: ir.Expr) -> ir.Expr:
+        if node.type == ir.FLOAT and is_read(node):
+            return found.setdefault(node, ir.Local(f"read{len(found)}", ir.FLOAT, varies=True))
+        return rebuilt(node, lifted)
+
+    def lifted_later(value: ir.Expr) -> ir.Expr:
+        if along and isinstance(value, ir.Conditional):
+            return replace(value, otherwise=lifted(value.otherwise))
+        return lifted(value)
+
+    lifted_values = tuple((name, lifted_later(ir.substitute(value, stored))) for name, value in values)
+    return lifted_values, tuple((local.name, read) for read, local in found.items())
 
 
 def _later(tensor: Intermediate) -> ir.Expr:
