@@ -41,7 +41,6 @@ MOST_CASES = 4  # timed for a number
 POWERS = tuple(2**power for power in range(19))
 CANDIDATES: dict[str, Sequence[int]] = {
     "ELEMENTWISE_BUSY": (1, *POWERS[14:19:2]),
-    "ELEMENTWISE_FEW": (1, *POWERS[12:19:3]),
     "PATCH_HEIGHT": POWERS[2:6],
     "PATCH_WIDTH": POWERS[2:6],
     "COOPERATIVE_PART": (256, 384, 512, 640),

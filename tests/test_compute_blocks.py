@@ -10,7 +10,7 @@ import pytest
 
 import dmlops
 from dmlops import gpu
-from dmlops.gpu.plans import elementwise
+from dmlops.gpu.plans import map as map_planner
 from gpu_device import device, run_in_guard_zones
 
 __all__ = ["device"]
@@ -90,7 +90,7 @@ def test_threads_write_several_narrow_vectors(
     device: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(elementwise, "ELEMENTWISE_BUSY", 1)
+    monkeypatch.setattr(map_planner, "ELEMENTWISE_BUSY", 1)
     desc = identity(data_type, sizes, strides)
     (dispatch,) = gpu.plan(desc).dispatches
     assert dispatch.defines["VECTORS"] == vectors

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 import dmlops
-from dmlops import gpu
-from dmlops.gpu.plans.elementwise import ELEMENTWISE_FEW
 from gpu_device import alternatives, device
 from whole_registry import whole_registry
 
@@ -505,19 +503,14 @@ def layouts() -> list[tuple[str, str, tuple[int, ...], dict[str, tuple[int, ...]
     ]
 
 
-@pytest.mark.parametrize("few", [0, ELEMENTWISE_FEW])
 @pytest.mark.parametrize(("operator", "type_", "sizes", "strides"), layouts())
 def test_layouts(
     device: Any,
-    monkeypatch: pytest.MonkeyPatch,
     operator: str,
     type_: str,
     sizes: tuple[int, ...],
     strides: dict[str, tuple[int, ...]],
-    few: int,
 ) -> None:
-    """Also with vectors, as large tensors have."""
-    monkeypatch.setattr("dmlops.gpu.plans.elementwise.ELEMENTWISE_FEW", few)
     random = np.random.default_rng(7)
     arrays = {}
     for member in spec(operator).inputs:
@@ -540,17 +533,3 @@ def test_layouts(
     expected = {"ADD": np.add, "POW": np.power, "IF": np.where}[operator](first, second, *third)
     for found in both(device, desc, arrays):
         assert found.tolist() == expected.tolist()
-
-
-def test_threads_compute_one_element_where_there_are_few() -> None:
-    """Unless elements are small, or blocks of them are transposed."""
-
-    def vector(operator: Any, data_type: str, sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> int:
-        desc = operator(InputTensor=dmlops.TensorDesc(data_type, sizes, Strides=strides)).infer()
-        return int(gpu.plan(desc).dispatches[0].defines["VECTOR"])
-
-    few, more = (1, ELEMENTWISE_FEW), (1, ELEMENTWISE_FEW + 4)
-    assert vector(dmlops.ActivationTanh, "FLOAT32", few, None) == 1
-    assert vector(dmlops.ActivationTanh, "FLOAT32", more, None) == 4
-    assert vector(dmlops.ActivationTanh, "FLOAT16", few, None) == 4
-    assert vector(dmlops.ElementWiseIdentity, "FLOAT32", (64, 64), (1, 64)) == 4

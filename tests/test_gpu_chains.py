@@ -15,7 +15,7 @@ from dmlops.data import operator_data
 from dmlops.gpu import compiler
 from dmlops.gpu.graphs.execute import compile_graph
 from dmlops.gpu.graphs.program import program
-from dmlops.gpu.plans import elementwise
+from dmlops.gpu.plans import map as map_planner
 from gpu_device import device
 
 __all__ = ["device"]
@@ -115,7 +115,7 @@ def test_a_chain_computes_what_its_operators_do(device: Any, name: str, dtype: s
 
 
 def test_threads_of_a_chain_write_two_vectors(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elementwise, "ELEMENTWISE_BUSY", 1)
+    monkeypatch.setattr(map_planner, "ELEMENTWISE_BUSY", 1)
     builder, shape = dmlops.graph.Builder(), TensorDesc("FLOAT16", (3, 2, 2048))
     x, y = builder.input("x", TensorDesc("UINT8", shape.Sizes)), builder.input("y", shape)
     graph = builder.build(z=builder.element_wise_max(builder.cast(x, OutputTensor=shape), y))

@@ -19,53 +19,39 @@ from dmlops.gpu import compiler, shader
 from dmlops.gpu.plans.gather import GATHER_THREADS
 from gather_cases import OPERATORS
 
-VECTORS = {1: (1, 4), 2: (1, 2, 4), 4: (1, 2, 4), 8: (1, 2), 16: (1,)}  # by element size
-INDEX_VECTORS = {4: (1, 2, 4), 8: (1, 2)}  # by index size
+VECTORS = {8: (1, 4), 16: (1, 2, 4), 32: (1, 2, 4), 64: (1, 2), 128: (1,)}  # by the bits of an element
+INDEX_VECTORS = {32: (1, 2, 4), 64: (1, 2)}  # by those of an index
 LOOKUPS = {"GATHER": 1, "GATHER_ELEMENTS": 1, "GATHER_ND": 8, "GATHER_ND1": 8}
 WHOLE_SWEEP = bool(os.environ.get("DMLOPS_ALL_SHADERS"))  # some 60,000 compilations
 
 CAPABILITIES = {1: "Shader", 11: "Int64", 22: "Int16", 4433: "StorageBuffer16BitAccess"}
 
 
-def variants(operator: str) -> Iterator[dict[str, int]]:
+def variants(operator: str) -> Iterator[dict[str, int | str]]:
     """Every combination of the macros that decide types; the values of the others take turns by default."""
     others = {
         "INDEX_SIGNED": (0, 1),
+        "INDICES_SINGLE": (0, 1),
         "RANK": range(1, 9),
         "LOOKUPS": range(1, LOOKUPS[operator] + 1),
-        "UNROLL": (1, 2, 4),
+        "VECTORS": (1, 2, 4),
     }
     if WHOLE_SWEEP:
         turns: Iterator[tuple[int, ...]] = itertools.cycle(itertools.product(*others.values()))
         each = math.prod(map(len, others.values()))
     else:
         turns, each = zip(*map(itertools.cycle, others.values()), strict=True), 1
-    for element_size, index_size in itertools.product(VECTORS, INDEX_VECTORS):
-        for vector, index_vector in itertools.product(VECTORS[element_size], INDEX_VECTORS[index_size]):
+    for element_bits, index_bits in itertools.product(VECTORS, INDEX_VECTORS):
+        for vector, index_vector in itertools.product(VECTORS[element_bits], INDEX_VECTORS[index_bits]):
             for values in itertools.islice(turns, each if index_vector <= vector else 0):
-                tuples = {"BY_TUPLES": 0} if LOOKUPS[operator] > 1 else {}
-                yield tuples | {
-                    "ELEMENT_SIZE": element_size,
-                    "INDEX_SIZE": index_size,
+                yield {
+                    "INPUT_TYPE": f"UINT{element_bits}",
+                    "INDICES_TYPE": f"UINT{index_bits}",
+                    "OUTPUT_TYPE": f"UINT{element_bits}",
                     "VECTOR": vector,
-                    "INDEX_VECTOR": index_vector,
+                    "INDICES_VECTOR": index_vector,
                     "NUM_THREADS": GATHER_THREADS,
                     **dict(zip(others, values, strict=True)),
-                }
-        for vector, index_vector in itertools.product(VECTORS[element_size], INDEX_VECTORS[index_size][1:]):
-            most = LOOKUPS[operator] if WHOLE_SWEEP else min(LOOKUPS[operator], 2 * index_vector)
-            for lookups in range(index_vector, most + 1, index_vector):
-                yield {
-                    "ELEMENT_SIZE": element_size,
-                    "INDEX_SIZE": index_size,
-                    "INDEX_SIGNED": 1,
-                    "RANK": 2,
-                    "LOOKUPS": lookups,
-                    "VECTOR": vector,
-                    "INDEX_VECTOR": index_vector,
-                    "BY_TUPLES": 1,
-                    "UNROLL": 1,
-                    "NUM_THREADS": GATHER_THREADS,
                 }
 
 
@@ -113,6 +99,7 @@ def test_every_variant_compiles_for_direct3d(operator: str) -> None:
 def test_the_head_names_every_macro_and_no_other(operator: str) -> None:
     head, _, body = shader(operator).partition("\n\n")
     named = set(re.findall(r"^//   ([A-Z_]+)  ", head, re.MULTILINE))
-    assert named == set(next(variants(operator)))
-    for macro in named:
+    given = next(variants(operator))
+    assert named == {re.sub("^(INPUT|INDICES|OUTPUT)_", "X_", name) for name in given}
+    for macro in given:
         assert re.search(rf"\b{macro}\b", body), macro

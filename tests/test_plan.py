@@ -171,7 +171,7 @@ def test_vectors_are_used_where_everything_is_aligned(
     sizes: tuple[int, int], layouts: dict[str, list[int]], vector: int, index_vector: int
 ) -> None:
     defines = dispatch_of(gather_elements(values(*sizes), zeros(*sizes), 1, layouts)).defines
-    assert (defines["VECTOR"], defines["INDEX_VECTOR"]) == (vector, index_vector)
+    assert (defines["VECTOR"], defines["INDICES_VECTOR"]) == (vector, index_vector)
 
 
 def test_tuples_of_indices_are_lookups() -> None:
@@ -231,7 +231,7 @@ def test_groups_cover_the_output_and_stay_within_the_dispatch_limit() -> None:
         dispatch = dispatch_of(case)
         columns, rows = dispatch.groups
         assert max(columns, rows) <= 65535
-        each = prod(int(dispatch.defines[name]) for name in ("NUM_THREADS", "UNROLL", "VECTOR"))
+        each = prod(int(dispatch.defines[name]) for name in ("NUM_THREADS", "VECTORS", "VECTOR"))
         assert length <= columns * rows * each <= length + (rows + 1) * each
 
 

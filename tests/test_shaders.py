@@ -22,7 +22,8 @@ import pytest
 import dmlops
 from dmlops import gpu
 from dmlops.gpu import compiler, shader
-from dmlops.gpu.plans import definition, elementwise, scatter, sliding
+from dmlops.gpu.plans import definition, scatter, sliding
+from dmlops.gpu.plans import map as map_planner
 from dmlops.gpu.work import Dispatch
 from matrix_cases import MATRICES, OPERATORS, covering, described
 from test_hlsl import instructions, validate
@@ -47,7 +48,7 @@ Defines = Mapping[str, int | str]
 # Planners' numbers, as if descriptions were larger, or as if few elements were many
 LARGER = (
     [(sliding, "SLIDING_PRODUCTS", 0), (sliding, "SLIDING_POINTS", 0), (definition, "ELEMENTWISE_BUSY", 1)],
-    [(elementwise, "ELEMENTWISE_BUSY", 1)],
+    [(map_planner, "ELEMENTWISE_BUSY", 1)],
     [(scatter, "SCATTER_ALONE", 0)],
     [(scatter, "SCATTER_ALONE", 0), (scatter, "SCATTER_FEW", 0)],
 )

@@ -14,7 +14,7 @@ from dmlgen.names import pascal
 from dmlgen.outputs.c_inputs import InputCode, InputProgram, alternatives
 from dmlgen.outputs.c_rules import ProgramView
 from dmlgen.outputs.definition_inputs import is_double, lists, records
-from dmlgen.outputs.hlsl import map_params, tensor_of
+from dmlgen.outputs.hlsl import gathered, map_params, tensor_of
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
@@ -354,8 +354,7 @@ def _place(operator: Operator, member: str) -> int:
 
 def _gather(operator: Operator, schedule: Schedule, plans: Plans, code: InputCode) -> tuple[ShaderView, int]:
     assert isinstance(schedule.value, ir.Load)
-    loads = [node.tensor.name for node in ir.walk(schedule.value) if isinstance(node, ir.Load)]
-    names = dict(zip(("input", "indices", "output"), [*dict.fromkeys(loads), schedule.output], strict=True))
+    names = dict(zip(("input", "indices", "output"), gathered(schedule), strict=True))
     tensors = [_tensor(operator, role, name) for role, name in names.items()]
 
     def write(program: InputProgram) -> None:

@@ -21,7 +21,7 @@ from dmlgen.outputs.hlsl_types import HlslType, hlsl_type, hlsl_types
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_schedule import bits, moves
 from dmlgen.outputs.render import Templates
-from dmlgen.outputs.uniforms import Uniforms, camel, clamped, macro, plain, tensors_read, uniforms_of
+from dmlgen.outputs.uniforms import Uniforms, camel, clamped, loads, macro, plain, tensors_read, uniforms_of
 from dmlgen.plans.model import Plans, package_plans
 from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.plans.resources import Resource, resources_of
@@ -92,10 +92,12 @@ class WithTensors:
 
 @dataclass(frozen=True)
 class Shader(WithTensors):
-    """A shader that works element by element.
+    """A shader that computes each element from a few others.
 
-    `value` is the text of the element, after `value_lines`; `offset` that of its offset in the output, which
-    `is_shifted` by a constant in shaders that step through all tensors together.
+    `in_step`: it steps through all tensors together, and needs no coordinates. `value` is the text of the
+    element, after `value_lines`; `offset` that of its offset in the output, which `is_shifted` by a constant
+    if all are in step. If there are `indices`, up to `max_lookups` of them select the element of the first
+    input that is copied.
     """
 
     operator: str
@@ -108,15 +110,17 @@ class Shader(WithTensors):
     over: Tensor
     max_rank: int
     switches: tuple[tuple[str, str], ...]
-    arrays: tuple[str, ...]
     params: Params
-    value_lines: tuple[str, ...]
-    value: str
-    offset_lines: tuple[str, ...]
-    offset: str
-    is_shifted: bool
     functions: Choice
-    activations: tuple[Activation, ...]
+    in_step: bool
+    value_lines: tuple[str, ...] = ()
+    value: str = ""
+    offset_lines: tuple[str, ...] = ()
+    offset: str = ""
+    is_shifted: bool = False
+    activations: tuple[Activation, ...] = ()
+    indices: Tensor | None = None
+    max_lookups: int = 1
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -132,16 +136,16 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         schedule = schedule_of(near, operator)
         if schedule is None:
             return {}
-        name = schedule.form
-        if name == "gather":
-            text = templates.render("hlsl/gather.hlsl.j2", **_gather(near, operator, schedule, plans))
-        elif name == "map":
-            name = "elementwise" if is_aligned(schedule) else "map"
-            view = _map(near, operator, schedule, functions, float16, plans)
-            text = templates.render(f"hlsl/{name}.hlsl.j2", shader=view)
-        else:
-            form = _form(near, operator, schedule, functions, float16, plans)
-            text = templates.render(f"hlsl/{name}.hlsl.j2", shader=form)
+        view: Shader | FormShader
+        match schedule.form:
+            case "gather":
+                view = _gather(near, operator, schedule, plans)
+            case "map":
+                view = _map(near, operator, schedule, functions, float16, plans)
+            case _:
+                view = _form(near, operator, schedule, functions, float16, plans)
+        template = "map" if isinstance(view, Shader) else schedule.form
+        text = templates.render(f"hlsl/{template}.hlsl.j2", shader=view)
         return {f"hlsl/{operator.slug}.hlsl": broken(reached(text))}
 
     return merged(parts("hlsl", registry, templates.memory, shader))
@@ -187,8 +191,8 @@ def _map(
         over=over,
         max_rank=MAX_RANK * (2 if blocked(schedule) else 1),
         switches=tuple((name, _meaning(registry, node)) for name, node in uniforms.switches.items()),
-        arrays=tuple(uniforms.arrays),
         params=map_params(plans, schedule, uniforms, (*inputs, output)),
+        in_step=is_aligned(schedule),
         value_lines=tuple(value_lines),
         value=value.removeprefix(f"({output.macro}_VALUE)"),  # the return type converts anyway
         offset_lines=tuple(offset_lines),
@@ -378,32 +382,37 @@ def _shifted(node: ir.Expr) -> ir.Expr:
     return ir.substitute(node, {part: replace(part, function="exp_shifted") for part in found})
 
 
-def _gather(registry: Registry, operator: Operator, schedule: Schedule, plans: Plans) -> dict[str, object]:
+def _gather(registry: Registry, operator: Operator, schedule: Schedule, plans: Plans) -> Shader:
     """A shader that copies one input element for every output element, which it finds by looking up
     indices."""
-    assert isinstance(schedule.value, ir.Load)
-    nodes = list(ir.walk(schedule.value.coordinate))
-    calls = (node for node in nodes if isinstance(node, ir.Call))
-    index = next(call.arguments[0] for call in calls if call.function == "normalize_index")
-    assert isinstance(index, ir.Load)
-    in_a_list = any(isinstance(node, ir.Reduce) for node in nodes)
-    types = _types(operator, schedule.value.tensor.name)
-    sizes = sorted({registry.data_type[name].bits // 8 for name in types})
-    tensors = {"input": schedule.value.tensor.name, "indices": index.tensor.name, "output": schedule.output}
-    names = {role: camel(member) for role, member in tensors.items()}
-    return dict(
+    names = gathered(schedule)
+    assert schedule.value is not None
+    read, indices, output = (tensor_of(registry, operator, name) for name in names)
+    in_a_list = any(isinstance(node, ir.Reduce) for node in ir.walk(schedule.value))
+    return Shader(
         operator=operator.name,
         summary=operator.summary,
-        **names,
-        max_lookups=MAX_RANK if in_a_list else 1,  # of indices for one element
-        element_sizes={  # in bytes, with the data types that have them
-            size: tuple(name for name in types if registry.data_type[name].bits == size * 8) for size in sizes
-        },
-        index_types=_types(operator, index.tensor.name),
+        moves=names,
+        limited=(),
+        known=hlsl_types(registry),
+        inputs=(read, indices),
+        output=output,
+        over=output,
         max_rank=MAX_RANK,
+        switches=(),
         params=params_of(plans, "GatherParams"),
-        resources=resources_of(plans.record("GatherResources"), names),
+        functions=Choice(()),
+        in_step=True,
+        indices=indices,
+        max_lookups=MAX_RANK if in_a_list else 1,
     )
+
+
+def gathered(schedule: Schedule) -> tuple[str, str, str]:
+    """The tensors of a gather: what it copies elements from, the indices that select them, and the output."""
+    assert schedule.value is not None
+    copied, indices = dict.fromkeys(load.tensor.name for load in loads([schedule.value]))
+    return copied, indices, schedule.output
 
 
 def _types(operator: Operator, tensor: str) -> tuple[str, ...]:

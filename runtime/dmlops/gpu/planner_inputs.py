@@ -29,10 +29,10 @@ from .plans.contraction import plan_products
 from .plans.convolutions import plan_convolutions
 from .plans.definition import plan_definition
 from .plans.definition_types import Definition, DefinitionShader
-from .plans.elementwise import Map, plan_map
 from .plans.gather import Gather, plan_gather
 from .plans.int8_product import plan_int8_products
 from .plans.loops import are_native
+from .plans.map import Map, plan_map
 from .plans.nonzero import Nonzero, plan_nonzero
 from .plans.operands import MAX_RANK, NO_MEMBER, NONE, Buffer, Movement, Number, Switch, Tensor
 from .plans.philox import Philox, plan_philox

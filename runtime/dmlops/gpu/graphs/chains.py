@@ -19,8 +19,8 @@ from .. import plan, shader
 from ..errors import Unsupported
 from ..planner_inputs import map_inputs
 from ..plans.capabilities import NO_CAPABILITIES, Capability
-from ..plans.elementwise import Map as MapInputs
-from ..plans.elementwise import plan_map
+from ..plans.map import Map as MapInputs
+from ..plans.map import plan_map
 from ..plans.operands import Buffer, Tensor
 from ..plans.planning import Planning, Refused
 from ..schedule_records import Map, Uniforms

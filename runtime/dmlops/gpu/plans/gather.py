@@ -12,8 +12,8 @@ from .loops import (
     Loop,
     Loops,
     Words,
-    ceil_div,
-    check_type,
+    bind,
+    define_moved,
     dimensions,
     grid,
     in_steps,
@@ -21,7 +21,8 @@ from .loops import (
     repeats,
     vector_width,
 )
-from .operands import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Read, Tensor, Written
+from .map import loaded_at_once
+from .operands import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Tensor, Tensors
 from .planning import Planning
 from .reasons import Reason
 
@@ -29,7 +30,7 @@ GATHER_THREADS = 512  # NVIDIA H200: 128 at 0.82, 256 at 0.95, 1024 at 0.94
 "threads in a group"
 GATHER_BITS = 256  # NVIDIA H200: 128 at 0.91, 512 at 0.99
 "bits that a thread moves at once"
-GATHER_UNROLL = 4  # NVIDIA H200: 1 at 0.86, 2 at 0.98, 8 at 1.00
+GATHER_VECTORS = 4  # NVIDIA H200: 1 at 0.86, 2 at 0.98, 8 at 1.00
 "vectors that a thread moves, at most"
 STRIP_BYTES = 128  # NVIDIA H200: 32 at 0.82, 64 at 0.98, 256 at 0.90
 "bytes of the strips that neighboring threads walk down row by row: a cache line"
@@ -53,16 +54,10 @@ class Gather(NamedTuple):
     movement: Movement
 
 
-class GatherResources(NamedTuple):
-    input: Read
-    indices: Read
-    output: Written
-
-
 class GatherLookup(NamedTuple):
     size: int
     inputStride: int
-    indexOffset: int
+    indicesOffset: int
 
 
 class GatherParams(NamedTuple):
@@ -72,9 +67,9 @@ class GatherParams(NamedTuple):
     "thread groups along x"
     inputStep: int
     "input stride between the elements of a vector"
-    indexStep: int
+    indicesStep: int
     "index stride between the elements of a vector"
-    dimensions: Annotated[Dimensions, "RANK", "input", "index", "output"]
+    dimensions: Annotated[Dimensions, "RANK", "input", "indices", "output"]
     "outermost first"
     lookups: Annotated[list[GatherLookup], 8, "LOOKUPS"]
 
@@ -181,52 +176,37 @@ def moved_of(out: Planning, op: Gather) -> Moved:
     return Moved(op.output.bits // 8, loops, op.movement.lookups)
 
 
-def tuple_width(moved: Moved, index_bits: int) -> int:
-    """The number of an element's indices that are loaded at once, if they are contiguous; else 1."""
-    width = gcd(len(moved.lookups), 128 // index_bits)
-    for loop in moved.loops:
-        width = gcd(width, loop.strides[INDICES])
-    for place, lookup in enumerate(moved.lookups):
-        if lookup.offset != place:
-            return 1
-    return width
-
-
 def plan_gather(out: Planning, op: Gather) -> None:
     """The one dispatch that gathers, with the fastest variant of the shader."""
     moved = striped(widened(moved_of(out, op)))
-    inner = moved.loops[-1]
+    loops, inner = moved.loops, moved.loops[-1]
     bits = moved.bytes * 8
-    outer: Words = [loop.strides[OUTPUT] for loop in moved.loops[:-1]]
+    outer: Words = [loop.strides[OUTPUT] for loop in loops[:-1]]
     vector = vector_width(bits, inner.size, inner.strides[OUTPUT], outer)
-    unroll = max(1, min(GATHER_UNROLL, GATHER_BITS // (bits * vector)))
-    index_vector = tuple_width(moved, op.indices.bits)
-    by_tuples = index_vector > 1
-    if by_tuples and bits > 8:  # bytes are written in fours, or by atomics
-        vector, unroll = gcd(vector, TUPLE_VECTOR), 1
-    if inner.strides[INDICES] == 1:
-        index_vector = gcd(vector, 128 // op.indices.bits)
-        for loop in moved.loops[:-1]:
-            index_vector = gcd(index_vector, loop.strides[INDICES])
-        for lookup in moved.lookups:
-            index_vector = gcd(index_vector, lookup.offset)
-    vectors: Loops = moved.loops[:-1]
+    share = max(1, min(GATHER_VECTORS, GATHER_BITS // (bits * vector)))
+    if len(moved.lookups) > 1 and inner.strides[INDICES] > 1 and bits > 8:  # bytes are written in fours
+        vector, share = gcd(vector, TUPLE_VECTOR), 1
+    index_vector = loaded_at_once(op.indices.bits, loops, INDICES, len(loops) - 1, vector)
+    for lookup in moved.lookups:
+        index_vector = gcd(index_vector, lookup.offset)
+    vectors: Loops = loops[:-1]
     vectors.append(in_steps(inner, vector))
     count = repeats(vectors)
-    groups = grid(out, ceil_div(count, unroll), GATHER_THREADS, unroll)
-    check_type(out, 8 * moved.bytes, False)
-    out.define("ELEMENT_SIZE", moved.bytes)
-    out.define("INDEX_SIZE", op.indices.bits // 8)
+    while count % (share * GATHER_THREADS) != 0 and share > 1:
+        share = share // 2
+    groups = grid(out, count // share, GATHER_THREADS, share)
+    moved_as: Tensors = [op.input._replace(bits=bits), op.indices, op.output._replace(bits=bits)]
+    for tensor in moved_as:
+        define_moved(out, tensor)
+        bind(out, tensor)
     out.define("INDEX_SIGNED", int(op.indices.is_signed))
-    out.define("RANK", len(vectors))
     out.define("LOOKUPS", len(moved.lookups))
+    out.define("RANK", len(vectors))
     out.define("VECTOR", vector)
-    out.define("INDEX_VECTOR", index_vector)
-    if len(moved.lookups) > 1:
-        out.define("BY_TUPLES", int(by_tuples))
-    out.define("UNROLL", unroll)
+    out.define("VECTORS", share)
+    out.define(f"{op.indices.macro}_SINGLE", int(inner.strides[INDICES] == 0))
+    out.define(f"{op.indices.macro}_VECTOR", index_vector)
     out.define("NUM_THREADS", GATHER_THREADS)
-    out.bind(GatherResources(input=op.input.buffer, indices=op.indices.buffer, output=op.output.buffer))
     out.dispatch(
         GatherParams(
             count,

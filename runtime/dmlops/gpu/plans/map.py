@@ -44,8 +44,6 @@ ELEMENTWISE_THREADS = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 0.99
 "threads in a group"
 ELEMENTWISE_BITS = 256  # NVIDIA H200: 128 at 0.92 to 1.03, and at 1.05 to 1.12 with 2**20 elements
 "bits of inputs that a thread loads before it computes, at most, to load two vectors of each"
-ELEMENTWISE_FEW = 32768  # NVIDIA H100: 1 at 0.84 to 1.01
-"elements of 32 bits or more up to which a thread computes one, not a vector of them"
 PATCH_HEIGHT = 16  # NVIDIA H200: 4 at 0.98, 8 at 1.00, 32 at 1.00
 "height of a patch, in blocks: neighboring threads walk patches for locality along both dimensions"
 PATCH_WIDTH = 4  # NVIDIA H200: 8 at 0.89, 16 at 0.71, 32 at 0.65
@@ -172,16 +170,16 @@ def loops_in_step(out: Planning, op: Map) -> Loops:
     return loops
 
 
-def has_vectors(op: Map, loops: Loops, place: int, along: int, vector: int) -> bool:
-    """Whether a tensor can be loaded in vectors along a loop, each from a single word or vector."""
-    loaded = op.tensors[place].bits * vector
-    is_whole = loaded == 16 or loaded == 32 or loaded == 64 or loaded == 128
-    if vector == 1 or not is_whole or loops[along].strides[place] != 1:
-        return False
+def loaded_at_once(bits: int, loops: Loops, place: int, along: int, vector: int) -> int:
+    """The elements of a tensor, of a vector of them along a loop, that are loaded at once, from a single word
+    or vector."""
+    if loops[along].strides[place] != 1:
+        return 1
+    width = min(vector, 128 // bits)
     for number, loop in enumerate(loops):
-        if number != along and loop.strides[place] % vector != 0:
-            return False
-    return True
+        if number != along:
+            width = gcd(width, loop.strides[place])
+    return width
 
 
 def other_loop(op: Map, loops: Loops, vector: int) -> int:
@@ -192,7 +190,8 @@ def other_loop(op: Map, loops: Loops, vector: int) -> int:
                 for place in range(len(op.tensors) - 1):
                     is_repeated = loops[len(loops) - 1].strides[place] == 0
                     is_small = is_repeated or op.blocked >> place & 1 == 1  # and so it stays in caches
-                    if not is_small and has_vectors(op, loops, place, along, vector):
+                    bits = op.tensors[place].bits
+                    if not is_small and loaded_at_once(bits, loops, place, along, vector) == vector:
                         return along
     return NONE
 
@@ -241,15 +240,15 @@ def plan_aligned(out: Planning, op: Map) -> None:
     outer.extend(begins)
     vector = vector_width(output.bits, inner.size, inner.strides[-1], outer)
     other = other_loop(op, loops, vector)
-    if other == NONE and output.bits >= 32 and repeats(loops) <= ELEMENTWISE_FEW:
-        vector = 1
     for place, tensor in enumerate(op.tensors[:-1]):
-        repeated = inner.strides[place] == 0
-        transposed = other != NONE and not repeated and has_vectors(op, loops, place, other, vector)
-        straight = transposed or has_vectors(op, loops, place, len(loops) - 1, vector)
+        bits, repeated = tensor.bits, inner.strides[place] == 0
+        transposed = (
+            other != NONE and not repeated and loaded_at_once(bits, loops, place, other, vector) == vector
+        )
+        along = other if transposed else len(loops) - 1
         out.define(f"{tensor.macro}_SINGLE", int(repeated))
         out.define(f"{tensor.macro}_TRANSPOSED", int(transposed))
-        out.define(f"{tensor.macro}_VECTOR", vector if straight else 1)
+        out.define(f"{tensor.macro}_VECTOR", loaded_at_once(bits, loops, place, along, vector))
     vectors: Loops = [loop for place, loop in enumerate(loops[:-1]) if place != other]
     if other == NONE:
         vectors.append(in_steps(inner, vector))
