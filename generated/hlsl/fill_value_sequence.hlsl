@@ -8,15 +8,15 @@
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Each thread computes VECTOR adjacent elements, each from its coordinate in OutputTensor, whose elements are visited
-// in the order in which they lie in memory. Sizes and strides are in elements, and all tensors have the same number of
-// dimensions.
+// in the order in which they lie in memory. All tensors have the same number of dimensions.
+// Sizes and strides are in elements.
 //
 // For each tensor, X being OUTPUT:
 //   X_TYPE     its data type
 //   OutputTensor: FLOAT32, FLOAT16, INT64, INT32, INT16, INT8, UINT64, UINT32, UINT16, UINT8
 //   VECTOR     elements stored at once: 1 for any strides of OutputTensor; 2 or 4 (at most 16 bytes; 4 for 8 bits)
-//              where coordinates are those of OutputTensor, its innermost stride is 1, and all other
-//              strides and the innermost size are multiples of VECTOR
+//              where coordinates are those of OutputTensor, its innermost stride is 1, and all other strides and the
+//              innermost size are multiples of VECTOR
 //   RANK       dimensions, 1 to 8
 //   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest
 //   NUM_THREADS  threads in a group

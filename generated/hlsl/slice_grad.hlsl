@@ -9,8 +9,8 @@
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
 // Each thread computes VECTOR adjacent elements, each from its coordinate in OutputGradientTensor, whose elements are
-// visited in the order in which they lie in memory. Sizes and strides are in elements, and all tensors have the same
-// number of dimensions.
+// visited in the order in which they lie in memory. All tensors have the same number of dimensions.
+// Sizes and strides are in elements.
 //
 // For each tensor, X being INPUT_GRADIENT or OUTPUT_GRADIENT:
 //   X_TYPE     its data type: unsigned, with as many bits, for InputGradientTensor, OutputGradientTensor, whose

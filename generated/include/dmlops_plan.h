@@ -1703,16 +1703,10 @@ typedef struct dmlops_plan_Gather {
     dmlops_plan_Movement movement;
 } dmlops_plan_Gather;
 
-typedef struct dmlops_plan_GatherResources {
-    dmlops_plan_Buffer input;
-    dmlops_plan_Buffer indices;
-    dmlops_plan_Buffer output;
-} dmlops_plan_GatherResources;
-
 typedef struct dmlops_plan_GatherLookup {
     int64_t size;
     int64_t inputStride;
-    int64_t indexOffset;
+    int64_t indicesOffset;
 } dmlops_plan_GatherLookup;
 
 typedef struct dmlops_plan_GatherLookup_8 {
@@ -1748,7 +1742,7 @@ typedef struct dmlops_plan_GatherParams {
     int64_t count;
     int64_t groupColumns;
     int64_t inputStep;
-    int64_t indexStep;
+    int64_t indicesStep;
     dmlops_plan_Dimension_16 dimensions;
     dmlops_plan_GatherLookup_8 lookups;
 } dmlops_plan_GatherParams;
@@ -2854,7 +2848,7 @@ DMLOPS_CALLED void dmlops_put_GatherLookup(
     dmlops_planning* planning, const dmlops_plan_GatherLookup* record) {
     dmlops_put_word(planning, record->size);
     dmlops_put_word(planning, record->inputStride);
-    dmlops_put_word(planning, record->indexOffset);
+    dmlops_put_word(planning, record->indicesOffset);
 }
 
 DMLOPS_CALLED void dmlops_put_GatherParams(
@@ -2862,7 +2856,7 @@ DMLOPS_CALLED void dmlops_put_GatherParams(
     dmlops_put_word(planning, record->count);
     dmlops_put_word(planning, record->groupColumns);
     dmlops_put_word(planning, record->inputStep);
-    dmlops_put_word(planning, record->indexStep);
+    dmlops_put_word(planning, record->indicesStep);
     for (int64_t i = 0; i < record->dimensions.count; ++i) {
         dmlops_put_padding(planning);
         dmlops_put_Dimension(planning, &record->dimensions.items[i]);
@@ -3468,8 +3462,8 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const dmlops_plan_Map* op, int64_t axis);
 DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Map* op, dmlops_plan_Loop_16*
     result);
-DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* op, const
-    dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector);
+DMLOPS_CALLED int64_t dmlops_plan_loaded_at_once(dmlops_planning* planning, int64_t bits, const dmlops_plan_Loop_16*
+    loops, int64_t place, int64_t along, int64_t vector);
 DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dmlops_plan_Map* op, const
     dmlops_plan_Loop_16* loops, int64_t vector);
 DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
@@ -3489,8 +3483,6 @@ DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_p
     result);
 DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* op, dmlops_plan_Moved*
     result);
-DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
-    index_bits);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* op);
 DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op);
@@ -9422,24 +9414,21 @@ DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dm
     return;
 }
 
-/* Whether a tensor can be loaded in vectors along a loop, each from a single word or vector. */
-DMLOPS_CALLED int dmlops_plan_has_vectors(dmlops_planning* planning, const dmlops_plan_Map* op, const
-    dmlops_plan_Loop_16* loops, int64_t place, int64_t along, int64_t vector) {
-    int64_t loaded = dmlops_multiply(op->tensors.items[dmlops_item(planning, place, op->tensors.count)].bits, vector);
-    int is_whole = (loaded == 16) || (loaded == 32) || (loaded == 64) || (loaded == 128);
-    if ((vector == 1) || !is_whole || (loops->items[dmlops_item(planning, along,
-        loops->count)].strides.items[dmlops_item(planning, place, loops->items[dmlops_item(planning, along,
-        loops->count)].strides.count)] != 1)) {
-        return 0;
+/* The elements of a tensor, of a vector of them along a loop, that are loaded at once, from a single word or vector. */
+DMLOPS_CALLED int64_t dmlops_plan_loaded_at_once(dmlops_planning* planning, int64_t bits, const dmlops_plan_Loop_16*
+    loops, int64_t place, int64_t along, int64_t vector) {
+    if (loops->items[dmlops_item(planning, along, loops->count)].strides.items[dmlops_item(planning, place,
+        loops->items[dmlops_item(planning, along, loops->count)].strides.count)] != 1) {
+        return 1;
     }
+    int64_t width = dmlops_min(vector, dmlops_divide(128, bits));
     for (int64_t number = 0; number < loops->count; ++number) {
         const dmlops_plan_Loop* loop = &loops->items[number];
-        if ((number != along) && (dmlops_modulo(loop->strides.items[dmlops_item(planning, place, loop->strides.count)],
-            vector) != 0)) {
-            return 0;
+        if (number != along) {
+            width = dmlops_gcd(width, loop->strides.items[dmlops_item(planning, place, loop->strides.count)]);
         }
     }
-    return 1;
+    return width;
 }
 
 /* The other dimension of blocks, along which an input is contiguous; NONE if blocks are of no use. */
@@ -9453,7 +9442,9 @@ DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dm
                         loops->count)].strides.items[dmlops_item(planning, place, loops->items[dmlops_item(planning,
                         dmlops_subtract(loops->count, 1), loops->count)].strides.count)] == 0;
                     int is_small = is_repeated || (((op->blocked >> place) & 1) == 1);
-                    if (!is_small && dmlops_plan_has_vectors(planning, op, loops, place, along, vector)) {
+                    int64_t bits = op->tensors.items[dmlops_item(planning, place, op->tensors.count)].bits;
+                    if (!is_small && (dmlops_plan_loaded_at_once(planning, bits, loops, place, along, vector) ==
+                        vector)) {
                         return along;
                     }
                 }
@@ -9541,19 +9532,17 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     int64_t vector = dmlops_plan_vector_width(planning, output->bits, inner->size,
         inner->strides.items[dmlops_item(planning, -1, inner->strides.count)], &outer);
     int64_t other = dmlops_plan_other_loop(planning, op, &loops, vector);
-    if ((other == -1) && (output->bits >= 32) && (dmlops_plan_repeats(planning, &loops) <= 32768)) {
-        vector = 1;
-    }
     for (int64_t place = 0; place < dmlops_clip(-1, op->tensors.count); ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        int64_t bits = tensor->bits;
         int repeated = inner->strides.items[dmlops_item(planning, place, inner->strides.count)] == 0;
-        int transposed = (other != -1) && !repeated && dmlops_plan_has_vectors(planning, op, &loops, place, other,
-            vector);
-        int straight = transposed || dmlops_plan_has_vectors(planning, op, &loops, place, dmlops_subtract(loops.count,
-            1), vector);
+        int transposed = (other != -1) && !repeated && (dmlops_plan_loaded_at_once(planning, bits, &loops, place,
+            other, vector) == vector);
+        int64_t along = transposed ? other : dmlops_subtract(loops.count, 1);
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"), (int64_t)repeated);
         dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_TRANSPOSED"), (int64_t)transposed);
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), straight ? vector : 1);
+        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), dmlops_plan_loaded_at_once(planning, bits,
+            &loops, place, along, vector));
     }
     dmlops_plan_Loop_16 vectors;
     vectors.count = 0;
@@ -9807,23 +9796,6 @@ DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The number of an element's indices that are loaded at once, if they are contiguous; else 1. */
-DMLOPS_CALLED int64_t dmlops_plan_tuple_width(dmlops_planning* planning, const dmlops_plan_Moved* moved, int64_t
-    index_bits) {
-    int64_t width = dmlops_gcd(moved->lookups.count, dmlops_divide(128, index_bits));
-    for (int64_t each_1 = 0; each_1 < moved->loops.count; ++each_1) {
-        const dmlops_plan_Loop* loop = &moved->loops.items[each_1];
-        width = dmlops_gcd(width, loop->strides.items[dmlops_item(planning, 1, loop->strides.count)]);
-    }
-    for (int64_t place = 0; place < moved->lookups.count; ++place) {
-        const dmlops_plan_Lookup* lookup = &moved->lookups.items[place];
-        if (lookup->offset != place) {
-            return 1;
-        }
-    }
-    return width;
-}
-
 /* The one dispatch that gathers, with the fastest variant of the shader. */
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* op) {
     dmlops_plan_Moved made_1;
@@ -9832,88 +9804,92 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_widened(planning, &made_1, &made_2);
     dmlops_plan_Moved moved;
     dmlops_plan_striped(planning, &made_2, &moved);
+    const dmlops_plan_Loop_16 * loops = &moved.loops;
     const dmlops_plan_Loop * inner = &moved.loops.items[dmlops_item(planning, -1, moved.loops.count)];
     int64_t bits = dmlops_multiply(moved.bytes, 8);
     dmlops_plan_int_64 outer;
     outer.count = 0;
-    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, moved.loops.count); ++each_3) {
-        const dmlops_plan_Loop* loop = &moved.loops.items[each_3];
+    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, loops->count); ++each_3) {
+        const dmlops_plan_Loop* loop = &loops->items[each_3];
         dmlops_plan_int_64_append(planning, &outer, loop->strides.items[dmlops_item(planning, 2, loop->strides.count)]);
     }
     int64_t vector = dmlops_plan_vector_width(planning, bits, inner->size, inner->strides.items[dmlops_item(planning,
         2, inner->strides.count)], &outer);
-    int64_t unroll = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(bits, vector))));
-    int64_t index_vector = dmlops_plan_tuple_width(planning, &moved, op->indices.bits);
-    int by_tuples = index_vector > 1;
-    if (by_tuples && (bits > 8)) {
+    int64_t share = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(bits, vector))));
+    if ((moved.lookups.count > 1) && (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] > 1) &&
+        (bits > 8)) {
         int64_t made_4 = dmlops_gcd(vector, 2);
         int64_t made_5 = 1;
         vector = made_4;
-        unroll = made_5;
+        share = made_5;
     }
-    if (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] == 1) {
-        index_vector = dmlops_gcd(vector, dmlops_divide(128, op->indices.bits));
-        for (int64_t each_6 = 0; each_6 < dmlops_clip(-1, moved.loops.count); ++each_6) {
-            const dmlops_plan_Loop* loop = &moved.loops.items[each_6];
-            index_vector = dmlops_gcd(index_vector, loop->strides.items[dmlops_item(planning, 1, loop->strides.count)]);
-        }
-        for (int64_t each_7 = 0; each_7 < moved.lookups.count; ++each_7) {
-            const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_7];
-            index_vector = dmlops_gcd(index_vector, lookup->offset);
-        }
+    int64_t index_vector = dmlops_plan_loaded_at_once(planning, op->indices.bits, loops, 1,
+        dmlops_subtract(loops->count, 1), vector);
+    for (int64_t each_6 = 0; each_6 < moved.lookups.count; ++each_6) {
+        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_6];
+        index_vector = dmlops_gcd(index_vector, lookup->offset);
     }
     dmlops_plan_Loop_16 vectors;
     vectors.count = 0;
-    for (int64_t each_8 = 0; each_8 < dmlops_clip(-1, moved.loops.count); ++each_8) {
-        const dmlops_plan_Loop* item = &moved.loops.items[each_8];
+    for (int64_t each_7 = 0; each_7 < dmlops_clip(-1, loops->count); ++each_7) {
+        const dmlops_plan_Loop* item = &loops->items[each_7];
         dmlops_plan_Loop_16_append(planning, &vectors, item);
     }
-    dmlops_plan_Loop made_9;
-    dmlops_plan_in_steps(planning, inner, vector, &made_9);
-    dmlops_plan_Loop_16_append(planning, &vectors, &made_9);
+    dmlops_plan_Loop made_8;
+    dmlops_plan_in_steps(planning, inner, vector, &made_8);
+    dmlops_plan_Loop_16_append(planning, &vectors, &made_8);
     int64_t count = dmlops_plan_repeats(planning, &vectors);
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_modulo(count, dmlops_multiply(share, 512)) != 0) &&
+        (share > 1))) {
+        share = dmlops_divide(share, 2);
+    }
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_plan_ceil_div(planning, count, unroll), 512, unroll, &groups);
-    dmlops_plan_check_type(planning, dmlops_multiply(8, moved.bytes), 0);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENT_SIZE"), moved.bytes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("INDEX_SIZE"), dmlops_divide(op->indices.bits, 8));
+    dmlops_plan_grid(planning, dmlops_divide(count, share), 512, share, &groups);
+    dmlops_plan_Tensor_16 moved_as;
+    moved_as.count = 0;
+    dmlops_plan_Tensor made_9;
+    made_9 = op->input;
+    made_9.bits = bits;
+    dmlops_plan_Tensor_16_append(planning, &moved_as, &made_9);
+    dmlops_plan_Tensor_16_append(planning, &moved_as, &op->indices);
+    dmlops_plan_Tensor made_10;
+    made_10 = op->output;
+    made_10.bits = bits;
+    dmlops_plan_Tensor_16_append(planning, &moved_as, &made_10);
+    for (int64_t each_11 = 0; each_11 < moved_as.count; ++each_11) {
+        const dmlops_plan_Tensor* tensor = &moved_as.items[each_11];
+        dmlops_plan_define_moved(planning, tensor);
+        dmlops_plan_bind(planning, tensor);
+    }
     dmlops_out_define(planning, "", DMLOPS_TEXT("INDEX_SIGNED"), (int64_t)op->indices.is_signed);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), vectors.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), moved.lookups.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), vectors.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("INDEX_VECTOR"), index_vector);
-    if (moved.lookups.count > 1) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("BY_TUPLES"), (int64_t)by_tuples);
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), unroll);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), share);
+    dmlops_out_define(planning, op->indices.macro, DMLOPS_TEXT("_SINGLE"),
+        (int64_t)(inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] == 0));
+    dmlops_out_define(planning, op->indices.macro, DMLOPS_TEXT("_VECTOR"), index_vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 512);
-    dmlops_plan_GatherResources made_10;
-    made_10.input = op->input.buffer;
-    made_10.indices = op->indices.buffer;
-    made_10.output = op->output.buffer;
-    dmlops_out_read(planning, &made_10.input);
-    dmlops_out_read(planning, &made_10.indices);
-    dmlops_out_write(planning, &made_10.output);
-    dmlops_plan_Dimension_16 made_11;
-    dmlops_plan_dimensions(planning, &vectors, &made_11);
-    dmlops_plan_GatherLookup_8 made_12;
-    made_12.count = 0;
-    for (int64_t each_13 = 0; each_13 < moved.lookups.count; ++each_13) {
-        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_13];
-        dmlops_plan_GatherLookup made_14;
-        made_14.size = lookup->size;
-        made_14.inputStride = lookup->stride;
-        made_14.indexOffset = lookup->offset;
-        dmlops_plan_GatherLookup_8_append(planning, &made_12, &made_14);
+    dmlops_plan_Dimension_16 made_12;
+    dmlops_plan_dimensions(planning, &vectors, &made_12);
+    dmlops_plan_GatherLookup_8 made_13;
+    made_13.count = 0;
+    for (int64_t each_14 = 0; each_14 < moved.lookups.count; ++each_14) {
+        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_14];
+        dmlops_plan_GatherLookup made_15;
+        made_15.size = lookup->size;
+        made_15.inputStride = lookup->stride;
+        made_15.indicesOffset = lookup->offset;
+        dmlops_plan_GatherLookup_8_append(planning, &made_13, &made_15);
     }
-    dmlops_plan_GatherParams made_15;
-    made_15.count = count;
-    made_15.groupColumns = groups.columns;
-    made_15.inputStep = inner->strides.items[dmlops_item(planning, 0, inner->strides.count)];
-    made_15.indexStep = inner->strides.items[dmlops_item(planning, 1, inner->strides.count)];
-    dmlops_plan_Dimension_16_copy(&made_15.dimensions, &made_11);
-    dmlops_plan_GatherLookup_8_copy(&made_15.lookups, &made_12);
-    dmlops_put_GatherParams(planning, &made_15);
+    dmlops_plan_GatherParams made_16;
+    made_16.count = count;
+    made_16.groupColumns = groups.columns;
+    made_16.inputStep = inner->strides.items[dmlops_item(planning, 0, inner->strides.count)];
+    made_16.indicesStep = inner->strides.items[dmlops_item(planning, 1, inner->strides.count)];
+    dmlops_plan_Dimension_16_copy(&made_16.dimensions, &made_12);
+    dmlops_plan_GatherLookup_8_copy(&made_16.lookups, &made_13);
+    dmlops_put_GatherParams(planning, &made_16);
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
