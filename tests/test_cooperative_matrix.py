@@ -17,11 +17,11 @@ from c_plans import Library, expected
 from cooperative_matrix_apart import taken_apart
 from dmlops import gpu, reference
 from dmlops.gpu import compiler, detection, shader
-from dmlops.gpu.plans import attention_cooperative, cooperative_matrix, implicit_gemm
+from dmlops.gpu.plans import attention_cooperative, contraction, implicit_gemm
 from dmlops.gpu.plans.attention_cooperative import AttentionTile
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.loops import MULTIPROCESSORS
-from dmlops.gpu.plans.product import Tile, single_tap
+from dmlops.gpu.plans.tile_cost import Tile
 from gpu_device import device, run_in_guard_zones
 from tensors import filled, of
 from test_attention_parts import MANY, PRESENT, decoding
@@ -426,7 +426,7 @@ def test_results_are_those_of_the_reference(name: str, device: Any) -> None:
 
 @pytest.mark.parametrize("tile", TILES)
 def test_all_tiles_give_them_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cooperative_matrix, "cooperative_tiles", lambda *given: [tile])
+    monkeypatch.setattr(contraction, "cooperative_tiles", lambda *given: [tile])
     for turns, left, right in (("NN", (140, 72), (72, 300)), ("TT", (72, 140), (300, 72))):
         check(device, product(half(*left), half(*right), half(140, 300), turns))
 
@@ -436,7 +436,7 @@ def test_all_tiles_of_windows_give_them_too(
     name: str, tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(implicit_gemm, "tap_tiles", lambda *given: [tile])
-    monkeypatch.setattr(implicit_gemm, "row_of", lambda *given: single_tap())
+    monkeypatch.setattr(implicit_gemm, "row_of", lambda *given: implicit_gemm.single_tap())
     check(device, WINDOWS[name])
 
 
@@ -446,8 +446,12 @@ def test_places_of_a_row_at_once_give_them_too(
     name: str, tile: str, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow_down_single_taps(monkeypatch)
-    if ROW_TILES[tile]:
-        monkeypatch.setattr(implicit_gemm, "row_tiles", lambda *given: [ROW_TILES[tile]])
+    if shape := ROW_TILES[tile]:
+        monkeypatch.setattr(
+            implicit_gemm,
+            "row_tiles",
+            lambda _, row: [shape._replace(columns=shape.columns - row.reach, depth=row.taps * shape.depth)],
+        )
     assert int(multiplying(ROWS[name]).defines["TAPS_AT_ONCE"]) > 1
     check(device, ROWS[name])
     if name == "whole":

@@ -21,7 +21,7 @@ from dmlops.gpu import compiler, shader
 from dmlops.gpu.plans import gemm_view, sliding
 from dmlops.gpu.plans import int8_product as of_bytes
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
-from dmlops.gpu.plans.product import Tile
+from dmlops.gpu.plans.tile_cost import Tile
 from dmlops.gpu.work import Work
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import Variant

@@ -19,7 +19,7 @@ from dmlops.gpu import compiler
 from dmlops.gpu.plans import contraction, convolutions, gemm_view, implicit_gemm, sliding
 from dmlops.gpu.plans.capabilities import Capability
 from dmlops.gpu.plans.loops import MULTIPROCESSORS
-from dmlops.gpu.plans.product import Tile
+from dmlops.gpu.plans.tile_cost import Tile
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant, described, planned_by
 from tensors import filled, of

@@ -9,7 +9,6 @@ from typing import Any
 from .descriptors import EXTENSIONS as _DESCRIPTORS
 from .errors import GpuUnavailable
 from .plans.capabilities import NO_CAPABILITIES, Capability
-from .plans.cooperative_matrix import GROUP_MEMORY
 from .plans.operands import WAVE
 from .vulkan_api import vk
 
@@ -18,6 +17,7 @@ _DOT_PRODUCTS = "VK_KHR_shader_integer_dot_product"
 _ROBUSTNESS = "VK_EXT_pipeline_robustness"
 LARGEST_GROUP = 512  # threads
 LARGEST_WAVE = 128  # threads
+GROUP_MEMORY = 48 * 1024  # bytes of shared memory, for cooperative matrices
 LEAST_MEMORY = 32 * 1024  # bytes of shared memory, all that Direct3D 12 grants a shader
 
 

@@ -15,6 +15,7 @@ from dmlgen.registry import Operator
 from dmlgen.schedules.contraction import Contraction
 
 QUOTIENT = ("windowDivisors", "windowPeriods", "windowLeftSteps")
+TAPS = ("channels", "taps", "leftFirst", "leftTapStep", "leftMatrixStep")
 """Constants of a window, as the planner gives them."""
 
 
@@ -87,6 +88,7 @@ class ContractedPass(FormPasses):
         return {
             **{name: lists_of(name) for name in ("sizes", "leftSteps", "rightSteps")},
             "window": lists_of(*WINDOW, *QUOTIENT) if windowed else [],
+            "taps": [Constant("uint", name) for name in TAPS if windowed],
         }
 
     @property

@@ -13,10 +13,9 @@ from typing import Annotated, NamedTuple
 from .attention import Sources, define_sources
 from .attention_parts import Parts, no_parts
 from .capabilities import Capability
-from .cooperative_matrix import is_float16
 from .definition_types import AttentionPass
 from .loops import ceil_div, times
-from .operands import WAVE, Sizes, Tensors, Threads
+from .operands import WAVE, Sizes, Tensors, Threads, is_float16
 from .planning import Planning
 
 ATTENTION_WAVES = 4  # NVIDIA H200: 2 at 0.58, 8 at 0.86 with 384 groups

@@ -1,15 +1,20 @@
 """Products of floats: of skinny matrices; in tiles, by cooperative matrices or by fused multiply-add; or as
-defined."""
+defined.
+
+With cooperative matrices, tiles of the factors are stored in shared memory in their layout in memory, eight
+float16 to a vector, and each wave of a group multiplies 16x16 blocks of them.
+"""
 
 from __future__ import annotations
 
-from .cooperative_matrix import cooperative_product, suits_cooperative_matrix
+from .capabilities import Capability
 from .definition_types import Definition, DefinitionShader
-from .gemm_view import Matrices, matrices_of
+from .gemm_view import Matrices, matrices_of, side_vector
+from .operands import NONE, is_float16
 from .planning import Planning
-from .product import Packing, Product, Tile, no_window, plan_product, single_tap
+from .product import Product, plan_product
 from .skinny import is_skinny, plan_skinny
-from .tile_cost import Rates, Tiles, choose_tile, split_of
+from .tile_cost import Rates, Tile, Tiles, choose_tile, split_of
 
 FLOAT_RATE = 225  # NVIDIA H200: 128 lanes at 1.76 GHz
 "multiply-adds of float32 of a multiprocessor in a nanosecond"
@@ -17,6 +22,16 @@ FLOAT_LATENCY = 210  # NVIDIA H200, fitted
 "nanoseconds of a step in which a group only waits"
 FLOAT_ALONE = 47  # NVIDIA H200, fitted
 "percentage of the rate that a group reaches alone"
+COOPERATIVE_RATE = 3750  # NVIDIA H200: 990 T/s
+"multiply-adds of float16 by cooperative matrices of a multiprocessor in a nanosecond"
+COOPERATIVE_LATENCY = 229  # NVIDIA H200, fitted
+"nanoseconds of a step in which a group only waits"
+COOPERATIVE_ALONE = 32  # NVIDIA H200, fitted
+"percentage of the rate that a group reaches alone"
+COOPERATIVE_TINY = 32  # NVIDIA H200: 1.2 to 3.1 times as fast with 8 to 32, 0.81 with a depth of 64
+"rows, columns and depth up to which ordinary arithmetic beats cooperative matrices"
+COOPERATIVE_DIRECT_ROWS = 3  # NVIDIA H200: 2 at 0.75 to 1.2 with 2 rows, 4 at 0.7 to 1.2 with 3
+"the same as TILE_DIRECT_ROWS with cooperative matrices"
 
 
 def float_tiles(depth: int) -> Tiles:
@@ -34,15 +49,56 @@ def float_tiles(depth: int) -> Tiles:
     ]
 
 
-def float_product(op: Definition, found: Matrices) -> Product:
+def float_product(found: Matrices) -> Product:
     """The tile, and k split into parts."""
     rates = Rates(FLOAT_RATE, FLOAT_LATENCY, FLOAT_ALONE, 4)
-    chosen = choose_tile(found, float_tiles(found.depth), rates, single_tap())
+    chosen = choose_tile(found, float_tiles(found.depth), rates, True)
     split = split_of(found, chosen)
-    packing = Packing(0, 4, 1)
-    return Product(
-        chosen.tile, split, split.parts > 1, found, found, op.factors.depth, no_window(), packing, False
-    )
+    return Product(chosen.tile, split, split.parts > 1, found, found, False)
+
+
+def cooperative_tiles(depth: int) -> Tiles:
+    """The candidates.
+
+    Two tiles in shared memory, and so one barrier per step, make steps of 32 products 1.11 times as fast on
+    an NVIDIA H200 (4096x4096x4096), but 48 KiB do not hold two of 64, which are 1.18 times as fast. Eight
+    waves of 64x64 that split a step's k are at 0.81 to 1.05 of four where groups are few. For 16 to 32 rows
+    or columns and a depth of 4096 or more, the best of 32x64, 64x16 and 16x64 is at 0.62 to 0.94 of 32x256
+    and 256x32; with a depth of 512 or 1024, which take smaller tiles, at 1.15 to 1.62."""
+    ahead = 1 if depth <= 64 else 2
+    return [
+        Tile(128, 128, 64, 64, 64, 1, 2, 80),
+        Tile(64, 128, 64, 32, 32, ahead, 1, 89),
+        Tile(64, 64, 64, 32, 32, ahead, 6, 100),
+        Tile(32, 64, 64, 32, 16, ahead, 7, 100),
+        Tile(32, 32, 64, 16, 16, ahead, 6, 100),
+        Tile(64, 256, 64, 32, 64, ahead, 2, 80),
+        Tile(32, 256, 64, 32, 32, ahead, 3, 100),
+        Tile(256, 32, 64, 32, 32, ahead, 3, 100),
+    ]
+
+
+def cooperative_product(found: Matrices) -> Product:
+    """The tile, k split into parts, and factors in vectors of up to eight."""
+    rates = Rates(COOPERATIVE_RATE, COOPERATIVE_LATENCY, COOPERATIVE_ALONE, 2)
+    chosen = choose_tile(found, cooperative_tiles(found.depth), rates, True)
+    split = split_of(found, chosen)
+    left = side_vector(found.left, found.row_axis, found.rows, found.depth, 8)
+    right = side_vector(found.right, found.column_axis, found.columns, found.depth, 8)
+    factors = found._replace(left=found.left._replace(vector=left), right=found.right._replace(vector=right))
+    return Product(chosen.tile, split, split.parts > 1, found, factors, True)
+
+
+def suits_cooperative_matrix(
+    out: Planning, op: Definition, shader: DefinitionShader, found: Matrices
+) -> bool:
+    """Whether the device has cooperative matrices, both factors are float16, and there is enough work."""
+    contracted = shader.contracted
+    are_float16 = is_float16(op.tensors[contracted.left]) and is_float16(op.tensors[contracted.right])
+    least = COOPERATIVE_DIRECT_ROWS if found.column_axis == NONE else 2
+    is_large = found.is_worth and found.rows >= least and found.columns > 1
+    is_tiny = found.column_axis != NONE and max(found.rows, found.columns, found.depth) <= COOPERATIVE_TINY
+    return out.has(Capability.COOPERATIVE_MATRIX) and are_float16 and is_large and not is_tiny
 
 
 def plan_products(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
@@ -58,9 +114,9 @@ def plan_tiles(out: Planning, op: Definition, shader: DefinitionShader, found: M
     """Tiles of cooperative matrices where these suit, else of ordinary arithmetic. False if there is too
     little to compute."""
     if suits_cooperative_matrix(out, op, shader, found):
-        plan_product(out, op, shader, cooperative_product(op, found))
+        plan_product(out, op, shader, cooperative_product(found))
     elif found.is_worth:
-        plan_product(out, op, shader, float_product(op, found))
+        plan_product(out, op, shader, float_product(found))
     else:
         return False
     return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .capabilities import Capability
-from .cooperative_matrix import COOPERATIVE_DIRECT_ROWS, suits_cooperative_matrix
+from .contraction import COOPERATIVE_DIRECT_ROWS, suits_cooperative_matrix
 from .definition_types import Definition, DefinitionShader
 from .gemm_view import is_of_bytes
 from .implicit_gemm import plan_window_tiles, windowed

@@ -10,12 +10,11 @@ from math import gcd
 from typing import Annotated, NamedTuple
 
 from .common_bindings import eight
-from .contraction import FLOAT_RATE
-from .cooperative_matrix import COOPERATIVE_ALONE, COOPERATIVE_RATE, suits_cooperative_matrix
-from .definition_types import Definition, DefinitionShader, Factors, Window
+from .contraction import COOPERATIVE_ALONE, COOPERATIVE_RATE, FLOAT_RATE, suits_cooperative_matrix
+from .definition_types import MAX_COUNT, Definition, DefinitionShader, Factors, Window
 from .gemm_view import Matrices, Side, axis_steps, is_of_bytes, is_stored_down, is_tiled, side_vector
 from .loops import Words, ceil_div, element_count, times
-from .operands import NONE, Eight, Sizes, Tensor
+from .operands import NO_MEMBER, NONE, Eight, Sizes, Tensor
 from .planning import Planning
 from .polyphase import (
     has_phases,
@@ -26,17 +25,9 @@ from .polyphase import (
     phase_count,
     row_dimension,
 )
-from .product import (
-    Packing,
-    Product,
-    Row,
-    Tile,
-    WindowView,
-    WindowWords,
-    plan_product,
-    single_tap,
-)
-from .tile_cost import Rates, Tiles, choose_tile, split_of
+from .product import Common, Product, WindowConstants, begin_product, dispatch_single, multiply
+from .reasons import Reason
+from .tile_cost import Rates, Tile, Tiles, choose_tile, split_of
 
 FLOAT_WINDOW_LATENCY = 747  # NVIDIA H200, fitted
 "nanoseconds with a window"
@@ -60,6 +51,36 @@ COOPERATIVE_REACH = 16  # NVIDIA H200: 2 at 0.92
 "extra columns of a tile that only its other taps need, at most"
 
 
+PACK_PASS = 2  # packs factors: its number, relative to the contraction's
+
+
+class Packing(NamedTuple):
+    """The packing of factors: in so many `items`, none if they are read where they are, each a vector of
+    `vector` elements, of which a word of scratch holds `in_word`."""
+
+    items: int
+    vector: int
+    in_word: int
+
+
+class Row(NamedTuple):
+    """The `taps` along a window's last dimension whose products tiles hold at once, how many columns
+    (`reach`) the last of them is behind the first, and the columns (`pitch`) that a row of the output
+    counts with padding."""
+
+    taps: int
+    reach: int
+    pitch: int
+
+
+class WindowProduct(NamedTuple):
+    """A product, how its left factor is packed, and the taps that a tile holds at once."""
+
+    product: Product
+    packing: Packing
+    row: Row
+
+
 class TapStep(NamedTuple):
     """The left factor's stride from one tap to the next in row-major order. `is_even`: it is the same for all
     of them."""
@@ -76,13 +97,22 @@ def window_strides(op: Definition, shader: DefinitionShader) -> Eight:
     return strides
 
 
-def window_words(out: Planning, op: Definition, shader: DefinitionShader, strides: Sizes) -> WindowWords:
+def product_window(
+    out: Planning,
+    op: Definition,
+    shader: DefinitionShader,
+    factors: Matrices,
+    strides: Sizes,
+    channels: int,
+    offset: int,
+) -> WindowConstants:
     """The constants of a window on the right factor, which has these strides: sizes, first coordinates,
     steps, taps, limits, strides, divisors and periods; then its strides on the left one. Taps are the
-    distances between those that one phase meets."""
+    distances between those that one phase meets. Numbers follow: the `channels` of a tap, the taps, the left
+    factor's `offset` at the first of them, its strides from tap to tap and from one matrix to the next."""
     window, contracted = op.factors.window, shader.contracted
     left, right = op.tensors[contracted.left], op.tensors[contracted.right]
-    words: WindowWords = []
+    words: Annotated[list[int], 96] = []
     behind = len(right.sizes) - len(window.sizes)
     steps: Eight = []
     taps: Eight = []
@@ -107,25 +137,22 @@ def window_words(out: Planning, op: Definition, shader: DefinitionShader, stride
     ]
     for entries in lists:
         words.extend(eight(out, entries))
-    return words
-
-
-def window_view(
-    out: Planning, op: Definition, shader: DefinitionShader, found: Matrices, strides: Sizes, row: Row
-) -> WindowView:
-    """The window, along which the right factor has these strides."""
-    window, contracted = op.factors.window, shader.contracted
-    left, output = op.tensors[contracted.left], op.tensors[contracted.output]
-    return WindowView(
-        window_words(out, op, shader, strides),
+    numbers: Eight = [
+        channels,
         element_count(window.sizes),
-        first_of(window, left),
-        tap_step(window, left).step,
-        merged_last(output, found.row_axis),
-        row,
-        is_divided(window),
-        is_bordered(window, op.tensors[contracted.right], output),
-    )
+        offset % 2**32,
+        tap_step(window, left).step % 2**32,
+        factors.left.matrix % 2**32,
+    ]
+    return WindowConstants(words, numbers)
+
+
+def unpacked_window(
+    out: Planning, op: Definition, shader: DefinitionShader, found: Matrices
+) -> WindowConstants:
+    """The constants of a window on the factors as they are in memory."""
+    first = first_of(op.factors.window, op.tensors[shader.contracted.left])
+    return product_window(out, op, shader, found, window_strides(op, shader), op.factors.depth, first)
 
 
 def merged_last(output: Tensor, row_axis: int) -> int:
@@ -307,11 +334,11 @@ def float_window_tiles(channels: int) -> Tiles:
     ]
 
 
-def float_window_product(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> Product:
+def float_window_product(op: Definition, shader: DefinitionShader, found: Matrices) -> WindowProduct:
     """The tile, k split into parts, and the left factor packed by vectors of rows."""
-    channels, output = op.factors.depth, op.tensors[shader.contracted.output]
+    output = op.tensors[shader.contracted.output]
     rates = Rates(FLOAT_RATE, FLOAT_WINDOW_LATENCY, FLOAT_WINDOW_ALONE, 4)
-    chosen = choose_tile(found, float_window_tiles(channels), rates, single_tap())
+    chosen = choose_tile(found, float_window_tiles(op.factors.depth), rates, True)
     split = split_of(found, chosen)
     factors, items = found, 0
     if packs_left(op, shader, found):
@@ -319,9 +346,8 @@ def float_window_product(out: Planning, op: Definition, shader: DefinitionShader
         pitch, whole = 4 * vectors, times(found.depth, 4 * vectors)
         factors = found._replace(left=Side(axis_steps(output, found.row_axis, 1), pitch, whole, False, 4))
         items = times(times(found.depth, vectors), found.count)
-    window = window_view(out, op, shader, found, window_strides(op, shader), chosen.row)
-    packing = Packing(items, 4, 1)
-    return Product(chosen.tile, split, split.parts > 1, found, factors, channels, window, packing, False)
+    product = Product(chosen.tile, split, split.parts > 1, found, factors, False)
+    return WindowProduct(product, Packing(items, 4, 1), single_tap())
 
 
 def gathered(op: Definition, shader: DefinitionShader, side: Side) -> Side:
@@ -352,6 +378,10 @@ def gathered(op: Definition, shader: DefinitionShader, side: Side) -> Side:
     if is_plain and run == whole and vector == 8:
         return side._replace(is_along=False, vector=8)
     return side._replace(is_along=True, vector=1)
+
+
+def single_tap() -> Row:
+    return Row(1, 0, 0)
 
 
 def row_of(op: Definition, shader: DefinitionShader, found: Matrices) -> Row:
@@ -410,19 +440,18 @@ def tap_tiles(channels: int, is_gathered: bool) -> Tiles:
 
 
 def row_tiles(channels: int, row: Row) -> Tiles:
-    """The candidates that contain several taps, each with `depth` channels: those that shared memory has
-    room for."""
+    """The candidates that contain several taps, each with some channels: those that shared memory has room
+    for. Their last columns serve other tiles, too, so these are not counted."""
+    shapes: Tiles = [
+        Tile(64, 128, gcd(32, channels), 32, 32, 1, 3, 100),
+        Tile(64, 256, 16, 32, 64, 1, 1, 100),
+        Tile(128, 256, 16, 64, 64, 1, 1, 61),
+        Tile(64, 128, 16, 32, 64, 1, 4, 100),
+    ]
     tiles: Tiles = []
-    deep = Tile(64, 128, gcd(32, channels), 32, 32, 1, 3, 100)
-    if has_room(deep, row):
-        tiles.append(deep)
-    wide = Tile(64, 256, 16, 32, 64, 1, 1, 100)
-    if has_room(wide, row):
-        tiles.append(wide)
-    tall = Tile(128, 256, 16, 64, 64, 1, 1, 61)
-    if has_room(tall, row):
-        tiles.append(tall)
-    tiles.append(Tile(64, 128, 16, 32, 64, 1, 4, 100))
+    for place, tile in enumerate(shapes):
+        if has_room(tile, row) or place == len(shapes) - 1:
+            tiles.append(tile._replace(columns=tile.columns - row.reach, depth=row.taps * tile.depth))
     return tiles
 
 
@@ -436,21 +465,24 @@ def window_rates(row: Row, is_gathered: bool) -> Rates:
     return Rates(COOPERATIVE_RATE, latency, alone, 2)
 
 
-def cooperative_window_product(
-    out: Planning, op: Definition, shader: DefinitionShader, given: Matrices
-) -> Product:
+def cooperative_window_product(op: Definition, shader: DefinitionShader, given: Matrices) -> WindowProduct:
     """The tile, with one tap or several, k split into parts, and the left factor packed along k."""
     window, output, channels = op.factors.window, op.tensors[shader.contracted.output], op.factors.depth
-    right, several = gathered(op, shader, given.right), row_of(op, shader, given)
+    right, row = gathered(op, shader, given.right), row_of(op, shader, given)
     is_gathered = right.vector == 1
-    rates = window_rates(single_tap(), is_gathered)
-    chosen = choose_tile(given, tap_tiles(channels, is_gathered), rates, single_tap())
-    if several.taps > 1:
-        rates = window_rates(several, is_gathered)
-        rows = choose_tile(in_rows(given, window, several), row_tiles(channels, several), rates, several)
-        chosen = rows if rows.split.time < chosen.split.time else chosen
-    found = in_rows(given, window, chosen.row)
+    found = given
+    chosen = choose_tile(
+        given, tap_tiles(channels, is_gathered), window_rates(single_tap(), is_gathered), True
+    )
+    if row.taps > 1:
+        padded_rows = in_rows(given, window, row)
+        rows = choose_tile(padded_rows, row_tiles(channels, row), window_rates(row, is_gathered), False)
+        if rows.time < chosen.time:
+            chosen, found = rows, padded_rows
+        else:
+            row = single_tap()
     split = split_of(found, chosen)
+    tile = chosen.tile._replace(columns=chosen.tile.columns + row.reach, depth=chosen.tile.depth // row.taps)
     vector = side_vector(found.left, found.row_axis, found.rows, found.depth, 8)
     left, items = found.left._replace(vector=vector), 0
     if vector < 8 or element_count(window.sizes) > 1 or is_divided(window):
@@ -459,18 +491,69 @@ def cooperative_window_product(
         left = Side(steps, 1, times(found.rows, 8 * eights), True, 8)
         items = times(times(found.rows, found.count), eights)
     factors = found._replace(left=left, right=right)
-    view = window_view(out, op, shader, found, window_strides(op, shader), chosen.row)
-    packing = Packing(items, 8, 2)
-    return Product(chosen.tile, split, split.parts > 1, found, factors, channels, view, packing, True)
+    product = Product(tile, split, split.parts > 1, found, factors, True)
+    return WindowProduct(product, Packing(items, 8, 2), row)
+
+
+def begin_packed(
+    out: Planning, op: Definition, shader: DefinitionShader, product: Product, packing: Packing
+) -> Common:
+    """The macros and resources of all passes, with room in scratch for packed factors. The k-loop counts
+    elements there."""
+    packed = times(ceil_div(packing.items, 4) * 4, packing.vector // packing.in_word)
+    common = begin_product(out, op, shader, product.matrices, product.split, product.in_parts, packed)
+    if packing.items > 0 and times(common.words + packed, packing.in_word) >= MAX_COUNT:
+        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * (common.words + packed))
+    return common
+
+
+def pack(
+    out: Planning,
+    op: Definition,
+    shader: DefinitionShader,
+    product: Product,
+    packing: Packing,
+    common: Common,
+) -> None:
+    """The pass that packs factors, after its own macros."""
+    found = product.matrices
+    out.define("PACK_VECTOR", packing.vector)
+    words = unpacked_window(out, op, shader, found)
+    dispatch_single(out, op, shader, found, common, words, PACK_PASS, packing.items)
+
+
+def plan_window_product(out: Planning, op: Definition, shader: DefinitionShader, made: WindowProduct) -> None:
+    """One dispatch, preceded by one if the left factor is packed, and followed by one if there are partial
+    sums."""
+    product, packing, row = made.product, made.packing, made.row
+    window, contracted, channels = op.factors.window, shader.contracted, op.factors.depth
+    right, output = op.tensors[contracted.right], op.tensors[contracted.output]
+    common = begin_packed(out, op, shader, product, packing)
+    out.define("PHASED", int(is_divided(window)))
+    out.define("TAPS_AT_ONCE", row.taps)
+    out.share()
+    words = unpacked_window(out, op, shader, product.matrices)
+    if packing.items > 0:
+        out.define("TILE_DEPTH", product.tile.depth)
+        out.define("WHOLE_TAPS", int(channels % product.tile.depth == 0))
+        pack(out, op, shader, product, packing, common)
+        first, strides = common.words * packing.in_word, window_strides(op, shader)
+        words = product_window(out, op, shader, product.factors, strides, channels, first)
+    out.define("WHOLE_TAPS", int(channels % product.tile.depth == 0))
+    out.define("BORDERED", int(is_bordered(window, right, output)))
+    out.define("REACH", row.reach)
+    if product.is_cooperative:
+        out.define("OUTPUT_MERGED", merged_last(output, product.matrices.row_axis))
+    multiply(out, op, shader, product, words, common, packing.items > 0)
 
 
 def plan_window_tiles(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> bool:
     """Tiles of cooperative matrices where these suit, else of ordinary arithmetic. False if there is too
     little to compute."""
     if suits_cooperative_matrix(out, op, shader, found):
-        plan_product(out, op, shader, cooperative_window_product(out, op, shader, found))
+        plan_window_product(out, op, shader, cooperative_window_product(op, shader, found))
     elif found.is_worth:
-        plan_product(out, op, shader, float_window_product(out, op, shader, found))
+        plan_window_product(out, op, shader, float_window_product(op, shader, found))
     else:
         return False
     return True

@@ -14,21 +14,12 @@ from typing import NamedTuple
 from .capabilities import Capability
 from .definition_types import MAX_COUNT, Definition, DefinitionShader
 from .gemm_view import Matrices, Side, axis_steps, matrices_of, output_vector, side_vector, tiles_of
-from .implicit_gemm import window_strides, window_view
+from .implicit_gemm import Packing, begin_packed, pack, product_window, unpacked_window
 from .loops import MULTIPROCESSORS, ceil_div, element_count, times
 from .operands import NONE, Eight
 from .planning import Planning
-from .product import (
-    Packing,
-    Product,
-    Split,
-    Tile,
-    no_window,
-    partial_vectors,
-    plan_product,
-    single_tap,
-    split_into,
-)
+from .product import Product, multiply, no_window, partial_vectors
+from .tile_cost import Split, Tile, split_into
 
 TILE_FEW_ROWS = 32  # NVIDIA H200: 16 at 0.73, 64 at 1.00, 128 at 1.00
 "rows up to which tiles are 16 or 32 rows high"
@@ -207,43 +198,61 @@ def pixel_strides(op: Definition, shader: DefinitionShader, layout: BytePacking)
     return strides
 
 
-def byte_product(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> Product:
-    """The tile, k split into parts, and both factors packed. There are partial sums also where cooperative
-    matrices cannot store the output: storing bytes one by one takes atomics, which do not mix with them."""
+def byte_product(
+    out: Planning, op: Definition, shader: DefinitionShader, found: Matrices, factors: Matrices
+) -> Product:
+    """The tile, and k split into parts. There are partial sums also where cooperative matrices cannot store
+    the output: storing bytes one by one takes atomics, which do not mix with them."""
     output = op.tensors[shader.contracted.output]
-    is_windowed = found.column_axis == NONE
-    channels, factors, window = op.factors.depth, found, no_window()
-    packing = Packing(0, 16, 4)
-    if is_windowed and found.right.vector < 4:
-        layout = byte_packing(op, shader, found)
-        factors = packed_factors(op, shader, found, layout)
-        channels = layout.padded
-        window = window_view(out, op, shader, found, pixel_strides(op, shader, layout), single_tap())
-        packing = Packing(layout.left_items + layout.right_items, layout.vector, 4)
-    else:
-        left = line_vector(found.left, found.row_axis, found.rows, channels)
-        right = found.right._replace(vector=4)
-        if is_windowed:
-            window = window_view(out, op, shader, found, window_strides(op, shader), single_tap())
-        else:
-            right = line_vector(found.right, found.column_axis, found.columns, channels)
-        factors = found._replace(left=left, right=right)
     is_whole = output.bits >= 16 or output_vector(found, output) == 4
     sums = times(4, partial_vectors(found))
     is_cooperative = out.has(Capability.COOPERATIVE_MATRIX_INT8) and (is_whole or sums < MAX_COUNT // 16)
     tile = byte_tile_for(factors, is_cooperative)
     split = byte_split(factors, tile, is_cooperative)
-    return Product(
-        tile,
-        split,
-        split.parts > 1 or (is_cooperative and not is_whole),
-        found,
-        factors,
-        channels,
-        window,
-        packing,
-        is_cooperative,
+    in_parts = split.parts > 1 or (is_cooperative and not is_whole)
+    return Product(tile, split, in_parts, found, factors, is_cooperative)
+
+
+def define_signs(out: Planning, op: Definition, shader: DefinitionShader) -> None:
+    """The macros of the types of bytes."""
+    out.define("LEFT_UNSIGNED", int(not op.tensors[shader.contracted.left].is_signed))
+    out.define("RIGHT_UNSIGNED", int(not op.tensors[shader.contracted.right].is_signed))
+
+
+def plan_bytes(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> None:
+    """One dispatch, preceded by one if a convolution's factors are packed, and followed by one if there are
+    partial sums."""
+    left, right = op.tensors[shader.contracted.left], op.tensors[shader.contracted.right]
+    is_windowed, channels = found.column_axis == NONE, op.factors.depth
+    is_packed = is_windowed and found.right.vector < 4
+    layout = byte_packing(op, shader, found)
+    factors = found._replace(
+        left=line_vector(found.left, found.row_axis, found.rows, channels),
+        right=found.right._replace(vector=4),
     )
+    if is_packed:
+        factors = packed_factors(op, shader, found, layout)
+    elif not is_windowed:
+        columns = line_vector(found.right, found.column_axis, found.columns, channels)
+        factors = factors._replace(right=columns)
+    product = byte_product(out, op, shader, found, factors)
+    packing = Packing(layout.left_items + layout.right_items if is_packed else 0, layout.vector, 4)
+    common = begin_packed(out, op, shader, product, packing)
+    out.share()
+    window = no_window()
+    if is_packed:
+        define_signs(out, op, shader)
+        pack(out, op, shader, product, packing, common)
+        strides = pixel_strides(op, shader, layout)
+        window = product_window(out, op, shader, factors, strides, layout.padded, 4 * common.words)
+    elif is_windowed:
+        window = unpacked_window(out, op, shader, found)
+    define_signs(out, op, shader)
+    # UINT8 always has a zero point, as tiles hold it.
+    out.define("LEFT_SUMS", int(op.factors.lessens_right or not right.is_signed))
+    out.define("RIGHT_SUMS", int(op.factors.lessens_left or not left.is_signed))
+    out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
+    multiply(out, op, shader, product, window, common, is_packed)
 
 
 def plan_int8_products(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
@@ -254,5 +263,5 @@ def plan_int8_products(out: Planning, op: Definition, shader: DefinitionShader) 
 def plan_int8_tiles(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> bool:
     """False if there is too little to compute."""
     if found.is_worth:
-        plan_product(out, op, shader, byte_product(out, op, shader, found))
+        plan_bytes(out, op, shader, found)
     return found.is_worth

@@ -85,6 +85,11 @@ class Tensor(NamedTuple):
 Tensors = Annotated[Sequence[Tensor], 16]
 
 
+def is_float16(tensor: Tensor) -> bool:
+    """Whether cooperative matrices take it as a factor."""
+    return tensor.bits == 16 and tensor.is_float and tensor.is_native
+
+
 class Number(NamedTuple):
     """A number for a shader: an integer, or the bits of a float."""
 

@@ -11,21 +11,12 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from .cooperative_matrix import COOPERATIVE_GROUPS
 from .definition_types import Definition, DefinitionShader
 from .gemm_view import Matrices, side_vector
-from .loops import MULTIPROCESSORS, ceil_div, grid, power_below, times
+from .loops import COOPERATIVE_GROUPS, MULTIPROCESSORS, ceil_div, grid, power_below, times
 from .planning import Planning
-from .product import (
-    SKINNY_PASS,
-    Packing,
-    Split,
-    add_parts,
-    begin_product,
-    contraction_params,
-    no_window,
-    split_into,
-)
+from .product import SKINNY_PASS, add_parts, begin_product, contraction_params, no_window
+from .tile_cost import Split, split_into
 
 SKINNY_LEAST_THREADS = 256  # NVIDIA H200: 128 at 1.00, 512 at 0.71 to 0.99
 "threads in a group, at least"
@@ -132,7 +123,8 @@ def plan_skinny(out: Planning, op: Definition, shader: DefinitionShader, found: 
     share = lanes_for(matrices, vector)
     split = share.split
     in_parts = split.parts > 1
-    common = begin_product(out, op, shader, matrices, split, in_parts, Packing(0, 1, 1))
+    common = begin_product(out, op, shader, matrices, split, in_parts, 0)
+    out.share()
 
     left, in_group = matrices.left, share.lanes * share.width
     out.define("PASS", shader.contracted.number + SKINNY_PASS)
@@ -150,7 +142,7 @@ def plan_skinny(out: Planning, op: Definition, shader: DefinitionShader, found: 
     out.define("TILE_ROWS", matrices.rows)
     out.define("TILE_COLUMNS", share.width * share.columns)
     groups = grid(out, times(split.across, matrices.count) * split.parts * in_group, in_group, 1)
-    params = contraction_params(op, matrices, 0, 0, no_window(), common, groups)
+    params = contraction_params(op, matrices, no_window(), common, groups)
     out.dispatch(params, groups, False)
     if in_parts:
         add_parts(out, op, shader, matrices, common, no_window())

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .capabilities import Capability
-from .cooperative_matrix import COOPERATIVE_GROUPS, is_float16
-from .loops import ceil_div, times
-from .operands import Tensor, Tensors
+from .loops import COOPERATIVE_GROUPS, ceil_div, times
+from .operands import Tensor, Tensors, is_float16
 from .planning import Planning
 
 SUMS_COOPERATIVE_COLUMNS = 5  # NVIDIA H200: 2 at 0.97, 10 at 0.99

@@ -1,4 +1,4 @@
-"""A cost model of products in tiles, which chooses a tile and the parts of k.
+"""Tiles of products, and a cost model that chooses one and the parts of k.
 
 A group works through k in steps of a tile's depth. A multiprocessor is limited either by arithmetic, where
 groups are many, or by the latency of each step, where they are few; all of them together by the rate at which
@@ -13,7 +13,6 @@ from typing import Annotated, NamedTuple
 
 from .gemm_view import Matrices
 from .loops import MULTIPROCESSORS, ceil_div, times
-from .product import Row, Split, Tile, split_into
 
 TILE_LEAST_PART = 64
 "products in a part of k, at least"
@@ -27,18 +26,31 @@ PARTS_START = 1926  # NVIDIA H200, fitted
 "nanoseconds that another pass takes, for partial sums"
 
 
-Tiles = Annotated[list[Tile], 12]
-
-
-class Shape(NamedTuple):
-    """The cost model's facts about a tile: its rows, its columns, the products per sum in a `step`, how many
-    groups are `resident` on a multiprocessor, and the percentage of its arithmetic rate that they reach."""
+class Tile(NamedTuple):
+    """A group's tile of the output, the `depth` of its k-loop, each wave's share, how many tiles are
+    prefetched `ahead`, how many groups are `resident` on a multiprocessor at once, and the percentage of its
+    arithmetic rate that these reach."""
 
     rows: int
     columns: int
-    step: int
+    depth: int
+    wave_rows: int
+    wave_columns: int
+    ahead: int
     resident: int
     efficiency: int
+
+
+Tiles = Annotated[list[Tile], 12]
+
+
+class Split(NamedTuple):
+    """The division of work: tiles down and across a matrix, parts of k, and the products in a part."""
+
+    down: int
+    across: int
+    parts: int
+    products: int
 
 
 class Rates(NamedTuple):
@@ -51,40 +63,28 @@ class Rates(NamedTuple):
     element: int
 
 
-class SplitK(NamedTuple):
-    """The number of parts that k is split into, and the nanoseconds that the product then takes."""
+class Choice(NamedTuple):
+    """A tile, the number of parts that k is split into, and the nanoseconds that the product then takes."""
 
+    tile: Tile
     parts: int
     time: int
 
 
-class Choice(NamedTuple):
-    """A tile, how k is split with it, and the taps that it holds."""
-
-    tile: Tile
-    split: SplitK
-    row: Row
-
-
-def shape_of(tile: Tile, row: Row) -> Shape:
-    """That of a tile, which may hold several taps of a window."""
-    return Shape(tile.rows, tile.columns - row.reach, tile.depth * row.taps, tile.resident, tile.efficiency)
-
-
-def tile_count(found: Matrices, shape: Shape) -> int:
+def tile_count(found: Matrices, tile: Tile) -> int:
     """The tiles of all matrices."""
-    return times(ceil_div(found.rows, shape.rows) * ceil_div(found.columns, shape.columns), found.count)
+    return times(ceil_div(found.rows, tile.rows) * ceil_div(found.columns, tile.columns), found.count)
 
 
-def tile_time(found: Matrices, shape: Shape, rates: Rates, parts: int) -> int:
+def tile_time(found: Matrices, tile: Tile, rates: Rates, parts: int) -> int:
     """Nanoseconds that the product takes, apart from what is the same for all tiles."""
-    groups = times(tile_count(found, shape), parts)
-    steps = ceil_div(ceil_div(found.depth, parts), shape.step)
-    area = shape.rows * shape.columns
-    alone = times(steps, rates.latency + area * shape.step * 100 // (rates.arithmetic * rates.alone))
-    busy = area * steps * shape.step * 100 // (rates.arithmetic * shape.efficiency)
-    traffic = (shape.rows + shape.columns) * steps * shape.step * rates.element // CACHE_RATE
-    rounds = ceil_div(groups, MULTIPROCESSORS * shape.resident)
+    groups = times(tile_count(found, tile), parts)
+    steps = ceil_div(ceil_div(found.depth, parts), tile.depth)
+    area = tile.rows * tile.columns
+    alone = times(steps, rates.latency + area * tile.depth * 100 // (rates.arithmetic * rates.alone))
+    busy = area * steps * tile.depth * 100 // (rates.arithmetic * tile.efficiency)
+    traffic = (tile.rows + tile.columns) * steps * tile.depth * rates.element // CACHE_RATE
+    rounds = ceil_div(groups, MULTIPROCESSORS * tile.resident)
     time = max(times(rounds, alone), times(ceil_div(groups, MULTIPROCESSORS), busy))
     time = max(time, times(groups, traffic))
     if parts > 1:
@@ -93,33 +93,40 @@ def tile_time(found: Matrices, shape: Shape, rates: Rates, parts: int) -> int:
     return time
 
 
-def split_k(found: Matrices, shape: Shape, rates: Rates, may_split: bool) -> SplitK:
+def choose_parts(found: Matrices, tile: Tile, rates: Rates, may_split: bool) -> Choice:
     """The parts of k that take the least time, among those that fill all multiprocessors once, twice, and so
     on, as far as k is deep enough; one unless it `may_split`."""
-    best = SplitK(1, tile_time(found, shape, rates, 1))
-    tiles = tile_count(found, shape)
-    most = min(found.depth // max(2 * shape.step, TILE_LEAST_PART), TILE_MOST_PARTS) if may_split else 1
-    for rounds in range(1, 2 * shape.resident + 1):
+    best = Choice(tile, 1, tile_time(found, tile, rates, 1))
+    tiles = tile_count(found, tile)
+    most = min(found.depth // max(2 * tile.depth, TILE_LEAST_PART), TILE_MOST_PARTS) if may_split else 1
+    for rounds in range(1, 2 * tile.resident + 1):
         parts = min(rounds * MULTIPROCESSORS // tiles, most)
         if parts > best.parts:
-            time = tile_time(found, shape, rates, parts)
+            time = tile_time(found, tile, rates, parts)
             if time < best.time:
-                best = SplitK(parts, time)
+                best = Choice(tile, parts, time)
     return best
 
 
-def choose_tile(found: Matrices, tiles: Tiles, rates: Rates, row: Row) -> Choice:
+def choose_tile(found: Matrices, tiles: Tiles, rates: Rates, may_split: bool) -> Choice:
     """The candidate that takes the least time, with its parts of k."""
-    best = Choice(tiles[0], split_k(found, shape_of(tiles[0], row), rates, row.taps == 1), row)
+    best = choose_parts(found, tiles[0], rates, may_split)
     for tile in tiles:
-        split = split_k(found, shape_of(tile, row), rates, row.taps == 1)
-        if split.time < best.split.time:
-            best = Choice(tile, split, row)
+        choice = choose_parts(found, tile, rates, may_split)
+        if choice.time < best.time:
+            best = choice
     return best
+
+
+def split_into(parts: int, depth: int, step: int, down: int, across: int) -> Split:
+    """Splits k, of `depth` products, into at most so many parts, all but the last of which are multiples of
+    `step`."""
+    products = ceil_div(ceil_div(depth, parts), step) * step
+    return Split(down, across, ceil_div(depth, products), products)
 
 
 def split_of(found: Matrices, chosen: Choice) -> Split:
     """The division of work."""
-    tile, row = chosen.tile, chosen.row
-    down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns - row.reach)
-    return split_into(chosen.split.parts, found.depth, tile.depth * row.taps, down, across)
+    tile = chosen.tile
+    down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
+    return split_into(chosen.parts, found.depth, tile.depth, down, across)
