@@ -80,8 +80,6 @@
 //   SPLIT_K    1 if k is split and partial sums go to `scratch`, else 0
 //   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: float16 are multiplied by cooperative matrices, in waves of
 //              32 threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
-//   OUTPUT_MERGED  last dimensions of OutputTensor that are merged into one, with COOPERATIVE_MATRIX: apart from
-//              ROW_AXIS, their elements are evenly spaced in memory
 // For each tensor, X being INPUT or FILTER or BIAS or OUTPUT:
 //   X_TYPE     its data type
 //   InputTensor: FLOAT32, FLOAT16
@@ -352,10 +350,10 @@ struct Dimension
     uint parts;
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
-    uint channels;  // products of a tap of the window
+    uint channels;
     uint taps;
-    uint leftFirst;  // offset of the first tap
-    uint leftTapStep;  // stride from tap to tap
+    uint leftFirst;
+    uint leftTapStep;
     uint leftMatrixStep;
     int isForward;
     int isConvolution;
@@ -2080,33 +2078,6 @@ static const uint columnsApart = TILE_COLUMNS - REACH;  // from one tile to the 
 static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !SPLIT_K) ? 4 : 1;
 static const uint sumsAcross = 4 / sumsDown;
 
-#if COOPERATIVE_MATRIX
-// The offset of column x. Columns are numbered in row-major order over all dimensions of the output but ROW_AXIS; those
-// of the last `merged` dimensions lie `apart` elements apart.
-uint ColumnOffset(uint x, const int merged, uint apart, int4 strides[2])
-{
-    uint side = 1, rest = x;
-    int d;
-    [unroll]
-    for (d = OUTPUT_SIZES_LENGTH - 1; d >= OUTPUT_SIZES_LENGTH - merged; d--)
-        if (d != ROW_AXIS)
-        {
-            side *= sizes[d].size;
-            rest = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
-        }
-    uint offset = (x - rest * side) * apart;
-    [unroll]
-    for (d = OUTPUT_SIZES_LENGTH - merged - 1; d >= 0; d--)
-        if (d != ROW_AXIS)
-        {
-            const uint above = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
-            offset += (rest - above * sizes[d].size) * (uint)strides[d / 4][d % 4];
-            rest = above;
-        }
-    return offset;
-}
-#endif
-
 // Where four sums go in the output, apart from their row
 struct Four
 {
@@ -2127,12 +2098,6 @@ Four FourAt(uint number, uint x, uint end)
         four.offsets[e] = OffsetInOutput(PositionOf(number, 0, x + e));
     }
     four.isThere = x < end && (SPLIT_K || IsThere(four.positions[0]));
-#if COOPERATIVE_MATRIX && !PHASED && TAPS_AT_ONCE == 1
-    const int last = OUTPUT_SIZES_LENGTH - 1;
-    const uint apart = (uint)outputStrides[last / 4][last % 4];
-    four.offsets[0] = number * matrixRows * (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4]
-        + ColumnOffset(x, OUTPUT_MERGED, apart, outputStrides);
-#endif
     return four;
 }
 
@@ -2298,7 +2263,8 @@ static uint lane;  // the thread in its wave
 #define RightFragment(column, k) LoadRight(tiles[rightStart + (k) * rightPitch + (column) / 8], 0, rightPitch, NON_PRIVATE)
 #endif
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
-static const uint rightDistance = 1;  // products from a load of a thread to its next
+// products from a load to the next
+static const uint rightDistance = RIGHT_VECTOR == 1 ? 1 : NUM_THREADS * 8 / TILE_COLUMNS;
 
 #else
 typedef vector<float, LEFT_VECTOR> LeftVector;
@@ -2353,37 +2319,6 @@ LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
     return reader;
 }
 
-#if COOPERATIVE_MATRIX && RIGHT_VECTOR == 8 && !RIGHT_ALONG
-// Each element meets a single tap, which is always inside, and eight adjacent pixels are contiguous. A thread loads the
-// same eight pixels for all its products.
-struct RightReader
-{
-    uint offset;
-    bool isThere;
-};
-
-RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
-{
-    const uint x = first + RightPosition(thread, 0).x;
-    RightReader reader;
-    reader.offset = GroupOf(number) * channels * rightDepthStep
-        + ColumnOffset(x, OUTPUT_SIZES_LENGTH - WINDOW_AXIS, 1, rightSteps);
-    reader.isThere = x < matrixColumns;
-    return reader;
-}
-
-void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint k = product + RightPosition(thread, i).y;
-        next[i] = (RightVector)0;
-        if (reader.isThere && k < end)
-            next[i] = inputTensor[(reader.offset + k * rightDepthStep) / 8];
-    }
-}
-#else
 // The next tile's step: the next taps, or the first ones for the next slice of channels
 Step AfterTile(Step step)
 {
@@ -2467,7 +2402,6 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
     }
 }
 #endif
-#endif
 
 #if COOPERATIVE_MATRIX
 #if PACKED
@@ -2476,7 +2410,6 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
 #define LEFT_FACTOR filterTensor
 #endif
 
-#if RIGHT_VECTOR == 1 || TAPS_AT_ONCE > 1
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more.
 void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
@@ -2516,65 +2449,6 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
         }
     }
 }
-#else
-// A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
-// ahead of the arithmetic that follows; one branch around all of them costs more. A thread's first vector has the same
-// position in every tile; each of the others lies further down by as many lines as the group loads at a time.
-void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])
-{
-    const uint step = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4], eights = leftAcross / 8;
-    const uint lineStep = LEFT_ALONG ? step : leftDepthStep, neighborStep = LEFT_ALONG ? leftDepthStep : step;
-    const uint begin = (reader.base + reader.first * step + thread / eights * lineStep
-        + thread % eights * 8 * neighborStep) / LEFT_VECTOR;
-    [unroll]
-    for (uint i = 0; i < leftLoads; i++)
-    {
-        const uint linesOn = i / leftPieces * (NUM_THREADS / eights), piece = i % leftPieces;
-        const uint2 position = uint2(thread / eights + linesOn, thread % eights * 8 + piece * LEFT_VECTOR);
-        const uint further = product * leftDepthStep / LEFT_VECTOR + linesOn * lineStep / LEFT_VECTOR
-            + piece * neighborStep;
-        const bool isThere = LEFT_ALONG
-            ? reader.first + position.x < matrixRows && product + position.y < end
-            : reader.first + position.y < matrixRows && product + position.x < end;
-        next[i] = (LeftVector)0;
-        if ((leftVectors % NUM_THREADS == 0 || position.x < leftLines) && isThere)
-            next[i] = LEFT_FACTOR[begin + further];
-    }
-}
-
-// Accumulates a tile's products for a wave, 16 products of each sum per turn. A turn's fragments are loaded while those
-// of the turn before are multiplied.
-void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
-{
-    const uint turns = TILE_DEPTH / 16;
-    LeftMatrix a[turns][totalsDown];
-    RightMatrix b[turns][totalsAcross];
-    [unroll]
-    for (uint turn = 0; turn <= turns; turn++)
-    {
-        uint i, j;
-        if (turn < turns)
-        {
-            if (turn > 0)
-                WaveBarrier();  // else compilers load the fragments of all turns up front
-            [unroll]
-            for (i = 0; i < totalsDown; i++)
-                a[turn][i] = LeftFragment(waveTop + i * 16, turn * 16);
-            [unroll]
-            for (j = 0; j < totalsAcross; j++)
-                b[turn][j] = RightFragment(waveLeft + j * 16, turn * 16);
-        }
-        if (turn > 0)
-        {
-            [unroll]
-            for (j = 0; j < totalsAcross; j++)
-                [unroll]
-                for (i = 0; i < totalsDown; i++)
-                    totals[i][j] = MultiplyAdd(a[turn - 1][i], b[turn - 1][j], totals[i][j]);
-        }
-    }
-}
-#endif
 
 void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 {

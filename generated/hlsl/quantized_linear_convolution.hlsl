@@ -398,10 +398,10 @@ struct Dimension
     uint parts;
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
-    uint channels;  // products of a tap of the window
+    uint channels;
     uint taps;
-    uint leftFirst;  // offset of the first tap
-    uint leftTapStep;  // stride from tap to tap
+    uint leftFirst;
+    uint leftTapStep;
     uint leftMatrixStep;
     int channelAxis;
     int inputs;

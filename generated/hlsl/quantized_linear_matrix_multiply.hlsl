@@ -249,11 +249,6 @@ struct Dimension
     uint parts;
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
-    uint channels;  // products of a tap of the window
-    uint taps;
-    uint leftFirst;  // offset of the first tap
-    uint leftTapStep;  // stride from tap to tap
-    uint leftMatrixStep;
     int r;
     int rowAxis;
     int r2;

@@ -1103,6 +1103,12 @@ typedef struct dmlops_plan_Parts {
     int64_t number;
 } dmlops_plan_Parts;
 
+typedef struct dmlops_plan_AttentionTile {
+    int64_t waves;
+    int64_t slices;
+    int64_t keys;
+} dmlops_plan_AttentionTile;
+
 typedef struct dmlops_plan_Fused {
     dmlops_plan_int_32 words;
     int64_t kinds;
@@ -1223,17 +1229,18 @@ typedef struct dmlops_plan_Split {
     int64_t products;
 } dmlops_plan_Split;
 
-typedef struct dmlops_plan_Row {
-    int64_t taps;
-    int64_t reach;
-    int64_t pitch;
-} dmlops_plan_Row;
+typedef struct dmlops_plan_Rates {
+    int64_t arithmetic;
+    int64_t latency;
+    int64_t alone;
+    int64_t element;
+} dmlops_plan_Rates;
 
-typedef struct dmlops_plan_Packing {
-    int64_t items;
-    int64_t vector;
-    int64_t in_word;
-} dmlops_plan_Packing;
+typedef struct dmlops_plan_Choice {
+    dmlops_plan_Tile tile;
+    int64_t parts;
+    int64_t time;
+} dmlops_plan_Choice;
 
 typedef struct dmlops_plan_int_96 {
     int64_t count;
@@ -1303,16 +1310,10 @@ DMLOPS_CALLED int dmlops_plan_int_96_equal(const dmlops_plan_int_96* a, const dm
     return same;
 }
 
-typedef struct dmlops_plan_WindowView {
-    dmlops_plan_int_96 words;
-    int64_t taps;
-    int64_t first;
-    int64_t tap_step;
-    int64_t merged;
-    dmlops_plan_Row row;
-    int is_phased;
-    int is_bordered;
-} dmlops_plan_WindowView;
+typedef struct dmlops_plan_WindowConstants {
+    dmlops_plan_int_96 lists;
+    dmlops_plan_int_8 numbers;
+} dmlops_plan_WindowConstants;
 
 typedef struct dmlops_plan_Product {
     dmlops_plan_Tile tile;
@@ -1320,9 +1321,6 @@ typedef struct dmlops_plan_Product {
     int in_parts;
     dmlops_plan_Matrices matrices;
     dmlops_plan_Matrices factors;
-    int64_t channels;
-    dmlops_plan_WindowView window;
-    dmlops_plan_Packing packing;
     int is_cooperative;
 } dmlops_plan_Product;
 
@@ -1381,46 +1379,10 @@ typedef struct dmlops_plan_ContractionParams {
     int64_t parts;
     int64_t tilesDown;
     int64_t groupColumns;
-    int64_t channels;
-    int64_t taps;
-    int64_t leftFirst;
-    int64_t leftTapStep;
-    int64_t leftMatrixStep;
+    dmlops_plan_int_8 taps;
     dmlops_plan_int_64 elements;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_ContractionParams;
-
-typedef struct dmlops_plan_Shape {
-    int64_t rows;
-    int64_t columns;
-    int64_t step;
-    int64_t resident;
-    int64_t efficiency;
-} dmlops_plan_Shape;
-
-typedef struct dmlops_plan_Rates {
-    int64_t arithmetic;
-    int64_t latency;
-    int64_t alone;
-    int64_t element;
-} dmlops_plan_Rates;
-
-typedef struct dmlops_plan_SplitK {
-    int64_t parts;
-    int64_t time;
-} dmlops_plan_SplitK;
-
-typedef struct dmlops_plan_Choice {
-    dmlops_plan_Tile tile;
-    dmlops_plan_SplitK split;
-    dmlops_plan_Row row;
-} dmlops_plan_Choice;
-
-typedef struct dmlops_plan_AttentionTile {
-    int64_t waves;
-    int64_t slices;
-    int64_t keys;
-} dmlops_plan_AttentionTile;
 
 typedef struct dmlops_plan_Skinny {
     int is_transposed;
@@ -1435,6 +1397,24 @@ typedef struct dmlops_plan_Lanes {
     int64_t width;
     dmlops_plan_Split split;
 } dmlops_plan_Lanes;
+
+typedef struct dmlops_plan_Packing {
+    int64_t items;
+    int64_t vector;
+    int64_t in_word;
+} dmlops_plan_Packing;
+
+typedef struct dmlops_plan_Row {
+    int64_t taps;
+    int64_t reach;
+    int64_t pitch;
+} dmlops_plan_Row;
+
+typedef struct dmlops_plan_WindowProduct {
+    dmlops_plan_Product product;
+    dmlops_plan_Packing packing;
+    dmlops_plan_Row row;
+} dmlops_plan_WindowProduct;
 
 typedef struct dmlops_plan_TapStep {
     int is_even;
@@ -2778,11 +2758,7 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_put_word(planning, record->parts);
     dmlops_put_word(planning, record->tilesDown);
     dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_word(planning, record->channels);
-    dmlops_put_word(planning, record->taps);
-    dmlops_put_word(planning, record->leftFirst);
-    dmlops_put_word(planning, record->leftTapStep);
-    dmlops_put_word(planning, record->leftMatrixStep);
+    dmlops_put_words(planning, record->taps.items, record->taps.count);
     dmlops_put_words(planning, record->elements.items, record->elements.count);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
@@ -3028,6 +3004,7 @@ DMLOPS_CALLED void dmlops_put_TopKParams(
     }
 }
 
+DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t number, int64_t divisor);
 DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit);
 DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, int64_t b);
@@ -3122,6 +3099,16 @@ DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlo
     dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dmlops_plan_Sources* sources, int64_t
     vector, int64_t keys);
+DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_AttentionTile* result);
+DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile, int64_t
+    heads, int64_t rows);
+DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result);
+DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
+    parts, dmlops_plan_Threads* result);
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value);
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result);
@@ -3158,60 +3145,38 @@ DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlo
     int64_t columns);
 DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
+DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile);
+DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, int64_t parts);
+DMLOPS_CALLED void dmlops_plan_choose_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result);
+DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result);
 DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t parts, int64_t depth, int64_t step,
     int64_t down, int64_t across, dmlops_plan_Split* result);
+DMLOPS_CALLED void dmlops_plan_split_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Choice* chosen, dmlops_plan_Split* result);
+DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan_Row* result);
-DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_WindowView* result);
+DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_WindowConstants* result);
 DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, int
-    in_parts, const dmlops_plan_Packing* packing, dmlops_plan_Common* result);
+    in_parts, int64_t packed, dmlops_plan_Common* result);
+DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product, const dmlops_plan_WindowConstants*
+    window, const dmlops_plan_Common* common, int is_packed);
 DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product);
-DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_define_phases(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_WindowView* window);
-DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product);
 DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const
-    dmlops_plan_WindowView* window);
+    dmlops_plan_WindowConstants* window);
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const
-    dmlops_plan_WindowView* window, int64_t number, int64_t items);
+    dmlops_plan_WindowConstants* window, int64_t number, int64_t items);
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Matrices* found, int64_t channels, int64_t first, const dmlops_plan_WindowView* window, const
-    dmlops_plan_Common* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
-DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
-    row, dmlops_plan_Shape* result);
-DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Shape* shape);
-DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int64_t parts);
-DMLOPS_CALLED void dmlops_plan_split_k(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_SplitK* result);
-DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, const dmlops_plan_Row* row, dmlops_plan_Choice* result);
-DMLOPS_CALLED void dmlops_plan_split_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Choice* chosen, dmlops_plan_Split* result);
-DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Matrices* found, dmlops_plan_Product* result);
-DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_AttentionTile* result);
-DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile, int64_t
-    heads, int64_t rows);
-DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result);
-DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
-    parts, dmlops_plan_Threads* result);
+    dmlops_plan_Matrices* found, const dmlops_plan_WindowConstants* window, const dmlops_plan_Common* common, const
+    dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
 DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result);
 DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
@@ -3223,8 +3188,13 @@ DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Matrices* found, dmlops_plan_Product* result);
+DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Product* result);
+DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Product* result);
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -3243,13 +3213,11 @@ DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_p
     result);
 DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result);
-DMLOPS_CALLED void dmlops_plan_window_view(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_int_8* strides, const
-    dmlops_plan_Row* row, dmlops_plan_WindowView* result);
-DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
-    row_axis);
+DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* factors, const dmlops_plan_int_8* strides,
+    int64_t channels, int64_t offset, dmlops_plan_WindowConstants* result);
+DMLOPS_CALLED void dmlops_plan_unpacked_window(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_WindowConstants* result);
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis);
 DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
@@ -3261,7 +3229,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, int64_t most);
 DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, const dmlops_plan_Factors* factors, const
     dmlops_plan_Tensor* tensor, int64_t most);
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -3271,9 +3239,10 @@ DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12*
     result);
 DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_WindowProduct* result);
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Side* side, dmlops_plan_Side* result);
+DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan_Row* result);
 DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
 DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
@@ -3287,7 +3256,15 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t chan
 DMLOPS_CALLED void dmlops_plan_window_rates(dmlops_planning* planning, const dmlops_plan_Row* row, int is_gathered,
     dmlops_plan_Rates* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_Product* result);
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_WindowProduct* result);
+DMLOPS_CALLED void dmlops_plan_begin_packed(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product, const dmlops_plan_Packing* packing,
+    dmlops_plan_Common* result);
+DMLOPS_CALLED void dmlops_plan_pack(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const
+    dmlops_plan_Common* common);
+DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowProduct* made);
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
@@ -3312,7 +3289,12 @@ DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const d
 DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors,
+    dmlops_plan_Product* result);
+DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -3578,6 +3560,12 @@ DMLOPS_CALLED void dmlops_plan_select(dmlops_planning* planning, const dmlops_pl
     loops);
 DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan_TopK* op, const dmlops_plan_Loop_16*
     loops, int64_t tile);
+
+/* Whether cooperative matrices take it as a factor. */
+DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    (void)planning;
+    return (tensor->bits == 16) && tensor->is_float && tensor->is_native;
+}
 
 /* The quotient, rounded up. */
 DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t number, int64_t divisor) {
@@ -4581,6 +4569,117 @@ DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dm
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
 }
 
+/* Whether cooperative matrices compute the pass: the device has them, all floats are float16, and rows are whole
+   vectors of eight, short enough for a tile of them. `sizes` are those of the result. */
+DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
+    if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX)) {
+        return 0;
+    }
+    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
+        if (tensor->is_present && tensor->is_float && !dmlops_plan_is_float16(planning, tensor)) {
+            return 0;
+        }
+    }
+    int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)].count)];
+    int64_t width = sizes->items[dmlops_item(planning, 3, sizes->count)];
+    return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 512);
+}
+
+/* The tile for elements of a query or a value: wide rows are shared by two or four waves. */
+DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_AttentionTile* result) {
+    (void)planning;
+    if (widest <= 128) {
+        result->waves = 4;
+        result->slices = 1;
+        result->keys = 32;
+        return;
+    }
+    int64_t slices = (widest <= 256) ? 2 : 4;
+    result->waves = dmlops_multiply(2, slices);
+    result->slices = slices;
+    result->keys = (widest <= 256) ? 32 : 16;
+    return;
+}
+
+/* Groups, if each takes all keys. */
+DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile, int64_t
+    heads, int64_t rows) {
+    return dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows,
+        dmlops_multiply(dmlops_divide(tile->waves, tile->slices), 16)));
+}
+
+/* The heads that share a group, and the split of the keys: all `shared` heads do unless each has many queries, and
+   there are as many parts as occupy a GPU, or one if combining them would take longer than they save. A
+   multiprocessor has room for two groups, or for one with wide rows. */
+DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result) {
+    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
+        kept_sizes->count)].count)];
+    int64_t together = ((shared > 0) && (query->items[dmlops_item(planning, 2, query->count)] < 64)) ? shared : 1;
+    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
+        dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], together));
+    int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], together);
+    dmlops_plan_AttentionTile tile;
+    dmlops_plan_units_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)],
+        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].items[dmlops_item(planning, 3,
+        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].count)]), &tile);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_unit_groups(planning, &tile, heads, rows), (tile.slices ==
+        1) ? 1 : 2);
+    int64_t own = 64;
+    while (planning->reason == DMLOPS_REASON_NONE && ((own < keys) && (dmlops_plan_times(planning, groups,
+        dmlops_plan_ceil_div(planning, keys, own)) > 264))) {
+        own = dmlops_multiply(own, 2);
+    }
+    int64_t number = dmlops_plan_ceil_div(planning, keys, own);
+    if (dmlops_plan_times(planning, number, keys) < 4096) {
+        number = 1;
+    }
+    dmlops_plan_Parts made_1;
+    dmlops_plan_no_parts(planning, &made_1);
+    *result = made_1;
+    result->vector = 8;
+    result->shared = together;
+    result->keys = (number > 1) ? own : 0;
+    result->number = number;
+    return;
+}
+
+/* The macros of the pass. */
+DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
+    parts, dmlops_plan_Threads* result) {
+    dmlops_plan_define_sources(planning, sources);
+    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    int64_t width = kept_sizes->items[dmlops_item(planning, attention->value,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->value,
+        kept_sizes->count)].count)];
+    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
+        dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], parts->shared));
+    int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], parts->shared);
+    dmlops_plan_AttentionTile tile;
+    dmlops_plan_units_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)], width), &tile);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_unit_groups(planning, &tile, heads, rows), parts->number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(query->items[dmlops_item(planning, 3,
+        query->count)], 8));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(width, 8));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), tile.slices);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), tile.keys);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_KV"), (int64_t)(parts->number > 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), parts->keys);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
+    result->threads = dmlops_plan_times(planning, groups, dmlops_multiply(tile.waves, 32));
+    result->in_group = dmlops_multiply(tile.waves, 32);
+    return;
+}
+
 /* An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is as good as none, since they
    count to less. */
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value) {
@@ -4999,11 +5098,83 @@ DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const
     return (vector == 4) ? 4 : 1;
 }
 
-/* Threads in a group. */
-DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
-    (void)planning;
-    return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
-        tile->wave_columns)), 32);
+/* The tiles of all matrices. */
+DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile) {
+    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, tile->rows),
+        dmlops_plan_ceil_div(planning, found->columns, tile->columns)), found->count);
+}
+
+/* Nanoseconds that the product takes, apart from what is the same for all tiles. */
+DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, int64_t parts) {
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_tile_count(planning, found, tile), parts);
+    int64_t steps = dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, found->depth, parts), tile->depth);
+    int64_t area = dmlops_multiply(tile->rows, tile->columns);
+    int64_t alone = dmlops_plan_times(planning, steps, dmlops_add(rates->latency,
+        dmlops_divide(dmlops_multiply(dmlops_multiply(area, tile->depth), 100), dmlops_multiply(rates->arithmetic,
+        rates->alone))));
+    int64_t busy = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(area, steps), tile->depth), 100),
+        dmlops_multiply(rates->arithmetic, tile->efficiency));
+    int64_t traffic = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_add(tile->rows,
+        tile->columns), steps), tile->depth), rates->element), 3563);
+    int64_t rounds = dmlops_plan_ceil_div(planning, groups, dmlops_multiply(132, tile->resident));
+    int64_t time = dmlops_max(dmlops_plan_times(planning, rounds, alone), dmlops_plan_times(planning,
+        dmlops_plan_ceil_div(planning, groups, 132), busy));
+    time = dmlops_max(time, dmlops_plan_times(planning, groups, traffic));
+    if (parts > 1) {
+        int64_t sums = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+            found->count);
+        time = dmlops_add(time, dmlops_add(1926, dmlops_plan_times(planning, parts, dmlops_divide(dmlops_multiply(8,
+            sums), 2333))));
+    }
+    return time;
+}
+
+/* The parts of k that take the least time, among those that fill all multiprocessors once, twice, and so on, as far as
+   k is deep enough; one unless it `may_split`. */
+DMLOPS_CALLED void dmlops_plan_choose_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile* tile, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result) {
+    dmlops_plan_Choice best;
+    best.tile = *tile;
+    best.parts = 1;
+    best.time = dmlops_plan_tile_time(planning, found, tile, rates, 1);
+    int64_t tiles = dmlops_plan_tile_count(planning, found, tile);
+    int64_t most = may_split ? dmlops_min(dmlops_divide(found->depth, dmlops_max(dmlops_multiply(2, tile->depth), 64)),
+        128) : 1;
+    for (int64_t rounds = 1; rounds < dmlops_add(dmlops_multiply(2, tile->resident), 1); ++rounds) {
+        int64_t parts = dmlops_min(dmlops_divide(dmlops_multiply(rounds, 132), tiles), most);
+        if (parts > best.parts) {
+            int64_t time = dmlops_plan_tile_time(planning, found, tile, rates, parts);
+            if (time < best.time) {
+                dmlops_plan_Choice made_1;
+                made_1.tile = *tile;
+                made_1.parts = parts;
+                made_1.time = time;
+                best = made_1;
+            }
+        }
+    }
+    *result = best;
+    return;
+}
+
+/* The candidate that takes the least time, with its parts of k. */
+DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_Choice* result) {
+    dmlops_plan_Choice best;
+    dmlops_plan_choose_parts(planning, found, &tiles->items[dmlops_item(planning, 0, tiles->count)], rates, may_split,
+        &best);
+    for (int64_t each_1 = 0; each_1 < tiles->count; ++each_1) {
+        const dmlops_plan_Tile* tile = &tiles->items[each_1];
+        dmlops_plan_Choice choice;
+        dmlops_plan_choose_parts(planning, found, tile, rates, may_split, &choice);
+        if (choice.time < best.time) {
+            best = choice;
+        }
+    }
+    *result = best;
+    return;
 }
 
 /* Splits k, of `depth` products, into at most so many parts, all but the last of which are multiples of `step`. */
@@ -5018,6 +5189,23 @@ DMLOPS_CALLED void dmlops_plan_split_into(dmlops_planning* planning, int64_t par
     return;
 }
 
+/* The division of work. */
+DMLOPS_CALLED void dmlops_plan_split_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Choice* chosen, dmlops_plan_Split* result) {
+    const dmlops_plan_Tile * tile = &chosen->tile;
+    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
+    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
+    dmlops_plan_split_into(planning, chosen->parts, found->depth, tile->depth, down, across, result);
+    return;
+}
+
+/* Threads in a group. */
+DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile) {
+    (void)planning;
+    return dmlops_multiply(dmlops_multiply(dmlops_divide(tile->rows, tile->wave_rows), dmlops_divide(tile->columns,
+        tile->wave_columns)), 32);
+}
+
 /* The vectors of four partial sums in one part; rows, or columns if these are stored, are padded. */
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found) {
     int64_t across = dmlops_plan_times(planning, found->rows, dmlops_plan_ceil_div(planning, found->columns, 4));
@@ -5025,39 +5213,28 @@ DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, con
         dmlops_plan_ceil_div(planning, found->rows, 4)) : across, found->count);
 }
 
-DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan_Row* result) {
+DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_WindowConstants* result) {
     (void)planning;
-    result->taps = 1;
-    result->reach = 0;
-    result->pitch = 0;
+    dmlops_plan_int_96 made_1;
+    made_1.count = 0;
+    dmlops_plan_int_8 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_96_copy(&result->lists, &made_1);
+    result->numbers = made_2;
     return;
 }
 
-DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_WindowView* result) {
-    result->words.count = 0;
-    dmlops_plan_Row made_1;
-    dmlops_plan_single_tap(planning, &made_1);
-    result->taps = 1;
-    result->first = 0;
-    result->tap_step = 0;
-    result->merged = 0;
-    result->row = made_1;
-    result->is_phased = 0;
-    result->is_bordered = 0;
-    return;
-}
-
-/* The macros and resources of all passes. Groups walk the tiles of a matrix in bands. */
+/* The macros and resources of all passes; so many words of packed factors follow partial sums in scratch. Groups walk
+   the tiles of a matrix in bands. */
 DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, int
-    in_parts, const dmlops_plan_Packing* packing, dmlops_plan_Common* result) {
+    in_parts, int64_t packed, dmlops_plan_Common* result) {
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
         op->tensors.count)];
     int64_t sums_words = in_parts ? dmlops_plan_times(planning, dmlops_multiply(4,
         dmlops_plan_partial_vectors(planning, found)), split->parts) : 0;
-    int64_t words = dmlops_add(sums_words, dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning,
-        packing->items, 4), 4), dmlops_divide(packing->vector, packing->in_word)));
-    if (words >= dmlops_divide(INT64_C(2147483648), packing->in_word)) {
+    int64_t words = dmlops_add(sums_words, packed);
+    if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         memset(result, 0, sizeof *result);
         return;
@@ -5075,7 +5252,6 @@ DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dm
     dmlops_plan_Buffer made_1;
     made_1 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
     dmlops_out_write(planning, &made_1);
-    dmlops_out_share(planning);
     int64_t height = dmlops_min(8, split->down);
     int64_t last = dmlops_subtract(split->down, dmlops_multiply(dmlops_divide(dmlops_subtract(split->down, 1), height),
         height));
@@ -5095,75 +5271,19 @@ DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dm
     return;
 }
 
-/* One dispatch, preceded by one if factors are packed, and followed by one if there are partial sums. */
-DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product) {
-    const dmlops_plan_Matrices * found = &product->matrices;
-    const dmlops_plan_Packing * packing = &product->packing;
-    const dmlops_plan_WindowView * window = &product->window;
-    dmlops_plan_Common common;
-    dmlops_plan_begin_product(planning, op, shader, found, &product->split, product->in_parts, packing, &common);
-    int64_t first = window->first;
-    if (packing->items > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), packing->vector);
-        if (dmlops_plan_is_of_bytes(planning, op, shader)) {
-            dmlops_plan_define_signs(planning, op, shader);
-        } else {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
-            dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(op->factors.depth,
-                product->tile.depth) == 0));
-        }
-        dmlops_plan_dispatch_single(planning, op, shader, found, &common, window, 2, packing->items);
-        first = dmlops_multiply(common.words, packing->in_word);
-    }
-    dmlops_plan_define_k_loop(planning, op, shader, product);
-    int64_t threads = dmlops_plan_tile_threads(planning, &product->tile);
-    int64_t tiles = dmlops_multiply(dmlops_multiply(product->split.down, product->split.across), found->count);
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(tiles, product->split.parts), threads), threads, 1,
-        &groups);
-    dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, op, &product->factors, product->channels, first, window, &common, &groups,
-        &params);
-    dmlops_put_ContractionParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, packing->items > 0);
-    if (product->in_parts) {
-        dmlops_plan_add_parts(planning, op, shader, found, &common, window);
-    }
-}
-
-/* The macros of the types of bytes. */
-DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!op->tensors.items[dmlops_item(planning,
-        shader->contracted.left, op->tensors.count)].is_signed);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!op->tensors.items[dmlops_item(planning,
-        shader->contracted.right, op->tensors.count)].is_signed);
-}
-
-/* The macros of all passes under a window, where factors are floats. */
-DMLOPS_CALLED void dmlops_plan_define_phases(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_WindowView* window) {
-    if ((found->column_axis == -1) && !dmlops_plan_is_of_bytes(planning, op, shader)) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)window->is_phased);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), window->row.taps);
-    }
-}
-
-/* The macros of the pass that multiplies. */
-DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product) {
+/* The pass that multiplies, after its own macros, and one that adds up partial sums. `window` has the constants of a
+   window, if there is one. */
+DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product, const dmlops_plan_WindowConstants*
+    window, const dmlops_plan_Common* common, int is_packed) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_WindowView * window = &product->window;
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
-        op->tensors.count)];
     const dmlops_plan_Matrices * found = &product->matrices;
     const dmlops_plan_Matrices * factors = &product->factors;
     const dmlops_plan_Tile * tile = &product->tile;
-    int is_windowed = found->column_axis == -1;
-    int of_bytes = dmlops_plan_is_of_bytes(planning, op, shader);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), contracted->number);
+    if (is_packed) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), 1);
+    }
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), factors->left.vector);
     if (factors->left.is_along) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_ALONG"), 1);
@@ -5172,8 +5292,9 @@ DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dm
     if (factors->right.is_along) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), 1);
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), product->in_parts ? 1 :
-        dmlops_plan_output_vector(planning, found, output));
+    int64_t vector = product->in_parts ? 1 : dmlops_plan_output_vector(planning, found,
+        &op->tensors.items[dmlops_item(planning, contracted->output, op->tensors.count)]);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
@@ -5183,34 +5304,35 @@ DMLOPS_CALLED void dmlops_plan_define_k_loop(dmlops_planning* planning, const dm
     if (product->is_cooperative) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
     }
-    if (product->packing.items > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), 1);
+    int64_t threads = dmlops_plan_tile_threads(planning, tile);
+    int64_t tiles = dmlops_multiply(dmlops_multiply(product->split.down, product->split.across), found->count);
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(tiles, product->split.parts), threads), threads, 1,
+        &groups);
+    dmlops_plan_ContractionParams made_1;
+    dmlops_plan_contraction_params(planning, op, factors, window, common, &groups, &made_1);
+    dmlops_put_ContractionParams(planning, &made_1);
+    dmlops_out_dispatch(planning, &groups, is_packed);
+    if (product->in_parts) {
+        dmlops_plan_add_parts(planning, op, shader, found, common, window);
     }
-    dmlops_plan_define_phases(planning, op, shader, found, window);
-    if (is_windowed && !of_bytes) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(op->factors.depth,
-            tile->depth) == 0));
-        dmlops_out_define(planning, "", DMLOPS_TEXT("BORDERED"), (int64_t)window->is_bordered);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), window->row.reach);
-        if (product->is_cooperative) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_MERGED"), window->merged);
-        }
-    }
-    if (of_bytes) {
-        dmlops_plan_define_signs(planning, op, shader);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)(op->factors.lessens_right ||
-            !right->is_signed));
-        dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)(op->factors.lessens_left ||
-            !op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)].is_signed));
-        dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
-            DMLOPS_CAPABILITY_DOT_PRODUCTS));
-    }
+}
+
+/* One dispatch, followed by one if there are partial sums. */
+DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product) {
+    dmlops_plan_Common common;
+    dmlops_plan_begin_product(planning, op, shader, &product->matrices, &product->split, product->in_parts, 0, &common);
+    dmlops_out_share(planning);
+    dmlops_plan_WindowConstants made_1;
+    dmlops_plan_no_window(planning, &made_1);
+    dmlops_plan_multiply(planning, op, shader, product, &made_1, &common, 0);
 }
 
 /* The pass in which each thread adds up four adjacent partial sums. */
 DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const
-    dmlops_plan_WindowView* window) {
+    dmlops_plan_WindowConstants* window) {
     dmlops_plan_dispatch_single(planning, op, shader, found, common, window, 1, dmlops_plan_partial_vectors(planning,
         found));
 }
@@ -5218,7 +5340,7 @@ DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops
 /* A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited for. */
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const
-    dmlops_plan_WindowView* window, int64_t number, int64_t items) {
+    dmlops_plan_WindowConstants* window, int64_t number, int64_t items) {
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
         op->tensors.count)];
@@ -5233,18 +5355,16 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
         dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), is_last ? dmlops_plan_output_vector(planning,
             found, output) : 1);
     }
-    dmlops_plan_define_phases(planning, op, shader, found, window);
     dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, op, found, op->factors.depth, window->first, window, common, &groups,
-        &params);
+    dmlops_plan_contraction_params(planning, op, found, window, common, &groups, &params);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, is_last);
 }
 
-/* The constants of a pass; `first` is the left factor's offset at the first tap. */
+/* The constants of a pass. */
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Matrices* found, int64_t channels, int64_t first, const dmlops_plan_WindowView* window, const
-    dmlops_plan_Common* common, const dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
+    dmlops_plan_Matrices* found, const dmlops_plan_WindowConstants* window, const dmlops_plan_Common* common, const
+    dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
     const dmlops_plan_Split * split = &common->split;
     const dmlops_plan_CommonConstants * known = &common->known;
     dmlops_plan_int_8 made_1;
@@ -5263,7 +5383,7 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     dmlops_plan_Dimension_16_copy(&result->walk, &common->walk);
     result->leftSteps = made_1;
     result->rightSteps = made_3;
-    dmlops_plan_int_96_copy(&result->window, &window->words);
+    dmlops_plan_int_96_copy(&result->window, &window->lists);
     dmlops_plan_int_512_copy(&result->lists, &known->lists);
     dmlops_plan_int_32_copy(&result->activations, &known->activations);
     result->matrices = found->count;
@@ -5276,389 +5396,9 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     result->parts = split->parts;
     result->tilesDown = split->down;
     result->groupColumns = groups->columns;
-    result->channels = channels;
-    result->taps = window->taps;
-    result->leftFirst = dmlops_modulo(first, INT64_C(4294967296));
-    result->leftTapStep = dmlops_modulo(window->tap_step, INT64_C(4294967296));
-    result->leftMatrixStep = dmlops_modulo(found->left.matrix, INT64_C(4294967296));
+    result->taps = window->numbers;
     dmlops_plan_int_64_copy(&result->elements, &op->elements);
     dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
-    return;
-}
-
-/* That of a tile, which may hold several taps of a window. */
-DMLOPS_CALLED void dmlops_plan_shape_of(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
-    row, dmlops_plan_Shape* result) {
-    (void)planning;
-    result->rows = tile->rows;
-    result->columns = dmlops_subtract(tile->columns, row->reach);
-    result->step = dmlops_multiply(tile->depth, row->taps);
-    result->resident = tile->resident;
-    result->efficiency = tile->efficiency;
-    return;
-}
-
-/* The tiles of all matrices. */
-DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Shape* shape) {
-    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, shape->rows),
-        dmlops_plan_ceil_div(planning, found->columns, shape->columns)), found->count);
-}
-
-/* Nanoseconds that the product takes, apart from what is the same for all tiles. */
-DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int64_t parts) {
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_tile_count(planning, found, shape), parts);
-    int64_t steps = dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, found->depth, parts), shape->step);
-    int64_t area = dmlops_multiply(shape->rows, shape->columns);
-    int64_t alone = dmlops_plan_times(planning, steps, dmlops_add(rates->latency,
-        dmlops_divide(dmlops_multiply(dmlops_multiply(area, shape->step), 100), dmlops_multiply(rates->arithmetic,
-        rates->alone))));
-    int64_t busy = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(area, steps), shape->step), 100),
-        dmlops_multiply(rates->arithmetic, shape->efficiency));
-    int64_t traffic = dmlops_divide(dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_add(shape->rows,
-        shape->columns), steps), shape->step), rates->element), 3563);
-    int64_t rounds = dmlops_plan_ceil_div(planning, groups, dmlops_multiply(132, shape->resident));
-    int64_t time = dmlops_max(dmlops_plan_times(planning, rounds, alone), dmlops_plan_times(planning,
-        dmlops_plan_ceil_div(planning, groups, 132), busy));
-    time = dmlops_max(time, dmlops_plan_times(planning, groups, traffic));
-    if (parts > 1) {
-        int64_t sums = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
-            found->count);
-        time = dmlops_add(time, dmlops_add(1926, dmlops_plan_times(planning, parts, dmlops_divide(dmlops_multiply(8,
-            sums), 2333))));
-    }
-    return time;
-}
-
-/* The parts of k that take the least time, among those that fill all multiprocessors once, twice, and so on, as far as
-   k is deep enough; one unless it `may_split`. */
-DMLOPS_CALLED void dmlops_plan_split_k(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Shape* shape, const dmlops_plan_Rates* rates, int may_split, dmlops_plan_SplitK* result) {
-    dmlops_plan_SplitK best;
-    best.parts = 1;
-    best.time = dmlops_plan_tile_time(planning, found, shape, rates, 1);
-    int64_t tiles = dmlops_plan_tile_count(planning, found, shape);
-    int64_t most = may_split ? dmlops_min(dmlops_divide(found->depth, dmlops_max(dmlops_multiply(2, shape->step), 64)),
-        128) : 1;
-    for (int64_t rounds = 1; rounds < dmlops_add(dmlops_multiply(2, shape->resident), 1); ++rounds) {
-        int64_t parts = dmlops_min(dmlops_divide(dmlops_multiply(rounds, 132), tiles), most);
-        if (parts > best.parts) {
-            int64_t time = dmlops_plan_tile_time(planning, found, shape, rates, parts);
-            if (time < best.time) {
-                dmlops_plan_SplitK made_1;
-                made_1.parts = parts;
-                made_1.time = time;
-                best = made_1;
-            }
-        }
-    }
-    *result = best;
-    return;
-}
-
-/* The candidate that takes the least time, with its parts of k. */
-DMLOPS_CALLED void dmlops_plan_choose_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile_12* tiles, const dmlops_plan_Rates* rates, const dmlops_plan_Row* row, dmlops_plan_Choice* result) {
-    dmlops_plan_Shape made_1;
-    dmlops_plan_shape_of(planning, &tiles->items[dmlops_item(planning, 0, tiles->count)], row, &made_1);
-    dmlops_plan_SplitK made_2;
-    dmlops_plan_split_k(planning, found, &made_1, rates, row->taps == 1, &made_2);
-    dmlops_plan_Choice best;
-    best.tile = tiles->items[dmlops_item(planning, 0, tiles->count)];
-    best.split = made_2;
-    best.row = *row;
-    for (int64_t each_3 = 0; each_3 < tiles->count; ++each_3) {
-        const dmlops_plan_Tile* tile = &tiles->items[each_3];
-        dmlops_plan_Shape made_4;
-        dmlops_plan_shape_of(planning, tile, row, &made_4);
-        dmlops_plan_SplitK split;
-        dmlops_plan_split_k(planning, found, &made_4, rates, row->taps == 1, &split);
-        if (split.time < best.split.time) {
-            dmlops_plan_Choice made_5;
-            made_5.tile = *tile;
-            made_5.split = split;
-            made_5.row = *row;
-            best = made_5;
-        }
-    }
-    *result = best;
-    return;
-}
-
-/* The division of work. */
-DMLOPS_CALLED void dmlops_plan_split_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Choice* chosen, dmlops_plan_Split* result) {
-    const dmlops_plan_Tile * tile = &chosen->tile;
-    const dmlops_plan_Row * row = &chosen->row;
-    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found->columns, dmlops_subtract(tile->columns, row->reach));
-    dmlops_plan_split_into(planning, chosen->split.parts, found->depth, dmlops_multiply(tile->depth, row->taps), down,
-        across, result);
-    return;
-}
-
-DMLOPS_CALLED int dmlops_plan_is_float16(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    (void)planning;
-    return (tensor->bits == 16) && tensor->is_float && tensor->is_native;
-}
-
-/* Whether the device has cooperative matrices, both factors are float16, and there is enough work. */
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    int are_float16 = dmlops_plan_is_float16(planning, &op->tensors.items[dmlops_item(planning, contracted->left,
-        op->tensors.count)]) && dmlops_plan_is_float16(planning, &op->tensors.items[dmlops_item(planning,
-        contracted->right, op->tensors.count)]);
-    int64_t least = (found->column_axis == -1) ? 3 : 2;
-    int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
-    int is_tiny = (found->column_axis != -1) && (dmlops_max(dmlops_max(found->rows, found->columns), found->depth) <=
-        32);
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && are_float16 && is_large && !is_tiny;
-}
-
-/* The candidates. Two tiles in shared memory, and so one barrier per step, make steps of 32 products 1.11 times as fast
-   on an NVIDIA H200 (4096x4096x4096), but 48 KiB do not hold two of 64, which are 1.18 times as fast. Eight waves of
-   64x64 that split a step's k are at 0.81 to 1.05 of four where groups are few. For 16 to 32 rows or columns and a
-   depth of 4096 or more, the best of 32x64, 64x16 and 16x64 is at 0.62 to 0.94 of 32x256 and 256x32; with a depth of
-   512 or 1024, which take smaller tiles, at 1.15 to 1.62. */
-DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result) {
-    int64_t ahead = (depth <= 64) ? 1 : 2;
-    result->count = 0;
-    dmlops_plan_Tile made_1;
-    made_1.rows = 128;
-    made_1.columns = 128;
-    made_1.depth = 64;
-    made_1.wave_rows = 64;
-    made_1.wave_columns = 64;
-    made_1.ahead = 1;
-    made_1.resident = 2;
-    made_1.efficiency = 80;
-    dmlops_plan_Tile_12_append(planning, result, &made_1);
-    dmlops_plan_Tile made_2;
-    made_2.rows = 64;
-    made_2.columns = 128;
-    made_2.depth = 64;
-    made_2.wave_rows = 32;
-    made_2.wave_columns = 32;
-    made_2.ahead = ahead;
-    made_2.resident = 1;
-    made_2.efficiency = 89;
-    dmlops_plan_Tile_12_append(planning, result, &made_2);
-    dmlops_plan_Tile made_3;
-    made_3.rows = 64;
-    made_3.columns = 64;
-    made_3.depth = 64;
-    made_3.wave_rows = 32;
-    made_3.wave_columns = 32;
-    made_3.ahead = ahead;
-    made_3.resident = 6;
-    made_3.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 32;
-    made_4.columns = 64;
-    made_4.depth = 64;
-    made_4.wave_rows = 32;
-    made_4.wave_columns = 16;
-    made_4.ahead = ahead;
-    made_4.resident = 7;
-    made_4.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_4);
-    dmlops_plan_Tile made_5;
-    made_5.rows = 32;
-    made_5.columns = 32;
-    made_5.depth = 64;
-    made_5.wave_rows = 16;
-    made_5.wave_columns = 16;
-    made_5.ahead = ahead;
-    made_5.resident = 6;
-    made_5.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_5);
-    dmlops_plan_Tile made_6;
-    made_6.rows = 64;
-    made_6.columns = 256;
-    made_6.depth = 64;
-    made_6.wave_rows = 32;
-    made_6.wave_columns = 64;
-    made_6.ahead = ahead;
-    made_6.resident = 2;
-    made_6.efficiency = 80;
-    dmlops_plan_Tile_12_append(planning, result, &made_6);
-    dmlops_plan_Tile made_7;
-    made_7.rows = 32;
-    made_7.columns = 256;
-    made_7.depth = 64;
-    made_7.wave_rows = 32;
-    made_7.wave_columns = 32;
-    made_7.ahead = ahead;
-    made_7.resident = 3;
-    made_7.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_7);
-    dmlops_plan_Tile made_8;
-    made_8.rows = 256;
-    made_8.columns = 32;
-    made_8.depth = 64;
-    made_8.wave_rows = 32;
-    made_8.wave_columns = 32;
-    made_8.ahead = ahead;
-    made_8.resident = 3;
-    made_8.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_8);
-    return;
-}
-
-/* The tile, and k split into parts. */
-DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Matrices* found, dmlops_plan_Product* result) {
-    dmlops_plan_Rates rates;
-    rates.arithmetic = 3750;
-    rates.latency = 229;
-    rates.alone = 32;
-    rates.element = 2;
-    dmlops_plan_Tile_12 made_1;
-    dmlops_plan_cooperative_tiles(planning, found->depth, &made_1);
-    dmlops_plan_Row made_2;
-    dmlops_plan_single_tap(planning, &made_2);
-    dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, found, &made_1, &rates, &made_2, &chosen);
-    dmlops_plan_Split split;
-    dmlops_plan_split_of(planning, found, &chosen, &split);
-    int64_t left = dmlops_plan_side_vector(planning, &found->left, found->row_axis, found->rows, found->depth, 8);
-    int64_t right = dmlops_plan_side_vector(planning, &found->right, found->column_axis, found->columns, found->depth,
-        8);
-    dmlops_plan_Side made_3;
-    made_3 = found->left;
-    made_3.vector = left;
-    dmlops_plan_Side made_4;
-    made_4 = found->right;
-    made_4.vector = right;
-    result->factors = *found;
-    result->factors.left = made_3;
-    result->factors.right = made_4;
-    result->packing.items = 0;
-    result->packing.vector = 8;
-    result->packing.in_word = 2;
-    dmlops_plan_WindowView made_5;
-    dmlops_plan_no_window(planning, &made_5);
-    result->tile = chosen.tile;
-    result->split = split;
-    result->in_parts = split.parts > 1;
-    result->matrices = *found;
-    result->channels = op->factors.depth;
-    result->window = made_5;
-    result->is_cooperative = 1;
-    return;
-}
-
-/* Whether cooperative matrices compute the pass: the device has them, all floats are float16, and rows are whole
-   vectors of eight, short enough for a tile of them. `sizes` are those of the result. */
-DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
-    if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX)) {
-        return 0;
-    }
-    for (int64_t each_1 = 0; each_1 < tensors->count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[each_1];
-        if (tensor->is_present && tensor->is_float && !dmlops_plan_is_float16(planning, tensor)) {
-            return 0;
-        }
-    }
-    int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
-        kept_sizes->count)].count)];
-    int64_t width = sizes->items[dmlops_item(planning, 3, sizes->count)];
-    return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 512);
-}
-
-/* The tile for elements of a query or a value: wide rows are shared by two or four waves. */
-DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_AttentionTile* result) {
-    (void)planning;
-    if (widest <= 128) {
-        result->waves = 4;
-        result->slices = 1;
-        result->keys = 32;
-        return;
-    }
-    int64_t slices = (widest <= 256) ? 2 : 4;
-    result->waves = dmlops_multiply(2, slices);
-    result->slices = slices;
-    result->keys = (widest <= 256) ? 32 : 16;
-    return;
-}
-
-/* Groups, if each takes all keys. */
-DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile, int64_t
-    heads, int64_t rows) {
-    return dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows,
-        dmlops_multiply(dmlops_divide(tile->waves, tile->slices), 16)));
-}
-
-/* The heads that share a group, and the split of the keys: all `shared` heads do unless each has many queries, and
-   there are as many parts as occupy a GPU, or one if combining them would take longer than they save. A
-   multiprocessor has room for two groups, or for one with wide rows. */
-DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result) {
-    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].count)];
-    int64_t together = ((shared > 0) && (query->items[dmlops_item(planning, 2, query->count)] < 64)) ? shared : 1;
-    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
-        dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], together));
-    int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], together);
-    dmlops_plan_AttentionTile tile;
-    dmlops_plan_units_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)],
-        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].items[dmlops_item(planning, 3,
-        kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].count)]), &tile);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_unit_groups(planning, &tile, heads, rows), (tile.slices ==
-        1) ? 1 : 2);
-    int64_t own = 64;
-    while (planning->reason == DMLOPS_REASON_NONE && ((own < keys) && (dmlops_plan_times(planning, groups,
-        dmlops_plan_ceil_div(planning, keys, own)) > 264))) {
-        own = dmlops_multiply(own, 2);
-    }
-    int64_t number = dmlops_plan_ceil_div(planning, keys, own);
-    if (dmlops_plan_times(planning, number, keys) < 4096) {
-        number = 1;
-    }
-    dmlops_plan_Parts made_1;
-    dmlops_plan_no_parts(planning, &made_1);
-    *result = made_1;
-    result->vector = 8;
-    result->shared = together;
-    result->keys = (number > 1) ? own : 0;
-    result->number = number;
-    return;
-}
-
-/* The macros of the pass. */
-DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
-    parts, dmlops_plan_Threads* result) {
-    dmlops_plan_define_sources(planning, sources);
-    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
-    int64_t width = kept_sizes->items[dmlops_item(planning, attention->value,
-        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->value,
-        kept_sizes->count)].count)];
-    int64_t heads = dmlops_plan_times(planning, query->items[dmlops_item(planning, 0, query->count)],
-        dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], parts->shared));
-    int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], parts->shared);
-    dmlops_plan_AttentionTile tile;
-    dmlops_plan_units_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)], width), &tile);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_unit_groups(planning, &tile, heads, rows), parts->number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(query->items[dmlops_item(planning, 3,
-        query->count)], 8));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(width, 8));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), tile.slices);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), tile.keys);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_KV"), (int64_t)(parts->number > 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), parts->keys);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
-    result->threads = dmlops_plan_times(planning, groups, dmlops_multiply(tile.waves, 32));
-    result->in_group = dmlops_multiply(tile.waves, 32);
     return;
 }
 
@@ -5767,12 +5507,9 @@ DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_lanes_for(planning, matrices, vector, &share);
     const dmlops_plan_Split * split = &share.split;
     int in_parts = split->parts > 1;
-    dmlops_plan_Packing made_1;
-    made_1.items = 0;
-    made_1.vector = 1;
-    made_1.in_word = 1;
     dmlops_plan_Common common;
-    dmlops_plan_begin_product(planning, op, shader, matrices, split, in_parts, &made_1, &common);
+    dmlops_plan_begin_product(planning, op, shader, matrices, split, in_parts, 0, &common);
+    dmlops_out_share(planning);
     const dmlops_plan_Side * left = &matrices->left;
     int64_t in_group = dmlops_multiply(share.lanes, share.width);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(shader->contracted.number, 2));
@@ -5792,16 +5529,16 @@ DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning, split->across,
         matrices->count), split->parts), in_group), in_group, 1, &groups);
-    dmlops_plan_WindowView made_2;
-    dmlops_plan_no_window(planning, &made_2);
+    dmlops_plan_WindowConstants made_1;
+    dmlops_plan_no_window(planning, &made_1);
     dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, op, matrices, 0, 0, &made_2, &common, &groups, &params);
+    dmlops_plan_contraction_params(planning, op, matrices, &made_1, &common, &groups, &params);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
     if (in_parts) {
-        dmlops_plan_WindowView made_3;
-        dmlops_plan_no_window(planning, &made_3);
-        dmlops_plan_add_parts(planning, op, shader, matrices, &common, &made_3);
+        dmlops_plan_WindowConstants made_2;
+        dmlops_plan_no_window(planning, &made_2);
+        dmlops_plan_add_parts(planning, op, shader, matrices, &common, &made_2);
     }
 }
 
@@ -5893,8 +5630,8 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
 }
 
 /* The tile, and k split into parts. */
-DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Matrices* found, dmlops_plan_Product* result) {
+DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Product* result) {
     dmlops_plan_Rates rates;
     rates.arithmetic = 225;
     rates.latency = 210;
@@ -5902,26 +5639,156 @@ DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dm
     rates.element = 4;
     dmlops_plan_Tile_12 made_1;
     dmlops_plan_float_tiles(planning, found->depth, &made_1);
-    dmlops_plan_Row made_2;
-    dmlops_plan_single_tap(planning, &made_2);
     dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, found, &made_1, &rates, &made_2, &chosen);
+    dmlops_plan_choose_tile(planning, found, &made_1, &rates, 1, &chosen);
     dmlops_plan_Split split;
     dmlops_plan_split_of(planning, found, &chosen, &split);
-    result->packing.items = 0;
-    result->packing.vector = 4;
-    result->packing.in_word = 1;
-    dmlops_plan_WindowView made_3;
-    dmlops_plan_no_window(planning, &made_3);
     result->tile = chosen.tile;
     result->split = split;
     result->in_parts = split.parts > 1;
     result->matrices = *found;
     result->factors = *found;
-    result->channels = op->factors.depth;
-    result->window = made_3;
     result->is_cooperative = 0;
     return;
+}
+
+/* The candidates. Two tiles in shared memory, and so one barrier per step, make steps of 32 products 1.11 times as fast
+   on an NVIDIA H200 (4096x4096x4096), but 48 KiB do not hold two of 64, which are 1.18 times as fast. Eight waves of
+   64x64 that split a step's k are at 0.81 to 1.05 of four where groups are few. For 16 to 32 rows or columns and a
+   depth of 4096 or more, the best of 32x64, 64x16 and 16x64 is at 0.62 to 0.94 of 32x256 and 256x32; with a depth of
+   512 or 1024, which take smaller tiles, at 1.15 to 1.62. */
+DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result) {
+    int64_t ahead = (depth <= 64) ? 1 : 2;
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 128;
+    made_1.columns = 128;
+    made_1.depth = 64;
+    made_1.wave_rows = 64;
+    made_1.wave_columns = 64;
+    made_1.ahead = 1;
+    made_1.resident = 2;
+    made_1.efficiency = 80;
+    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 64;
+    made_2.columns = 128;
+    made_2.depth = 64;
+    made_2.wave_rows = 32;
+    made_2.wave_columns = 32;
+    made_2.ahead = ahead;
+    made_2.resident = 1;
+    made_2.efficiency = 89;
+    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 64;
+    made_3.depth = 64;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 32;
+    made_3.ahead = ahead;
+    made_3.resident = 6;
+    made_3.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 32;
+    made_4.columns = 64;
+    made_4.depth = 64;
+    made_4.wave_rows = 32;
+    made_4.wave_columns = 16;
+    made_4.ahead = ahead;
+    made_4.resident = 7;
+    made_4.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 32;
+    made_5.columns = 32;
+    made_5.depth = 64;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 16;
+    made_5.ahead = ahead;
+    made_5.resident = 6;
+    made_5.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_5);
+    dmlops_plan_Tile made_6;
+    made_6.rows = 64;
+    made_6.columns = 256;
+    made_6.depth = 64;
+    made_6.wave_rows = 32;
+    made_6.wave_columns = 64;
+    made_6.ahead = ahead;
+    made_6.resident = 2;
+    made_6.efficiency = 80;
+    dmlops_plan_Tile_12_append(planning, result, &made_6);
+    dmlops_plan_Tile made_7;
+    made_7.rows = 32;
+    made_7.columns = 256;
+    made_7.depth = 64;
+    made_7.wave_rows = 32;
+    made_7.wave_columns = 32;
+    made_7.ahead = ahead;
+    made_7.resident = 3;
+    made_7.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_7);
+    dmlops_plan_Tile made_8;
+    made_8.rows = 256;
+    made_8.columns = 32;
+    made_8.depth = 64;
+    made_8.wave_rows = 32;
+    made_8.wave_columns = 32;
+    made_8.ahead = ahead;
+    made_8.resident = 3;
+    made_8.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_8);
+    return;
+}
+
+/* The tile, k split into parts, and factors in vectors of up to eight. */
+DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Product* result) {
+    dmlops_plan_Rates rates;
+    rates.arithmetic = 3750;
+    rates.latency = 229;
+    rates.alone = 32;
+    rates.element = 2;
+    dmlops_plan_Tile_12 made_1;
+    dmlops_plan_cooperative_tiles(planning, found->depth, &made_1);
+    dmlops_plan_Choice chosen;
+    dmlops_plan_choose_tile(planning, found, &made_1, &rates, 1, &chosen);
+    dmlops_plan_Split split;
+    dmlops_plan_split_of(planning, found, &chosen, &split);
+    int64_t left = dmlops_plan_side_vector(planning, &found->left, found->row_axis, found->rows, found->depth, 8);
+    int64_t right = dmlops_plan_side_vector(planning, &found->right, found->column_axis, found->columns, found->depth,
+        8);
+    dmlops_plan_Side made_2;
+    made_2 = found->left;
+    made_2.vector = left;
+    dmlops_plan_Side made_3;
+    made_3 = found->right;
+    made_3.vector = right;
+    result->factors = *found;
+    result->factors.left = made_2;
+    result->factors.right = made_3;
+    result->tile = chosen.tile;
+    result->split = split;
+    result->in_parts = split.parts > 1;
+    result->matrices = *found;
+    result->is_cooperative = 1;
+    return;
+}
+
+/* Whether the device has cooperative matrices, both factors are float16, and there is enough work. */
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* op,
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    int are_float16 = dmlops_plan_is_float16(planning, &op->tensors.items[dmlops_item(planning, contracted->left,
+        op->tensors.count)]) && dmlops_plan_is_float16(planning, &op->tensors.items[dmlops_item(planning,
+        contracted->right, op->tensors.count)]);
+    int64_t least = (found->column_axis == -1) ? 3 : 2;
+    int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
+    int is_tiny = (found->column_axis != -1) && (dmlops_max(dmlops_max(found->rows, found->columns), found->depth) <=
+        32);
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && are_float16 && is_large && !is_tiny;
 }
 
 /* False if the definition's own passes are as good. */
@@ -5941,12 +5808,12 @@ DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     if (dmlops_plan_suits_cooperative_matrix(planning, op, shader, found)) {
         dmlops_plan_Product made_1;
-        dmlops_plan_cooperative_product(planning, op, found, &made_1);
+        dmlops_plan_cooperative_product(planning, found, &made_1);
         dmlops_plan_product(planning, op, shader, &made_1);
     } else {
         if (found->is_worth) {
             dmlops_plan_Product made_2;
-            dmlops_plan_float_product(planning, op, found, &made_2);
+            dmlops_plan_float_product(planning, found, &made_2);
             dmlops_plan_product(planning, op, shader, &made_2);
         } else {
             return 0;
@@ -6100,14 +5967,16 @@ DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const d
 
 /* The constants of a window on the right factor, which has these strides: sizes, first coordinates, steps, taps,
    limits, strides, divisors and periods; then its strides on the left one. Taps are the distances between those that
-   one phase meets. */
-DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_int_8* strides, dmlops_plan_int_96* result) {
+   one phase meets. Numbers follow: the `channels` of a tap, the taps, the left factor's `offset` at the first of
+   them, its strides from tap to tap and from one matrix to the next. */
+DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* factors, const dmlops_plan_int_8* strides,
+    int64_t channels, int64_t offset, dmlops_plan_WindowConstants* result) {
     const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_ContractedPass * contracted = &shader->contracted;
     const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)];
     const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
-    result->count = 0;
+    result->lists.count = 0;
     int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
     dmlops_plan_int_8 steps;
     steps.count = 0;
@@ -6154,54 +6023,28 @@ DMLOPS_CALLED void dmlops_plan_window_words(dmlops_planning* planning, const dml
         const dmlops_plan_int_8* entries = &lists.items[each_1];
         dmlops_plan_int_8 made_2;
         dmlops_plan_eight(planning, entries, &made_2);
-        dmlops_plan_int_96_extend(planning, result, made_2.count, made_2.items);
+        dmlops_plan_int_96_extend(planning, &result->lists, made_2.count, made_2.items);
     }
+    result->numbers.count = 0;
+    dmlops_plan_int_8_append(planning, &result->numbers, channels);
+    dmlops_plan_int_8_append(planning, &result->numbers, dmlops_plan_element_count(planning, &window->sizes));
+    dmlops_plan_int_8_append(planning, &result->numbers, dmlops_modulo(offset, INT64_C(4294967296)));
+    dmlops_plan_TapStep made_3;
+    dmlops_plan_tap_step(planning, window, left, &made_3);
+    dmlops_plan_int_8_append(planning, &result->numbers, dmlops_modulo(made_3.step, INT64_C(4294967296)));
+    dmlops_plan_int_8_append(planning, &result->numbers, dmlops_modulo(factors->left.matrix, INT64_C(4294967296)));
     return;
 }
 
-/* The window, along which the right factor has these strides. */
-DMLOPS_CALLED void dmlops_plan_window_view(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_int_8* strides, const
-    dmlops_plan_Row* row, dmlops_plan_WindowView* result) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
-        op->tensors.count)];
-    dmlops_plan_int_96 made_1;
-    dmlops_plan_window_words(planning, op, shader, strides, &made_1);
-    dmlops_plan_TapStep made_2;
-    dmlops_plan_tap_step(planning, window, left, &made_2);
-    dmlops_plan_int_96_copy(&result->words, &made_1);
-    result->taps = dmlops_plan_element_count(planning, &window->sizes);
-    result->first = dmlops_plan_first_of(planning, window, left);
-    result->tap_step = made_2.step;
-    result->merged = dmlops_plan_merged_last(planning, output, found->row_axis);
-    result->row = *row;
-    result->is_phased = dmlops_plan_is_divided(planning, window);
-    result->is_bordered = dmlops_plan_is_bordered(planning, window, &op->tensors.items[dmlops_item(planning,
-        contracted->right, op->tensors.count)], output);
+/* The constants of a window on the factors as they are in memory. */
+DMLOPS_CALLED void dmlops_plan_unpacked_window(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_WindowConstants* result) {
+    int64_t first = dmlops_plan_first_of(planning, &op->factors.window, &op->tensors.items[dmlops_item(planning,
+        shader->contracted.left, op->tensors.count)]);
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_window_strides(planning, op, shader, &made_1);
+    dmlops_plan_product_window(planning, op, shader, found, &made_1, op->factors.depth, first, result);
     return;
-}
-
-/* The number of the output's last dimensions that form one, since their elements are evenly spaced, as far apart as
-   those of the last. That of rows does not matter. */
-DMLOPS_CALLED int64_t dmlops_plan_merged_last(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
-    row_axis) {
-    int64_t run = output->strides.items[dmlops_item(planning, dmlops_subtract(output->strides.count, 1),
-        output->strides.count)];
-    int64_t count = 0;
-    for (int64_t place = 0; place < output->sizes.count; ++place) {
-        int64_t axis = dmlops_subtract(dmlops_subtract(output->sizes.count, 1), place);
-        if ((axis != row_axis) && (output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) &&
-            (output->strides.items[dmlops_item(planning, axis, output->strides.count)] != run)) {
-            break;
-        }
-        run = dmlops_multiply(run, (axis == row_axis) ? 1 : output->sizes.items[dmlops_item(planning, axis,
-            output->sizes.count)]);
-        count = dmlops_add(count, 1);
-    }
-    return count;
 }
 
 /* The number of contiguous elements in the output, as loops over its last dimensions visit them. */
@@ -6335,7 +6178,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     made_7.depth = right->strides.items[dmlops_item(planning, 1, right->strides.count)];
     made_7.matrix = 0;
     made_7.is_along = channels > 1;
-    made_7.vector = (channels > 1) ? channels : dmlops_plan_columns_vector(planning, window, right, output);
+    made_7.vector = (channels > 1) ? channels : dmlops_plan_columns_vector(planning, window, right, output, 4);
     result->is_worth = is_straight && dmlops_plan_is_tiled(planning, op, shader, depth, dmlops_plan_times(planning,
         dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
     result->row_axis = row_axis;
@@ -6374,10 +6217,10 @@ DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlop
     return found;
 }
 
-/* The number of adjacent columns that form a vector in the right factor, wherever they start: more than 1 only if each
-   element meets a single tap, and these are contiguous along all of the window's dimensions. */
+/* The number of adjacent columns, up to `most`, that form a vector in the right factor, wherever they start: more than
+   1 only if each element meets a single tap, and these are contiguous along all of the window's dimensions. */
 DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output) {
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, int64_t most) {
     int64_t run = 1;
     int is_whole = 1;
     int64_t behind = dmlops_subtract(tensor->sizes.count, window->sizes.count);
@@ -6395,7 +6238,7 @@ DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, cons
             tensor->strides.count)] == run));
         run = dmlops_multiply(run, size);
     }
-    int64_t vector = is_whole ? dmlops_gcd(4, run) : 1;
+    int64_t vector = is_whole ? dmlops_gcd(most, run) : 1;
     for (int64_t d = 0; d < behind; ++d) {
         if (tensor->sizes.items[dmlops_item(planning, d, tensor->sizes.count)] > 1) {
             vector = dmlops_gcd(vector, tensor->strides.items[dmlops_item(planning, d, tensor->strides.count)]);
@@ -6497,8 +6340,7 @@ DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int
 
 /* The tile, k split into parts, and the left factor packed by vectors of rows. */
 DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result) {
-    int64_t channels = op->factors.depth;
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_WindowProduct* result) {
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
         op->tensors.count)];
     dmlops_plan_Rates rates;
@@ -6507,11 +6349,9 @@ DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, c
     rates.alone = 58;
     rates.element = 4;
     dmlops_plan_Tile_12 made_1;
-    dmlops_plan_float_window_tiles(planning, channels, &made_1);
-    dmlops_plan_Row made_2;
-    dmlops_plan_single_tap(planning, &made_2);
+    dmlops_plan_float_window_tiles(planning, op->factors.depth, &made_1);
     dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, found, &made_1, &rates, &made_2, &chosen);
+    dmlops_plan_choose_tile(planning, found, &made_1, &rates, 1, &chosen);
     dmlops_plan_Split split;
     dmlops_plan_split_of(planning, found, &chosen, &split);
     dmlops_plan_Matrices factors;
@@ -6521,42 +6361,43 @@ DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, c
         int64_t vectors = dmlops_plan_ceil_div(planning, found->rows, 4);
         int64_t pitch = dmlops_multiply(4, vectors);
         int64_t whole = dmlops_plan_times(planning, found->depth, dmlops_multiply(4, vectors));
-        dmlops_plan_int_8 made_3;
-        dmlops_plan_axis_steps(planning, output, found->row_axis, 1, &made_3);
-        dmlops_plan_Side made_4;
-        made_4.steps = made_3;
-        made_4.depth = pitch;
-        made_4.matrix = whole;
-        made_4.is_along = 0;
-        made_4.vector = 4;
-        dmlops_plan_Matrices made_5;
-        made_5 = *found;
-        made_5.left = made_4;
-        factors = made_5;
+        dmlops_plan_int_8 made_2;
+        dmlops_plan_axis_steps(planning, output, found->row_axis, 1, &made_2);
+        dmlops_plan_Side made_3;
+        made_3.steps = made_2;
+        made_3.depth = pitch;
+        made_3.matrix = whole;
+        made_3.is_along = 0;
+        made_3.vector = 4;
+        dmlops_plan_Matrices made_4;
+        made_4 = *found;
+        made_4.left = made_3;
+        factors = made_4;
         items = dmlops_plan_times(planning, dmlops_plan_times(planning, found->depth, vectors), found->count);
     }
-    dmlops_plan_int_8 made_6;
-    dmlops_plan_window_strides(planning, op, shader, &made_6);
-    dmlops_plan_window_view(planning, op, shader, found, &made_6, &chosen.row, &result->window);
-    result->packing.items = items;
-    result->packing.vector = 4;
-    result->packing.in_word = 1;
-    result->tile = chosen.tile;
-    result->split = split;
-    result->in_parts = split.parts > 1;
-    result->matrices = *found;
-    result->factors = factors;
-    result->channels = channels;
-    result->is_cooperative = 0;
+    result->product.tile = chosen.tile;
+    result->product.split = split;
+    result->product.in_parts = split.parts > 1;
+    result->product.matrices = *found;
+    result->product.factors = factors;
+    result->product.is_cooperative = 0;
+    dmlops_plan_Packing made_5;
+    made_5.items = items;
+    made_5.vector = 4;
+    made_5.in_word = 1;
+    dmlops_plan_Row made_6;
+    dmlops_plan_single_tap(planning, &made_6);
+    result->packing = made_5;
+    result->row = made_6;
     return;
 }
 
-/* The way to load a convolution's right factor: eight adjacent channels at once, or eight adjacent pixels if each
-   output element meets one tap, which is never outside; else element by element. */
+/* The way to load a convolution's right factor: eight adjacent channels or pixels at once, else element by element. */
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Side* side, dmlops_plan_Side* result) {
-    const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
+        op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
         op->tensors.count)];
     if (dmlops_plan_channels_vector(planning, &op->factors, right, 8) == 8) {
         *result = *side;
@@ -6564,43 +6405,7 @@ DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_
         result->vector = 8;
         return;
     }
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
-        op->tensors.count)];
-    int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
-    int is_plain = 1;
-    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
-        const int64_t divisor = window->right_divisors.items[d];
-        int64_t size = output->sizes.items[dmlops_item(planning, window->axes.items[dmlops_item(planning, d,
-            window->axes.count)], output->sizes.count)];
-        int is_next = (size == 1) || (dmlops_subtract(window->right_steps.items[dmlops_item(planning, d,
-            window->right_steps.count)], window->right_first.items[dmlops_item(planning, d,
-            window->right_first.count)]) == 1);
-        is_plain = is_plain && dmlops_plan_is_pointwise(planning, window, d) && is_next;
-        is_plain = is_plain && (dmlops_modulo(size, divisor) == 0) && (dmlops_divide(size, divisor) <=
-            right->sizes.items[dmlops_item(planning, dmlops_add(behind, d), right->sizes.count)]);
-    }
-    int64_t run = 1;
-    for (int64_t place = 0; place < window->sizes.count; ++place) {
-        int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
-        if (is_plain && (right->strides.items[dmlops_item(planning, dmlops_add(behind, d), right->strides.count)] ==
-            run)) {
-            run = dmlops_multiply(run, dmlops_divide(output->sizes.items[dmlops_item(planning,
-                window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)],
-                window->right_divisors.items[dmlops_item(planning, d, window->right_divisors.count)]));
-        }
-    }
-    int64_t whole = 1;
-    for (int64_t d = 0; d < window->right_divisors.count; ++d) {
-        const int64_t divisor = window->right_divisors.items[d];
-        whole = dmlops_multiply(whole, dmlops_divide(output->sizes.items[dmlops_item(planning,
-            window->axes.items[dmlops_item(planning, d, window->axes.count)], output->sizes.count)], divisor));
-    }
-    int64_t vector = dmlops_gcd(dmlops_gcd(8, run), right->strides.items[dmlops_item(planning, 1,
-        right->strides.count)]);
-    if (output->sizes.items[dmlops_item(planning, 0, output->sizes.count)] > 1) {
-        vector = dmlops_gcd(vector, right->strides.items[dmlops_item(planning, 0, right->strides.count)]);
-    }
-    if (is_plain && (run == whole) && (vector == 8)) {
+    if (dmlops_plan_columns_vector(planning, &op->factors.window, right, output, 8) == 8) {
         *result = *side;
         result->is_along = 0;
         result->vector = 8;
@@ -6609,6 +6414,14 @@ DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_
     *result = *side;
     result->is_along = 1;
     result->vector = 1;
+    return;
+}
+
+DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan_Row* result) {
+    (void)planning;
+    result->taps = 1;
+    result->reach = 0;
+    result->pitch = 0;
     return;
 }
 
@@ -6789,56 +6602,63 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     return;
 }
 
-/* The candidates that contain several taps, each with `depth` channels: those that shared memory has room for. */
+/* The candidates that contain several taps, each with some channels: those that shared memory has room for. Their last
+   columns serve other tiles, too, so these are not counted. */
 DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
     dmlops_plan_Tile_12* result) {
-    result->count = 0;
-    dmlops_plan_Tile deep;
-    deep.rows = 64;
-    deep.columns = 128;
-    deep.depth = dmlops_gcd(32, channels);
-    deep.wave_rows = 32;
-    deep.wave_columns = 32;
-    deep.ahead = 1;
-    deep.resident = 3;
-    deep.efficiency = 100;
-    if (dmlops_plan_has_room(planning, &deep, row)) {
-        dmlops_plan_Tile_12_append(planning, result, &deep);
-    }
-    dmlops_plan_Tile wide;
-    wide.rows = 64;
-    wide.columns = 256;
-    wide.depth = 16;
-    wide.wave_rows = 32;
-    wide.wave_columns = 64;
-    wide.ahead = 1;
-    wide.resident = 1;
-    wide.efficiency = 100;
-    if (dmlops_plan_has_room(planning, &wide, row)) {
-        dmlops_plan_Tile_12_append(planning, result, &wide);
-    }
-    dmlops_plan_Tile tall;
-    tall.rows = 128;
-    tall.columns = 256;
-    tall.depth = 16;
-    tall.wave_rows = 64;
-    tall.wave_columns = 64;
-    tall.ahead = 1;
-    tall.resident = 1;
-    tall.efficiency = 61;
-    if (dmlops_plan_has_room(planning, &tall, row)) {
-        dmlops_plan_Tile_12_append(planning, result, &tall);
-    }
+    dmlops_plan_Tile_12 shapes;
+    shapes.count = 0;
     dmlops_plan_Tile made_1;
     made_1.rows = 64;
     made_1.columns = 128;
-    made_1.depth = 16;
+    made_1.depth = dmlops_gcd(32, channels);
     made_1.wave_rows = 32;
-    made_1.wave_columns = 64;
+    made_1.wave_columns = 32;
     made_1.ahead = 1;
-    made_1.resident = 4;
+    made_1.resident = 3;
     made_1.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    dmlops_plan_Tile_12_append(planning, &shapes, &made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 64;
+    made_2.columns = 256;
+    made_2.depth = 16;
+    made_2.wave_rows = 32;
+    made_2.wave_columns = 64;
+    made_2.ahead = 1;
+    made_2.resident = 1;
+    made_2.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, &shapes, &made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 128;
+    made_3.columns = 256;
+    made_3.depth = 16;
+    made_3.wave_rows = 64;
+    made_3.wave_columns = 64;
+    made_3.ahead = 1;
+    made_3.resident = 1;
+    made_3.efficiency = 61;
+    dmlops_plan_Tile_12_append(planning, &shapes, &made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 64;
+    made_4.columns = 128;
+    made_4.depth = 16;
+    made_4.wave_rows = 32;
+    made_4.wave_columns = 64;
+    made_4.ahead = 1;
+    made_4.resident = 4;
+    made_4.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, &shapes, &made_4);
+    result->count = 0;
+    for (int64_t place = 0; place < shapes.count; ++place) {
+        const dmlops_plan_Tile* tile = &shapes.items[place];
+        if (dmlops_plan_has_room(planning, tile, row) || (place == dmlops_subtract(shapes.count, 1))) {
+            dmlops_plan_Tile made_5;
+            made_5 = *tile;
+            made_5.columns = dmlops_subtract(tile->columns, row->reach);
+            made_5.depth = dmlops_multiply(row->taps, tile->depth);
+            dmlops_plan_Tile_12_append(planning, result, &made_5);
+        }
+    }
     return;
 }
 
@@ -6864,7 +6684,7 @@ DMLOPS_CALLED void dmlops_plan_window_rates(dmlops_planning* planning, const dml
 
 /* The tile, with one tap or several, k split into parts, and the left factor packed along k. */
 DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_Product* result) {
+    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_WindowProduct* result) {
     const dmlops_plan_Window * window = &op->factors.window;
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
         op->tensors.count)];
@@ -6875,86 +6695,165 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* plann
     dmlops_plan_row_of(planning, op, shader, given, &made_2);
     dmlops_plan_Side right;
     right = made_1;
-    dmlops_plan_Row several;
-    several = made_2;
+    dmlops_plan_Row row;
+    row = made_2;
     int is_gathered = right.vector == 1;
-    dmlops_plan_Row made_3;
-    dmlops_plan_single_tap(planning, &made_3);
-    dmlops_plan_Rates rates;
-    dmlops_plan_window_rates(planning, &made_3, is_gathered, &rates);
-    dmlops_plan_Tile_12 made_4;
-    dmlops_plan_tap_tiles(planning, channels, is_gathered, &made_4);
-    dmlops_plan_Row made_5;
-    dmlops_plan_single_tap(planning, &made_5);
+    dmlops_plan_Matrices found;
+    found = *given;
+    dmlops_plan_Tile_12 made_3;
+    dmlops_plan_tap_tiles(planning, channels, is_gathered, &made_3);
+    dmlops_plan_Row made_4;
+    dmlops_plan_single_tap(planning, &made_4);
+    dmlops_plan_Rates made_5;
+    dmlops_plan_window_rates(planning, &made_4, is_gathered, &made_5);
     dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, given, &made_4, &rates, &made_5, &chosen);
-    if (several.taps > 1) {
-        dmlops_plan_Rates made_6;
-        dmlops_plan_window_rates(planning, &several, is_gathered, &made_6);
-        rates = made_6;
-        dmlops_plan_Matrices made_7;
-        dmlops_plan_in_rows(planning, given, window, &several, &made_7);
-        dmlops_plan_Tile_12 made_8;
-        dmlops_plan_row_tiles(planning, channels, &several, &made_8);
+    dmlops_plan_choose_tile(planning, given, &made_3, &made_5, 1, &chosen);
+    if (row.taps > 1) {
+        dmlops_plan_Matrices padded_rows;
+        dmlops_plan_in_rows(planning, given, window, &row, &padded_rows);
+        dmlops_plan_Tile_12 made_6;
+        dmlops_plan_row_tiles(planning, channels, &row, &made_6);
+        dmlops_plan_Rates made_7;
+        dmlops_plan_window_rates(planning, &row, is_gathered, &made_7);
         dmlops_plan_Choice rows;
-        dmlops_plan_choose_tile(planning, &made_7, &made_8, &rates, &several, &rows);
-        chosen = *((rows.split.time < chosen.split.time) ? &rows : &chosen);
+        dmlops_plan_choose_tile(planning, &padded_rows, &made_6, &made_7, 0, &rows);
+        if (rows.time < chosen.time) {
+            chosen = rows;
+            found = padded_rows;
+        } else {
+            dmlops_plan_Row made_8;
+            dmlops_plan_single_tap(planning, &made_8);
+            row = made_8;
+        }
     }
-    dmlops_plan_in_rows(planning, given, window, &chosen.row, &result->matrices);
     dmlops_plan_Split split;
-    dmlops_plan_split_of(planning, &result->matrices, &chosen, &split);
-    int64_t vector = dmlops_plan_side_vector(planning, &result->matrices.left, result->matrices.row_axis,
-        result->matrices.rows, result->matrices.depth, 8);
+    dmlops_plan_split_of(planning, &found, &chosen, &split);
+    dmlops_plan_Tile tile;
+    tile = chosen.tile;
+    tile.columns = dmlops_add(chosen.tile.columns, row.reach);
+    tile.depth = dmlops_divide(chosen.tile.depth, row.taps);
+    int64_t vector = dmlops_plan_side_vector(planning, &found.left, found.row_axis, found.rows, found.depth, 8);
     dmlops_plan_Side made_9;
-    made_9 = result->matrices.left;
+    made_9 = found.left;
     made_9.vector = vector;
     dmlops_plan_Side left;
     left = made_9;
     int64_t items = 0;
     if ((vector < 8) || (dmlops_plan_element_count(planning, &window->sizes) > 1) || dmlops_plan_is_divided(planning,
         window)) {
-        int64_t eights = dmlops_plan_ceil_div(planning, result->matrices.depth, 8);
+        int64_t eights = dmlops_plan_ceil_div(planning, found.depth, 8);
         dmlops_plan_int_8 steps;
-        dmlops_plan_axis_steps(planning, output, result->matrices.row_axis, dmlops_multiply(8, eights), &steps);
+        dmlops_plan_axis_steps(planning, output, found.row_axis, dmlops_multiply(8, eights), &steps);
         dmlops_plan_Side made_10;
         made_10.steps = steps;
         made_10.depth = 1;
-        made_10.matrix = dmlops_plan_times(planning, result->matrices.rows, dmlops_multiply(8, eights));
+        made_10.matrix = dmlops_plan_times(planning, found.rows, dmlops_multiply(8, eights));
         made_10.is_along = 1;
         made_10.vector = 8;
         left = made_10;
-        items = dmlops_plan_times(planning, dmlops_plan_times(planning, result->matrices.rows, result->matrices.count),
-            eights);
+        items = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.count), eights);
     }
-    result->factors = result->matrices;
-    result->factors.left = left;
-    result->factors.right = right;
-    dmlops_plan_int_8 made_11;
-    dmlops_plan_window_strides(planning, op, shader, &made_11);
-    dmlops_plan_window_view(planning, op, shader, &result->matrices, &made_11, &chosen.row, &result->window);
-    result->packing.items = items;
-    result->packing.vector = 8;
-    result->packing.in_word = 2;
-    result->tile = chosen.tile;
-    result->split = split;
-    result->in_parts = split.parts > 1;
-    result->channels = channels;
-    result->is_cooperative = 1;
+    dmlops_plan_Matrices factors;
+    factors = found;
+    factors.left = left;
+    factors.right = right;
+    result->product.tile = tile;
+    result->product.split = split;
+    result->product.in_parts = split.parts > 1;
+    result->product.matrices = found;
+    result->product.factors = factors;
+    result->product.is_cooperative = 1;
+    dmlops_plan_Packing made_11;
+    made_11.items = items;
+    made_11.vector = 8;
+    made_11.in_word = 2;
+    result->packing = made_11;
+    result->row = row;
     return;
+}
+
+/* The macros and resources of all passes, with room in scratch for packed factors. The k-loop counts elements there. */
+DMLOPS_CALLED void dmlops_plan_begin_packed(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product, const dmlops_plan_Packing* packing,
+    dmlops_plan_Common* result) {
+    int64_t packed = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, packing->items, 4), 4),
+        dmlops_divide(packing->vector, packing->in_word));
+    dmlops_plan_begin_product(planning, op, shader, &product->matrices, &product->split, product->in_parts, packed,
+        result);
+    if ((packing->items > 0) && (dmlops_plan_times(planning, dmlops_add(result->words, packed), packing->in_word) >=
+        INT64_C(2147483648))) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, dmlops_add(result->words,
+            packed)));
+        memset(result, 0, sizeof *result);
+        return;
+    }
+    return;
+}
+
+/* The pass that packs factors, after its own macros. */
+DMLOPS_CALLED void dmlops_plan_pack(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const
+    dmlops_plan_Common* common) {
+    const dmlops_plan_Matrices * found = &product->matrices;
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), packing->vector);
+    dmlops_plan_WindowConstants words;
+    dmlops_plan_unpacked_window(planning, op, shader, found, &words);
+    dmlops_plan_dispatch_single(planning, op, shader, found, common, &words, 2, packing->items);
+}
+
+/* One dispatch, preceded by one if the left factor is packed, and followed by one if there are partial sums. */
+DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowProduct* made) {
+    const dmlops_plan_Product * product = &made->product;
+    const dmlops_plan_Packing * packing = &made->packing;
+    const dmlops_plan_Row * row = &made->row;
+    const dmlops_plan_Window * window = &op->factors.window;
+    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+    int64_t channels = op->factors.depth;
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
+        op->tensors.count)];
+    dmlops_plan_Common common;
+    dmlops_plan_begin_packed(planning, op, shader, product, packing, &common);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, window));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), row->taps);
+    dmlops_out_share(planning);
+    dmlops_plan_WindowConstants words;
+    dmlops_plan_unpacked_window(planning, op, shader, &product->matrices, &words);
+    if (packing->items > 0) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(channels,
+            product->tile.depth) == 0));
+        dmlops_plan_pack(planning, op, shader, product, packing, &common);
+        dmlops_plan_int_8 made_1;
+        dmlops_plan_window_strides(planning, op, shader, &made_1);
+        int64_t first = dmlops_multiply(common.words, packing->in_word);
+        dmlops_plan_int_8 strides;
+        strides = made_1;
+        dmlops_plan_WindowConstants made_2;
+        dmlops_plan_product_window(planning, op, shader, &product->factors, &strides, channels, first, &made_2);
+        words = made_2;
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(channels, product->tile.depth)
+        == 0));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("BORDERED"), (int64_t)dmlops_plan_is_bordered(planning, window, right,
+        output));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row->reach);
+    dmlops_plan_multiply(planning, op, shader, product, &words, &common, packing->items > 0);
 }
 
 /* Tiles of cooperative matrices where these suit, else of ordinary arithmetic. False if there is too little to compute. */
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     if (dmlops_plan_suits_cooperative_matrix(planning, op, shader, found)) {
-        dmlops_plan_Product made_1;
+        dmlops_plan_WindowProduct made_1;
         dmlops_plan_cooperative_window_product(planning, op, shader, found, &made_1);
-        dmlops_plan_product(planning, op, shader, &made_1);
+        dmlops_plan_window_product(planning, op, shader, &made_1);
     } else {
         if (found->is_worth) {
-            dmlops_plan_Product made_2;
+            dmlops_plan_WindowProduct made_2;
             dmlops_plan_float_window_product(planning, op, shader, found, &made_2);
-            dmlops_plan_product(planning, op, shader, &made_2);
+            dmlops_plan_window_product(planning, op, shader, &made_2);
         } else {
             return 0;
         }
@@ -7280,84 +7179,105 @@ DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dm
     return;
 }
 
-/* The tile, k split into parts, and both factors packed. There are partial sums also where cooperative matrices cannot
-   store the output: storing bytes one by one takes atomics, which do not mix with them. */
+/* The tile, and k split into parts. There are partial sums also where cooperative matrices cannot store the output:
+   storing bytes one by one takes atomics, which do not mix with them. */
 DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Product* result) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors,
+    dmlops_plan_Product* result) {
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
         op->tensors.count)];
-    int is_windowed = found->column_axis == -1;
-    dmlops_plan_WindowView made_1;
-    dmlops_plan_no_window(planning, &made_1);
-    int64_t channels = op->factors.depth;
-    dmlops_plan_Matrices factors;
-    factors = *found;
-    dmlops_plan_WindowView window;
-    window = made_1;
-    dmlops_plan_Packing packing;
-    packing.items = 0;
-    packing.vector = 16;
-    packing.in_word = 4;
-    if (is_windowed && (found->right.vector < 4)) {
-        dmlops_plan_BytePacking layout;
-        dmlops_plan_byte_packing(planning, op, shader, found, &layout);
-        dmlops_plan_Matrices made_2;
-        dmlops_plan_packed_factors(planning, op, shader, found, &layout, &made_2);
-        factors = made_2;
-        channels = layout.padded;
-        dmlops_plan_int_8 made_3;
-        dmlops_plan_pixel_strides(planning, op, shader, &layout, &made_3);
-        dmlops_plan_Row made_4;
-        dmlops_plan_single_tap(planning, &made_4);
-        dmlops_plan_WindowView made_5;
-        dmlops_plan_window_view(planning, op, shader, found, &made_3, &made_4, &made_5);
-        window = made_5;
-        dmlops_plan_Packing made_6;
-        made_6.items = dmlops_add(layout.left_items, layout.right_items);
-        made_6.vector = layout.vector;
-        made_6.in_word = 4;
-        packing = made_6;
-    } else {
-        dmlops_plan_Side left;
-        dmlops_plan_line_vector(planning, &found->left, found->row_axis, found->rows, channels, &left);
-        dmlops_plan_Side right;
-        right = found->right;
-        right.vector = 4;
-        if (is_windowed) {
-            dmlops_plan_int_8 made_7;
-            dmlops_plan_window_strides(planning, op, shader, &made_7);
-            dmlops_plan_Row made_8;
-            dmlops_plan_single_tap(planning, &made_8);
-            dmlops_plan_WindowView made_9;
-            dmlops_plan_window_view(planning, op, shader, found, &made_7, &made_8, &made_9);
-            window = made_9;
-        } else {
-            dmlops_plan_Side made_10;
-            dmlops_plan_line_vector(planning, &found->right, found->column_axis, found->columns, channels, &made_10);
-            right = made_10;
-        }
-        dmlops_plan_Matrices made_11;
-        made_11 = *found;
-        made_11.left = left;
-        made_11.right = right;
-        factors = made_11;
-    }
     int is_whole = (output->bits >= 16) || (dmlops_plan_output_vector(planning, found, output) == 4);
     int64_t sums = dmlops_plan_times(planning, 4, dmlops_plan_partial_vectors(planning, found));
     int is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (is_whole || (sums <
         dmlops_divide(INT64_C(2147483648), 16)));
-    dmlops_plan_byte_tile_for(planning, &factors, is_cooperative, &result->tile);
-    dmlops_plan_Split split;
-    dmlops_plan_byte_split(planning, &factors, &result->tile, is_cooperative, &split);
-    result->split = split;
-    result->in_parts = (split.parts > 1) || (is_cooperative && !is_whole);
+    dmlops_plan_byte_tile_for(planning, factors, is_cooperative, &result->tile);
+    dmlops_plan_byte_split(planning, factors, &result->tile, is_cooperative, &result->split);
+    int in_parts = (result->split.parts > 1) || (is_cooperative && !is_whole);
+    result->in_parts = in_parts;
     result->matrices = *found;
-    result->factors = factors;
-    result->channels = channels;
-    result->window = window;
-    result->packing = packing;
+    result->factors = *factors;
     result->is_cooperative = is_cooperative;
     return;
+}
+
+/* The macros of the types of bytes. */
+DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!op->tensors.items[dmlops_item(planning,
+        shader->contracted.left, op->tensors.count)].is_signed);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!op->tensors.items[dmlops_item(planning,
+        shader->contracted.right, op->tensors.count)].is_signed);
+}
+
+/* One dispatch, preceded by one if a convolution's factors are packed, and followed by one if there are partial sums. */
+DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, shader->contracted.left,
+        op->tensors.count)];
+    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
+        op->tensors.count)];
+    int is_windowed = found->column_axis == -1;
+    int64_t channels = op->factors.depth;
+    int is_packed = is_windowed && (found->right.vector < 4);
+    dmlops_plan_BytePacking layout;
+    dmlops_plan_byte_packing(planning, op, shader, found, &layout);
+    dmlops_plan_Side made_1;
+    dmlops_plan_line_vector(planning, &found->left, found->row_axis, found->rows, channels, &made_1);
+    dmlops_plan_Side made_2;
+    made_2 = found->right;
+    made_2.vector = 4;
+    dmlops_plan_Matrices factors;
+    factors = *found;
+    factors.left = made_1;
+    factors.right = made_2;
+    if (is_packed) {
+        dmlops_plan_Matrices made_3;
+        dmlops_plan_packed_factors(planning, op, shader, found, &layout, &made_3);
+        factors = made_3;
+    } else {
+        if (!is_windowed) {
+            dmlops_plan_Side columns;
+            dmlops_plan_line_vector(planning, &found->right, found->column_axis, found->columns, channels, &columns);
+            dmlops_plan_Matrices made_4;
+            made_4 = factors;
+            made_4.right = columns;
+            factors = made_4;
+        }
+    }
+    dmlops_plan_Product product;
+    dmlops_plan_byte_product(planning, op, shader, found, &factors, &product);
+    dmlops_plan_Packing packing;
+    packing.items = is_packed ? dmlops_add(layout.left_items, layout.right_items) : 0;
+    packing.vector = layout.vector;
+    packing.in_word = 4;
+    dmlops_plan_Common common;
+    dmlops_plan_begin_packed(planning, op, shader, &product, &packing, &common);
+    dmlops_out_share(planning);
+    dmlops_plan_WindowConstants window;
+    dmlops_plan_no_window(planning, &window);
+    if (is_packed) {
+        dmlops_plan_define_signs(planning, op, shader);
+        dmlops_plan_pack(planning, op, shader, &product, &packing, &common);
+        dmlops_plan_int_8 strides;
+        dmlops_plan_pixel_strides(planning, op, shader, &layout, &strides);
+        dmlops_plan_WindowConstants made_5;
+        dmlops_plan_product_window(planning, op, shader, &factors, &strides, layout.padded, dmlops_multiply(4,
+            common.words), &made_5);
+        window = made_5;
+    } else {
+        if (is_windowed) {
+            dmlops_plan_WindowConstants made_6;
+            dmlops_plan_unpacked_window(planning, op, shader, found, &made_6);
+            window = made_6;
+        }
+    }
+    dmlops_plan_define_signs(planning, op, shader);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)(op->factors.lessens_right ||
+        !right->is_signed));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)(op->factors.lessens_left || !left->is_signed));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
+        DMLOPS_CAPABILITY_DOT_PRODUCTS));
+    dmlops_plan_multiply(planning, op, shader, &product, &window, &common, is_packed);
 }
 
 /* False if the definition's own passes are as good. */
@@ -7372,9 +7292,7 @@ DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dml
 DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
     if (found->is_worth) {
-        dmlops_plan_Product made_1;
-        dmlops_plan_byte_product(planning, op, shader, found, &made_1);
-        dmlops_plan_product(planning, op, shader, &made_1);
+        dmlops_plan_bytes(planning, op, shader, found);
     }
     return found->is_worth;
 }

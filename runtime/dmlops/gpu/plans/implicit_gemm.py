@@ -155,19 +155,6 @@ def unpacked_window(
     return product_window(out, op, shader, found, window_strides(op, shader), op.factors.depth, first)
 
 
-def merged_last(output: Tensor, row_axis: int) -> int:
-    """The number of the output's last dimensions that form one, since their elements are evenly spaced, as
-    far apart as those of the last. That of rows does not matter."""
-    run, count = output.strides[len(output.strides) - 1], 0
-    for place in range(len(output.sizes)):
-        axis = len(output.sizes) - 1 - place
-        if axis != row_axis and output.sizes[axis] > 1 and output.strides[axis] != run:
-            break
-        run *= 1 if axis == row_axis else output.sizes[axis]
-        count += 1
-    return count
-
-
 def side_by_side(output: Tensor, row_axis: int) -> int:
     """The number of contiguous elements in the output, as loops over its last dimensions visit them."""
     run = 1
@@ -253,7 +240,7 @@ def windowed(op: Definition, shader: DefinitionShader) -> Matrices:
             right.strides[1],
             0,
             channels > 1,
-            channels if channels > 1 else columns_vector(window, right, output),
+            channels if channels > 1 else columns_vector(window, right, output, 4),
         ),
     )
 
@@ -271,9 +258,10 @@ def is_bordered(window: Window, tensor: Tensor, output: Tensor) -> bool:
     return found
 
 
-def columns_vector(window: Window, tensor: Tensor, output: Tensor) -> int:
-    """The number of adjacent columns that form a vector in the right factor, wherever they start: more than 1
-    only if each element meets a single tap, and these are contiguous along all of the window's dimensions."""
+def columns_vector(window: Window, tensor: Tensor, output: Tensor, most: int) -> int:
+    """The number of adjacent columns, up to `most`, that form a vector in the right factor, wherever they
+    start: more than 1 only if each element meets a single tap, and these are contiguous along all of the
+    window's dimensions."""
     run = 1
     is_whole = True
     behind = len(tensor.sizes) - len(window.sizes)
@@ -285,7 +273,7 @@ def columns_vector(window: Window, tensor: Tensor, output: Tensor) -> int:
         is_whole = is_whole and output.sizes[window.axes[d]] == size * window.right_divisors[d]
         is_whole = is_whole and (size == 1 or tensor.strides[behind + d] == run)
         run *= size
-    vector = gcd(4, run) if is_whole else 1
+    vector = gcd(most, run) if is_whole else 1
     for d in range(behind):
         if tensor.sizes[d] > 1:
             vector = gcd(vector, tensor.strides[d])
@@ -351,31 +339,12 @@ def float_window_product(op: Definition, shader: DefinitionShader, found: Matric
 
 
 def gathered(op: Definition, shader: DefinitionShader, side: Side) -> Side:
-    """The way to load a convolution's right factor: eight adjacent channels at once, or eight adjacent pixels
-    if each output element meets one tap, which is never outside; else element by element."""
-    window, right = op.factors.window, op.tensors[shader.contracted.right]
+    """The way to load a convolution's right factor: eight adjacent channels or pixels at once, else element
+    by element."""
+    right, output = op.tensors[shader.contracted.right], op.tensors[shader.contracted.output]
     if channels_vector(op.factors, right, 8) == 8:
         return side._replace(is_along=True, vector=8)
-    output = op.tensors[shader.contracted.output]
-    behind = len(right.sizes) - len(window.sizes)
-    is_plain = True
-    for d, divisor in enumerate(window.right_divisors):
-        size = output.sizes[window.axes[d]]
-        is_next = size == 1 or window.right_steps[d] - window.right_first[d] == 1
-        is_plain = is_plain and is_pointwise(window, d) and is_next
-        is_plain = is_plain and size % divisor == 0 and size // divisor <= right.sizes[behind + d]
-    run = 1
-    for place in range(len(window.sizes)):
-        d = len(window.sizes) - 1 - place
-        if is_plain and right.strides[behind + d] == run:
-            run *= output.sizes[window.axes[d]] // window.right_divisors[d]
-    whole = 1
-    for d, divisor in enumerate(window.right_divisors):
-        whole *= output.sizes[window.axes[d]] // divisor
-    vector = gcd(gcd(8, run), right.strides[1])
-    if output.sizes[0] > 1:
-        vector = gcd(vector, right.strides[0])
-    if is_plain and run == whole and vector == 8:
+    if columns_vector(op.factors.window, right, output, 8) == 8:
         return side._replace(is_along=False, vector=8)
     return side._replace(is_along=True, vector=1)
 
@@ -542,8 +511,6 @@ def plan_window_product(out: Planning, op: Definition, shader: DefinitionShader,
     out.define("WHOLE_TAPS", int(channels % product.tile.depth == 0))
     out.define("BORDERED", int(is_bordered(window, right, output)))
     out.define("REACH", row.reach)
-    if product.is_cooperative:
-        out.define("OUTPUT_MERGED", merged_last(output, product.matrices.row_axis))
     multiply(out, op, shader, product, words, common, packing.items > 0)
 
 
