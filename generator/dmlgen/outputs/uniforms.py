@@ -52,7 +52,7 @@ class Uniforms:
             self.arrays[reciprocal_of(name)] = _reciprocals(divisor)
 
     def add(self, node: ir.Expr) -> None:
-        name = _name(node)
+        name = f"Has{word(node.item)}" if isinstance(node, ir.Present) else word(node)
         if name in _TAKEN:
             name += "Member"
         match node.type.kind:
@@ -222,21 +222,35 @@ def _is_named(node: ir.Expr) -> bool:
             return isinstance(node, named) or (isinstance(node, ir.Local) and node.name == "index")
 
 
-def _name(node: ir.Expr) -> str:
+def word(node: ir.Expr) -> str:
+    """The name of a value of the description: that of what it is, or of the first thing that it is computed
+    from."""
     match node:
-        case ir.Call(arguments=(item, *_)):
-            return _name(item)
+        case ir.Definition(name=name) | ir.Member(name=name) | ir.Local(name="index" as name):
+            return name
+        case ir.Apply(function=function):
+            return function.name
         case ir.Part(member=member, name=name):
             return member.name + name
+        case ir.Present(item=ir.Member(name=name)):
+            return f"Has{name}"
         case ir.Field(tensor=tensor, name=name):
             return plain(tensor.entry) + name
-        case ir.Present(item=ir.Field(tensor=tensor, name=name)):
-            return f"Has{plain(tensor.name)}{name}"
-        case ir.Present(item=ir.Member() | ir.Tensor() as item):
-            return f"Has{plain(item.name)}"
-        case ir.Definition(name=name) | ir.Member(name=name) | ir.Local(name=name):
+        case ir.Tensor(name=name):
+            return plain(name)
+        case ir.Call(function="convert" | "element", arguments=(item, *_)):
+            return word(item)
+        case ir.Call(function=name):
             return name
-    raise TypeError(f"{type(node).__name__} has no name in a shader")
+        case ir.Reduce(kind="any" | "all" as kind, body=body):
+            return kind.capitalize() + word(body)
+        case ir.Compare():
+            return "Is" + word(node.right)
+        case ir.EnumValue(name=name):
+            return name.capitalize()
+        case ir.Index(sequence=sequence):
+            return word(sequence) + "Entry"
+    return next((word(child) for child in ir.children(node)), "Number")
 
 
 def plain(tensor: str) -> str:

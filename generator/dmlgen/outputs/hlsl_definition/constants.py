@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import asks_presence, is_host_computed, walk_through
-from dmlgen.outputs.hlsl_definition.names import WORDS, free, pascal, word
-from dmlgen.outputs.uniforms import camel, macro
+from dmlgen.outputs.hlsl_definition.names import WORDS, free, pascal
+from dmlgen.outputs.uniforms import camel, macro, word
 from dmlgen.schedules.sparse_sum import Selected
 from dmlgen.schedules.sums import Sums
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from dmlgen.expr import ir
 from dmlgen.names import HLSL_WORDS, words
-from dmlgen.outputs.uniforms import plain
 
 WORDS = HLSL_WORDS | words(
     """activations best column count first found group groupColumns item lower position rank result row
@@ -38,31 +36,3 @@ def free(base: str, *taken: Container[str]) -> str:
     while any(name in names for names in taken):
         number, name = number + 1, f"{base}{number}"
     return name
-
-
-def word(node: ir.Expr) -> str:
-    """The name of a constant: that of what it is, or of the first thing that it is computed from."""
-    match node:
-        case ir.Member(name=name) | ir.Definition(name=name):
-            return name
-        case ir.Apply(function=function):
-            return function.name
-        case ir.Part(member=member, name=name):
-            return member.name + name
-        case ir.Present(item=ir.Member(name=name)):
-            return f"Has{name}"
-        case ir.Field(tensor=tensor, name=name):
-            return plain(tensor.name) + name
-        case ir.Tensor(name=name):
-            return plain(name)
-        case ir.Call(function=name):
-            return name
-        case ir.Reduce(kind="any" | "all" as kind, body=body):
-            return kind.capitalize() + word(body)
-        case ir.Compare():
-            return "Is" + word(node.right)
-        case ir.EnumValue(name=name):
-            return name.capitalize()
-        case ir.Index(sequence=sequence):
-            return word(sequence) + "Entry"
-    return next((word(child) for child in ir.children(node)), "Number")
