@@ -201,7 +201,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(A_VALUE a, B_VALUE b)
 {
-    return (OUTPUT_VALUE)(!Equal(a, (A_VALUE)0) != !Equal(b, (A_VALUE)0));
+    return (OUTPUT_VALUE)((!Equal(a, (A_VALUE)0)) != (!Equal(b, (A_VALUE)0)));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -18,21 +18,13 @@ from dmlgen.expr.bounds import Bounds
 from dmlgen.expr.definition_queries import may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT
 from dmlgen.names import shader_variable
-from dmlgen.outputs.statements import StatementPrinter, indented
+from dmlgen.outputs.statements import NumberPrinter, StatementPrinter, indented
 from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain, reciprocal_of
 
 LARGEST = 2**31 - 1
 CHOICE, LOGIC = 0, 1
 """Precedences of `?`, `&&` and `||`. Operands of one of the latter that contain the other are put in
 parentheses, since compilers warn about mixing them."""
-COMPARISONS = {
-    "==": "Equal({0}, {1})",
-    "!=": "!Equal({0}, {1})",
-    "<": "Less({0}, {1})",
-    "<=": "LessOrEqual({0}, {1})",
-    ">": "Less({1}, {0})",
-    ">=": "LessOrEqual({1}, {0})",
-}
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _NEUTRAL = {"all": "true", "any": "false", "sum": "0", "product": "1"}
 _COMBINED = {"all": "{0} && {1}", "any": "{0} || {1}", "sum": "{0} + {1}", "product": "{0} * {1}"}
@@ -40,7 +32,48 @@ _FLOORED = {"//": "FloorDivide", "%": "FloorModulo"}
 _LIMITS = {"min": "2147483647", "max": "-2147483647 - 1"}
 
 
-class HlslPrinter(StatementPrinter):
+class HlslConditions(NumberPrinter):
+    """Prints conditions. Compilers may assume that no float is NaN, so functions compare elements."""
+
+    def deciding(self, node: ir.Expr, outer: int = 0) -> str:
+        """The text of a value that decides something."""
+        return self.print(node, outer)
+
+    def compared(self, function: str, left: ir.Expr, right: ir.Expr) -> str:
+        """A call of a function that compares elements."""
+        raise NotImplementedError
+
+    def _node(self, node: ir.Expr) -> tuple[str, int]:
+        match node:
+            case ir.Logic(op=op, operands=operands):
+                texts = [self.deciding(item, COMPARISON) for item in operands]
+                return self.spelling.logic[op].join(texts), LOGIC
+            case ir.Compare("!=", left, right) if left.type.kind in ("element", "float"):
+                return f"!{self.compared('Equal', left, right)}", COMPARISON
+            case ir.Compare("==", left, right) if left.type.kind in ("element", "float"):
+                return self.compared("Equal", left, right), ATOM
+            case ir.Compare(op, left, right) if left.type.kind in ("element", "float"):
+                function = "LessOrEqual" if "=" in op else "Less"
+                return self.compared(function, *((right, left) if ">" in op else (left, right))), ATOM
+            case ir.Compare(op, left, right):
+                inner = COMPARISON + 1
+                return f"{self.deciding(left, inner)} {op} {self.deciding(right, inner)}", COMPARISON
+            case ir.Not(operand=ir.OneOf() as item):
+                return self._among(item, "!=", " && ")
+            case ir.OneOf():
+                return self._among(node, "==", " || ")
+            case ir.Not(operand=operand):
+                return f"!{self.deciding(operand, ATOM)}", COMPARISON  # compared only in parentheses
+        return super()._node(node)
+
+    def _among(self, node: ir.OneOf, sign: str, glue: str) -> tuple[str, int]:
+        """Whether an item is, or is not, one of several."""
+        item = self.deciding(node.item, COMPARISON + 1)
+        tests = [f"{item} {sign} {self.deciding(choice, COMPARISON + 1)}" for choice in node.choices]
+        return glue.join(tests), COMPARISON if len(tests) == 1 else LOGIC
+
+
+class HlslPrinter(HlslConditions, StatementPrinter):
     """Prints the computation of one element.
 
     `aligned`: all tensors are read in step, and the element of each is a variable named after it.
@@ -190,11 +223,6 @@ class HlslPrinter(StatementPrinter):
             self._named_values[key] = name
         return self._named_values[key]
 
-    def one_of(self, node: ir.OneOf, negated: bool) -> str:
-        item = self.print(node.item, ATOM)
-        sign, glue = ("!=", " && ") if negated else ("==", " || ")
-        return glue.join(f"{item} {sign} {self.print(choice, ATOM)}" for choice in node.choices)
-
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         x = softplus_of(node)
         if x is not None:
@@ -320,24 +348,10 @@ class HlslPrinter(StatementPrinter):
         return f"(int){self.print(item, ATOM)}" if item.type == ir.BOOL else self.print(item)
 
     def _node(self, node: ir.Expr) -> tuple[str, int]:
-        match node:
-            case ir.Logic(op=op, operands=operands):
-                texts = [self.print(item, COMPARISON) for item in operands]
-                return self.spelling.logic[op].join(texts), LOGIC
-            case ir.Compare(op=op, left=left, right=right) if left.type.kind == "element":
-                text = COMPARISONS[op]  # compilers may assume that no float is NaN
-                self._use(text.lstrip("!").partition("(")[0])
-                return text.format(self.print(left), self.print(right)), ATOM
-            case ir.Conditional():
-                return self._choice(node)
-            case ir.OneOf(choices=choices):
-                return self.one_of(node, negated=False), COMPARISON if len(choices) == 1 else LOGIC
-            case ir.Not(operand=ir.OneOf(choices=choices) as item):
-                return self.one_of(item, negated=True), COMPARISON if len(choices) == 1 else LOGIC
-            case ir.Not(operand=operand):
-                return self.not_(operand), COMPARISON
-            case _:
-                return super()._node(node)
+        return self._choice(node) if isinstance(node, ir.Conditional) else super()._node(node)
+
+    def compared(self, function: str, left: ir.Expr, right: ir.Expr) -> str:
+        return self._call(function, left, right)
 
     def _call(self, function: str, *arguments: ir.Expr) -> str:
         return f"{self._use(function)}({', '.join(self.print(argument) for argument in arguments)})"

@@ -21,7 +21,7 @@ from dmlgen.outputs.hlsl_definition.constants import (
 from dmlgen.outputs.hlsl_definition.functions import REAL, type_name
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
 from dmlgen.outputs.hlsl_definition.names import local
-from dmlgen.outputs.hlsl_printer import CHOICE, COMPARISONS, LOGIC
+from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules.lanes import Lanes
 from dmlgen.schedules.schedule import FastForm
@@ -171,23 +171,6 @@ class ShaderPrinter(LoopPrinter):
                 return self.apply(node), ATOM
             case ir.Present():
                 return self.present(node), COMPARISON
-            case ir.Logic(op=op, operands=operands):
-                texts = [self.deciding(item, COMPARISON) for item in operands]
-                return self.spelling.logic[op].join(texts), LOGIC
-            case ir.Compare(op=op, left=left, right=right) if left.type.kind in ("element", "float"):
-                text = COMPARISONS[op]
-                self.use(text.lstrip("!").partition("(")[0], self._values(left))
-                precedence = COMPARISON if text.startswith("!") else ATOM
-                return text.format(self.deciding(left), self.deciding(right)), precedence
-            case ir.Compare(op=op, left=left, right=right):
-                inner = COMPARISON + 1
-                return f"{self.deciding(left, inner)} {op} {self.deciding(right, inner)}", COMPARISON
-            case ir.Not(operand=ir.OneOf() as item):
-                return self._among(item, "!=", " && ")
-            case ir.OneOf():
-                return self._among(node, "==", " || ")
-            case ir.Not(operand=operand):
-                return f"!{self.deciding(operand, ATOM)}", COMPARISON  # compared only in parentheses
             case ir.Negate(operand=operand) if node.type == ir.INT and self._is_wide(node):
                 return f"(int64_t)0 - {self._widened(operand, PRODUCT)}", SUM
             case ir.Negate(operand=operand) if node.type == ir.INT:
@@ -199,12 +182,6 @@ class ShaderPrinter(LoopPrinter):
             case ir.Call(function="clamp"):
                 return self._clamped(node)
         return super()._node(node)
-
-    def _among(self, node: ir.OneOf, sign: str, glue: str) -> tuple[str, int]:
-        """Whether an item is, or is not, one of several."""
-        item = self.deciding(node.item, COMPARISON + 1)
-        tests = [f"{item} {sign} {self.deciding(choice, COMPARISON + 1)}" for choice in node.choices]
-        return glue.join(tests), COMPARISON if len(tests) == 1 else LOGIC
 
     def binary(self, node: ir.Binary) -> tuple[str, int]:
         op, left, right = node.op, node.left, node.right
@@ -297,6 +274,9 @@ class ShaderPrinter(LoopPrinter):
         decides = name in ("floor", "ceil", "trunc", "round_even", "round_away")
         texts = [self.deciding(item) if decides else self.print(item) for item in arguments]
         return self._call(pascal(name), self._values(arguments[0]), *texts)
+
+    def compared(self, function: str, left: ir.Expr, right: ir.Expr) -> str:
+        return self._call(function, self._values(left), self.deciding(left), self.deciding(right))
 
     def _applied(self, function: str, *arguments: ir.Expr) -> str:
         return self._call(function, self._values(arguments[0]), *map(self.print, arguments))
