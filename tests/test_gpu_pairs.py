@@ -37,3 +37,13 @@ def test_random_descriptions(operator: str, device: Any, monkeypatch: pytest.Mon
         ran += 1
         if ran == 6:
             return
+
+
+@pytest.mark.parametrize("operator", ["ROI_ALIGN", "ROI_POOLING"])
+def test_shaders_with_lanes_have_no_pairs(
+    operator: str, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor have their passes that write intermediate tensors, however large these are."""
+    monkeypatch.setattr(definition, "ELEMENTWISE_BUSY", 1)
+    seed = next(seed for seed in count() if operator == described("regions", seed).OPERATOR)
+    assert differences(drawn("regions", seed), device) == []

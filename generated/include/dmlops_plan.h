@@ -679,6 +679,7 @@ typedef struct dmlops_plan_DefinitionShader {
     dmlops_plan_text_list bounds;
     int64_t float_numbers;
     int is_fused;
+    int writes_pairs;
     dmlops_plan_int_list activations;
     dmlops_plan_SlidingPass sliding;
     dmlops_plan_ContractedPass contracted;
@@ -3427,11 +3428,9 @@ DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlo
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape);
 DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
-    result);
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
-    known, const dmlops_plan_Pass* one, int64_t count, int waits);
+    known, const dmlops_plan_Pass* one, int waits);
 DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known, const dmlops_plan_Selection*
     selection, const dmlops_plan_Pass* one, int waits);
@@ -8910,7 +8909,7 @@ DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlop
     return one->reads;
 }
 
-/* The dispatch of a pass, for one step if it is recurrent, or for all of them if a single group runs them. */
+/* The dispatches of a pass, by its kind: of one step if it is recurrent, or of all of them if a single group runs them. */
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
     known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int is_alone) {
@@ -8923,60 +8922,54 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
         return;
     }
-    int64_t count = one->is_along ? dmlops_divide(whole, shape.items[dmlops_item(planning, 0, shape.count)]) : whole;
     if (one->number == shader->attention.number) {
-        dmlops_plan_dispatch_attention(planning, op, shader, way, known, one, count, waits);
+        dmlops_plan_dispatch_attention(planning, op, shader, way, known, one, waits);
         return;
     }
-    if ((way->sources.begin > 0) && ((((one->writes >> shader->attention.key) & 1) == 1) || (((one->writes >>
-        shader->attention.value) & 1) == 1))) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SKIP_PAST"), 1);
+    dmlops_plan_Selection selection;
+    dmlops_plan_selection_of(planning, op, shader, &selection);
+    if ((selection.rows > 0) && (one->outputs == dmlops_shift(1, shader->selected.output))) {
+        dmlops_plan_dispatch_selected(planning, op, shader, known, &selection, one, waits);
+        return;
     }
-    if ((shader->selected.number != -1) && (one->outputs == dmlops_shift(1, shader->selected.output))) {
-        dmlops_plan_Selection selection;
-        dmlops_plan_selection_of(planning, op, shader, &selection);
-        if (selection.rows > 0) {
-            dmlops_plan_dispatch_selected(planning, op, shader, known, &selection, one, waits);
-            return;
-        }
-    }
+    int64_t each = 1;
     if (one->apart != -1) {
         dmlops_plan_int_8 made_2;
         dmlops_plan_in_lanes(planning, &shape, one->apart, 4, &made_2);
         shape = made_2;
-        count = dmlops_plan_element_count(planning, &shape);
     }
-    int64_t threads = count;
-    int64_t in_group = (shader->sums.count == 0) ? 256 : 256;
     if ((one->writes & way->float16) != 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("STORE_FP16"), 1);
         dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
-        count = dmlops_divide(count, 8);
-        threads = count;
+        each = 8;
     } else {
-        if (tile->threads > 0) {
-            dmlops_plan_define_sums(planning, tile, is_alone);
-            threads = is_alone ? tile->threads : tile->all_threads;
-            in_group = tile->threads;
+        if (dmlops_plan_writes_words(planning, op, one)) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("BYTES"), 1);
+            dmlops_plan_int_8 made_3;
+            dmlops_plan_in_lanes(planning, &shape, dmlops_subtract(shape.count, 1), 4, &made_3);
+            shape = made_3;
         } else {
-            if (dmlops_plan_writes_words(planning, op, one)) {
-                dmlops_out_define(planning, "", DMLOPS_TEXT("BYTES"), 1);
-                dmlops_plan_int_8 made_3;
-                dmlops_plan_in_words(planning, &shape, &made_3);
-                shape = made_3;
-                count = dmlops_divide(count, 4);
-                threads = count;
-            } else {
-                if (dmlops_plan_writes_pairs(planning, op, shader, one, &shape)) {
-                    dmlops_out_define(planning, "", DMLOPS_TEXT("PAIRS"), 1);
-                    count = dmlops_divide(count, 2);
-                    threads = count;
-                }
+            if (dmlops_plan_writes_pairs(planning, op, shader, one, &shape)) {
+                dmlops_out_define(planning, "", DMLOPS_TEXT("PAIRS"), 1);
+                each = 2;
             }
         }
     }
+    int64_t count = dmlops_divide(dmlops_plan_element_count(planning, &shape), one->is_along ? dmlops_multiply(each,
+        shape.items[dmlops_item(planning, 0, shape.count)]) : each);
+    int64_t threads = count;
+    int64_t in_group = 256;
+    if (tile->threads > 0) {
+        dmlops_plan_define_sums(planning, tile, is_alone);
+        threads = is_alone ? tile->threads : tile->all_threads;
+        in_group = tile->threads;
+    }
     if (shader->sums.count > 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), (tile->units.rows > 0) ? 4 : 1);
+    }
+    if ((way->sources.begin > 0) && ((one->writes & (dmlops_shift(1, shader->attention.key) | dmlops_shift(1,
+        shader->attention.value))) != 0)) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SKIP_PAST"), 1);
     }
     dmlops_plan_Threads made_4;
     made_4.threads = threads;
@@ -9008,25 +9001,15 @@ DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlo
     return (tensor->bits == 8) && (vector == 4) && is_large;
 }
 
-/* Whether threads of a pass compute two elements each, adjacent in memory: there must be enough of them, and all passes
-   of the shader must follow its definition. */
+/* Whether threads of a pass compute two elements each, adjacent in memory: there must be enough of them. */
 DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape) {
-    if ((shader->contracted.number != -1) || (shader->attention.number != -1) || (shader->rows.number != -1)) {
-        return 0;
-    }
-    if ((shader->sliding.number != -1) || (shader->selected.number != -1)) {
-        return 0;
-    }
-    if ((shader->sums.count > 0) || (shader->separable.count > 0) || (one->apart != -1)) {
-        return 0;
-    }
     dmlops_plan_int_8 made_1;
     dmlops_plan_order_of(planning, op, one, shape, &made_1);
     dmlops_plan_int_8 order;
     dmlops_plan_outermost_first(planning, shape, &made_1, &order);
     int64_t inner = order.items[dmlops_item(planning, -1, order.count)];
-    return (dmlops_modulo(shape->items[dmlops_item(planning, inner, shape->count)], 2) == 0) &&
+    return shader->writes_pairs && (dmlops_modulo(shape->items[dmlops_item(planning, inner, shape->count)], 2) == 0) &&
         (dmlops_plan_element_count(planning, shape) >= 524288);
 }
 
@@ -9044,25 +9027,16 @@ DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_
     return;
 }
 
-/* The sizes of a tensor in words of four elements. */
-DMLOPS_CALLED void dmlops_plan_in_words(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_int_8*
-    result) {
-    result->count = 0;
-    dmlops_plan_int_8_extend(planning, result, sizes->count, sizes->items);
-    result->items[dmlops_item(planning, dmlops_subtract(sizes->count, 1), result->count)] =
-        dmlops_divide(sizes->items[dmlops_item(planning, dmlops_subtract(sizes->count, 1), sizes->count)], 4);
-    return;
-}
-
 /* The dispatch of attention, and one that combines its parts. */
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
-    known, const dmlops_plan_Pass* one, int64_t count, int waits) {
+    known, const dmlops_plan_Pass* one, int waits) {
     const dmlops_plan_AttentionPass * attention = &shader->attention;
     const dmlops_plan_Sources * sources = &way->sources;
     const dmlops_plan_Parts * parts = &way->parts;
     dmlops_plan_int_8 sizes;
     dmlops_plan_box_of(planning, op, one, &sizes);
+    int64_t count = dmlops_plan_element_count(planning, &sizes);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_FROM_INPUTS"), (int64_t)way->scores_from_inputs);
     if (parts->applies) {
         dmlops_plan_Threads few;
@@ -13113,6 +13087,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {2, dmlops_convolution_bounds},
     0,
     1,
+    0,
     {17, dmlops_convolution_activations},
     {1, 0, 3, 1},
     {2, 1, 0, 3},
@@ -13249,6 +13224,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {0, NULL},
     65,
     1,
+    0,
     {17, dmlops_gemm_activations},
     {-1, -1, -1, -1},
     {2, 0, 1, 3},
@@ -13338,6 +13314,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     8,
     {0, NULL},
     {1, dmlops_average_pooling_bounds},
+    0,
     0,
     0,
     {0, NULL},
@@ -13441,6 +13418,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {1, dmlops_lp_pooling_bounds},
     0,
     0,
+    0,
     {0, NULL},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
@@ -13504,6 +13482,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {1, dmlops_max_pooling_bounds},
     0,
     0,
+    0,
     {0, NULL},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
@@ -13564,6 +13543,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
     {0, NULL},
     1,
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13737,6 +13717,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {1, dmlops_upsample_2d_bounds},
     0,
     0,
+    0,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -13895,6 +13876,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
     1,
     1,
+    0,
     {17, dmlops_batch_normalization_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -13937,6 +13919,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {0, NULL},
     8,
     1,
+    0,
     {17, dmlops_mean_variance_normalization_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -14009,6 +13992,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {0, NULL},
     11,
     0,
+    1,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -14063,6 +14047,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {0, NULL},
     4,
     0,
+    0,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -14113,6 +14098,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {0, NULL},
     0,
     1,
+    0,
     {17, dmlops_rnn_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -14194,6 +14180,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {2, dmlops_lstm_bounds},
     16,
     1,
+    0,
     {17, dmlops_lstm_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -14289,6 +14276,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {0, NULL},
     0,
     1,
+    0,
     {17, dmlops_gru_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -14574,6 +14562,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {2, dmlops_max_pooling1_bounds},
     0,
     0,
+    0,
     {0, NULL},
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
@@ -14640,6 +14629,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {0, NULL},
     0,
     0,
+    1,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -14734,6 +14724,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     0,
     {0, NULL},
     {1, dmlops_resample_bounds},
+    0,
     0,
     0,
     {0, NULL},
@@ -15024,6 +15015,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {2, dmlops_max_pooling2_bounds},
     0,
     0,
+    0,
     {0, NULL},
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
@@ -15179,6 +15171,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {0, NULL},
     8,
     1,
+    0,
     {17, dmlops_mean_variance_normalization1_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -15251,6 +15244,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_bounds},
     0,
     0,
+    0,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -15303,6 +15297,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     0,
     {0, NULL},
     {0, NULL},
+    0,
     0,
     0,
     {0, NULL},
@@ -15373,6 +15368,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     0,
     {0, NULL},
     {0, NULL},
+    0,
     0,
     0,
     {0, NULL},
@@ -15458,6 +15454,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     64,
     {1, dmlops_convolution_integer_divisors},
     {1, dmlops_convolution_integer_bounds},
+    0,
     0,
     0,
     {0, NULL},
@@ -15563,6 +15560,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     64,
     {1, dmlops_quantized_linear_convolution_divisors},
     {1, dmlops_quantized_linear_convolution_bounds},
+    0,
     0,
     0,
     {0, NULL},
@@ -15791,6 +15789,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_bounds},
     0,
     0,
+    1,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -15847,6 +15846,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_bounds},
     0,
     0,
+    1,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -15918,6 +15918,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     0,
     {0, NULL},
     {1, dmlops_resample_grad_bounds},
+    0,
     0,
     0,
     {0, NULL},
@@ -16010,6 +16011,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
     15,
     0,
+    0,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -16091,6 +16093,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {0, NULL},
     {0, NULL},
     1027,
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16244,6 +16247,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {0, NULL},
     11,
     0,
+    1,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -16319,6 +16323,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {0, NULL},
     {0, NULL},
     1,
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16404,6 +16409,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {0, NULL},
     0,
     0,
+    0,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -16454,6 +16460,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {0, NULL},
     {0, NULL},
     4867,
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16526,6 +16533,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {0, NULL},
     {2, dmlops_roi_align_grad_bounds},
     387,
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16639,6 +16647,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {0, NULL},
     2,
     1,
+    0,
     {17, dmlops_batch_normalization_training_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -16710,6 +16719,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {0, NULL},
     {0, NULL},
     1,
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16931,6 +16941,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_bounds},
     0,
     0,
+    0,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -16989,6 +17000,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     0,
     {0, NULL},
     {1, dmlops_resample_grad1_bounds},
+    0,
     0,
     0,
     {0, NULL},
@@ -17070,6 +17082,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {2, dmlops_multihead_attention_divisors},
     {0, NULL},
     1032,
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -17494,6 +17507,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {1, dmlops_lp_pooling1_bounds},
     0,
     0,
+    0,
     {0, NULL},
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
@@ -17558,6 +17572,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     16,
     {0, NULL},
     {1, dmlops_average_pooling1_bounds},
+    0,
     0,
     0,
     {0, NULL},
@@ -17692,6 +17707,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {1, dmlops_quantized_linear_average_pooling_bounds},
     0,
     0,
+    0,
     {0, NULL},
     {1, 0, 5, -1},
     {-1, -1, -1, -1},
@@ -17807,6 +17823,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {0, NULL},
     0,
     0,
+    0,
     {0, NULL},
     {-1, -1, -1, -1},
     {1, 0, 3, 7},
@@ -17887,6 +17904,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {0, NULL},
     16,
     1,
+    0,
     {17, dmlops_mean_variance_normalization2_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -17958,6 +17976,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {2, dmlops_multihead_attention1_divisors},
     {0, NULL},
     2064,
+    0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
@@ -18442,6 +18461,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_bounds},
     0,
     0,
+    0,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -18504,6 +18524,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {4, dmlops_fold_bounds},
     0,
     0,
+    1,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
@@ -18576,6 +18597,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {4, dmlops_unfold_bounds},
     0,
     0,
+    1,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},

@@ -49,6 +49,7 @@ SHADER = DefinitionShader(
     bounds=[],
     float_numbers=1,
     is_fused=False,
+    writes_pairs=False,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),

@@ -50,6 +50,7 @@ SHADER = DefinitionShader(
     bounds=["DIMS"],
     float_numbers=0,
     is_fused=False,
+    writes_pairs=False,
     activations=[],
     sliding=SlidingPass(1, 0, 4, 2),
     contracted=ContractedPass(2, 2, 0, 4),

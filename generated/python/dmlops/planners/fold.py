@@ -44,6 +44,7 @@ SHADER = DefinitionShader(
     bounds=["LEN", "LEN2", "LEN3", "DIMENSION_COUNT"],
     float_numbers=0,
     is_fused=False,
+    writes_pairs=True,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),

@@ -48,6 +48,7 @@ SHADER = DefinitionShader(
     bounds=[],
     float_numbers=11,
     is_fused=False,
+    writes_pairs=True,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),

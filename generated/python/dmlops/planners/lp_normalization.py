@@ -46,6 +46,7 @@ SHADER = DefinitionShader(
     bounds=[],
     float_numbers=4,
     is_fused=False,
+    writes_pairs=False,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),

@@ -63,6 +63,7 @@ SHADER = DefinitionShader(
     bounds=["COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"],
     float_numbers=16,
     is_fused=True,
+    writes_pairs=False,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),

@@ -45,6 +45,7 @@ SHADER = DefinitionShader(
     bounds=["DIMS", "DIMENSION_COUNT"],
     float_numbers=0,
     is_fused=False,
+    writes_pairs=False,
     activations=[],
     sliding=SlidingPass(2, 0, 1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),

@@ -64,6 +64,7 @@ SHADER = DefinitionShader(
     bounds=[],
     float_numbers=1032,
     is_fused=False,
+    writes_pairs=False,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),

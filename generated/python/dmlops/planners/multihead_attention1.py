@@ -65,6 +65,7 @@ SHADER = DefinitionShader(
     bounds=[],
     float_numbers=2064,
     is_fused=False,
+    writes_pairs=False,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),

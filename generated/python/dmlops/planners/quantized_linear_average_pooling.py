@@ -45,6 +45,7 @@ SHADER = DefinitionShader(
     bounds=["DIMS"],
     float_numbers=0,
     is_fused=False,
+    writes_pairs=False,
     activations=[],
     sliding=SlidingPass(1, 0, 5, -1),
     contracted=ContractedPass(-1, -1, -1, -1),

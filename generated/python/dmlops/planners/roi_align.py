@@ -52,6 +52,7 @@ SHADER = DefinitionShader(
     bounds=[],
     float_numbers=1027,
     is_fused=False,
+    writes_pairs=False,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),

@@ -61,6 +61,7 @@ SHADER = DefinitionShader(
     bounds=["IS_AVERAGE", "IS_LINEAR"],
     float_numbers=387,
     is_fused=False,
+    writes_pairs=False,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),

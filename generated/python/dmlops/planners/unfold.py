@@ -44,6 +44,7 @@ SHADER = DefinitionShader(
     bounds=["DIMENSION_COUNT", "LEN", "LEN2", "LEN3"],
     float_numbers=0,
     is_fused=False,
+    writes_pairs=True,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),

@@ -40,6 +40,7 @@ class Static:
     bounds: tuple[str, ...]
     float_numbers: int
     is_fused: bool
+    writes_pairs: bool
     activations: tuple[int, ...]
     forms: tuple[FormRecords, ...]
 
@@ -75,6 +76,7 @@ def static_of(shader: DefinitionShader, plans: Plans) -> Static:
         bounds=tuple(one.macro for one in shader.bounds),
         float_numbers=sum(1 << n for n, one in enumerate(shader.known_scalars) if one.kind == "float"),
         is_fused=bool(shader.fused),
+        writes_pairs=shader.writes_pairs,
         activations=tuple(one.value for one in shader.activations),
         forms=tuple(_forms(shader, plans)),
     )

@@ -35,8 +35,6 @@ from .sums import SumsTile, define_sums
 
 DEFINITION_THREADS = 256  # NVIDIA H200: 32 at 0.17 to 1.0, 64 at 0.33 to 1.0, 128 at 0.63 to 1.02
 "threads in a group, for passes that follow a definition literally"
-SUMS_NONE_THREADS = 256  # NVIDIA H200: 64 at 0.97, 128 at 0.99
-"threads in a group, for passes that only copy what others have summed"
 
 MAX_DISPATCHES = 2**18
 
@@ -156,48 +154,41 @@ def dispatch_defined(
     waits: bool,
     is_alone: bool,
 ) -> None:
-    """The dispatch of a pass, for one step if it is recurrent, or for all of them if a single group runs
-    them."""
+    """The dispatches of a pass, by its kind: of one step if it is recurrent, or of all of them if a single
+    group runs them."""
     shape = rows_left(shader, way.sources, one.target if one.writes_kept else NONE, box_of(op, one))
     whole = element_count(shape)
     if whole >= MAX_COUNT:
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
-    count = whole // shape[0] if one.is_along else whole
     if one.number == shader.attention.number:
-        dispatch_attention(out, op, shader, way, known, one, count, waits)
+        dispatch_attention(out, op, shader, way, known, one, waits)
         return
-    if way.sources.begin > 0 and (
-        one.writes >> shader.attention.key & 1 == 1 or one.writes >> shader.attention.value & 1 == 1
-    ):
-        out.define("SKIP_PAST", 1)
-    if shader.selected.number != NONE and one.outputs == 1 << shader.selected.output:
-        selection = selection_of(op, shader)
-        if selection.rows > 0:
-            dispatch_selected(out, op, shader, known, selection, one, waits)
-            return
+    selection = selection_of(op, shader)
+    if selection.rows > 0 and one.outputs == 1 << shader.selected.output:
+        dispatch_selected(out, op, shader, known, selection, one, waits)
+        return
+    each = 1
     if one.apart != NONE:
         shape = in_lanes(shape, one.apart, ELEMENTS_PER_THREAD)
-        count = element_count(shape)
-    threads, in_group = count, DEFINITION_THREADS if len(shader.sums) == 0 else SUMS_NONE_THREADS
     if one.writes & way.float16 != 0:
         out.define("STORE_FP16", 1)
         out.define("SCRATCH_VECTOR", 4)
-        count = count // 8
-        threads = count
-    elif tile.threads > 0:
-        define_sums(out, tile, is_alone)
-        threads, in_group = tile.threads if is_alone else tile.all_threads, tile.threads
+        each = 8
     elif writes_words(op, one):
         out.define("BYTES", 1)
-        shape = in_words(shape)
-        count = count // 4
-        threads = count
+        shape = in_lanes(shape, len(shape) - 1, 4)
     elif writes_pairs(op, shader, one, shape):
         out.define("PAIRS", 1)
-        count = count // 2
-        threads = count
+        each = 2
+    count = element_count(shape) // (each * shape[0] if one.is_along else each)
+    threads, in_group = count, DEFINITION_THREADS
+    if tile.threads > 0:
+        define_sums(out, tile, is_alone)
+        threads, in_group = tile.threads if is_alone else tile.all_threads, tile.threads
     if len(shader.sums) > 0:
         out.define("SCRATCH_VECTOR", 4 if tile.units.rows > 0 else 1)
+    if way.sources.begin > 0 and one.writes & (1 << shader.attention.key | 1 << shader.attention.value) != 0:
+        out.define("SKIP_PAST", 1)
     dispatch_box(out, op, known, one, shape, count, step * count, Threads(threads, in_group), waits)
 
 
@@ -216,17 +207,11 @@ def writes_words(op: Definition, one: Pass) -> bool:
 
 
 def writes_pairs(op: Definition, shader: DefinitionShader, one: Pass, shape: Sizes) -> bool:
-    """Whether threads of a pass compute two elements each, adjacent in memory: there must be enough of them,
-    and all passes of the shader must follow its definition."""
-    if shader.contracted.number != NONE or shader.attention.number != NONE or shader.rows.number != NONE:
-        return False
-    if shader.sliding.number != NONE or shader.selected.number != NONE:
-        return False
-    if len(shader.sums) > 0 or len(shader.separable) > 0 or one.apart != NONE:
-        return False
+    """Whether threads of a pass compute two elements each, adjacent in memory: there must be enough of
+    them."""
     order = outermost_first(shape, order_of(op, one, shape))
     inner = order[-1]
-    return shape[inner] % 2 == 0 and element_count(shape) >= 2 * ELEMENTWISE_BUSY
+    return shader.writes_pairs and shape[inner] % 2 == 0 and element_count(shape) >= 2 * ELEMENTWISE_BUSY
 
 
 def order_of(op: Definition, one: Pass, shape: Sizes) -> Eight:
@@ -239,14 +224,6 @@ def order_of(op: Definition, one: Pass, shape: Sizes) -> Eight:
     return strides
 
 
-def in_words(sizes: Sizes) -> Eight:
-    """The sizes of a tensor in words of four elements."""
-    words: Eight = []
-    words.extend(sizes)
-    words[len(sizes) - 1] = sizes[len(sizes) - 1] // 4
-    return words
-
-
 def dispatch_attention(
     out: Planning,
     op: Definition,
@@ -254,12 +231,12 @@ def dispatch_attention(
     way: PassSelection,
     known: CommonConstants,
     one: Pass,
-    count: int,
     waits: bool,
 ) -> None:
     """The dispatch of attention, and one that combines its parts."""
     attention, sources, parts = shader.attention, way.sources, way.parts
     sizes = box_of(op, one)
+    count = element_count(sizes)
     out.define("SCORES_FROM_INPUTS", int(way.scores_from_inputs))
     if parts.applies:
         few = define_parts(out, sizes, sources, parts)

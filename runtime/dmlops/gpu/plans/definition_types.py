@@ -149,7 +149,8 @@ class DefinitionShader(NamedTuple):
     `ranks` has a bit for each tensor whose rank does not follow from another one's, `float_lists` and
     `float_numbers` for each list and each number passed as the bits of floats, `boxes` for each list of sizes
     of a box that is visited row by row. `divisors` are the lists that come with reciprocals, by number among
-    all lists; those of tensors come first."""
+    all lists; those of tensors come first. `writes_pairs`: all passes follow the definition, where a thread
+    may compute two elements."""
 
     kept: Sequence[Intermediate]
     passes: Sequence[Pass]
@@ -161,6 +162,7 @@ class DefinitionShader(NamedTuple):
     bounds: Sequence[str]
     float_numbers: int
     is_fused: bool
+    writes_pairs: bool
     activations: Sequence[int]
     sliding: SlidingPass
     contracted: ContractedPass
