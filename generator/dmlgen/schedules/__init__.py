@@ -4,8 +4,8 @@ A spec defines outputs without saying how to compute them. Each module here reco
 definitions, and turns it into a schedule that computes it. Where no form fits, the generic reference and the
 generic shader follow the definition literally: slow, but correct.
 
-A module's `recognize` returns a `Schedule`, or None. It is given the definition and, where the form also
-depends on members, rules or tables, what is `facts`. A `FastForm` is an alternative to the generic
+A module's `recognize` returns a `Schedule`; it returns None or raises Unfit where there is none. It is given
+the definition, and facts from members, rules and tables. A `FastForm` is an alternative to the generic
 shader, for the descriptions that it fits; `FAST_FORMS` lists the modules that recognize one.
 
 None of this is part of the registry: what an operator is does not depend on how it is computed. Outputs ask
@@ -14,10 +14,12 @@ here, and an operator is analyzed when one first asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
+from dmlgen.analysis.elements import Unfit
 from dmlgen.expr.definition_queries import cuts_before_storing
 from dmlgen.registry import Operator, OutputDefinitions, Registry
 from dmlgen.schedules import (
@@ -38,6 +40,15 @@ from dmlgen.schedules.schedule import FastForm, Schedule, schedule_of_algorithm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 F = TypeVar("F", bound=FastForm)
+T = TypeVar("T")
+
+SCHEDULES: tuple[Callable[[OutputDefinitions, TensorFacts], Schedule | None], ...] = (
+    gather.recognize,
+    elementwise.recognize,
+    reduction.recognize,
+    scan.recognize,
+)
+"""The first of these that fits is taken."""
 
 FAST_FORMS: tuple[Callable[[OutputDefinitions, TensorFacts], FastForm | None], ...] = (
     contraction.recognize,
@@ -87,21 +98,21 @@ def _found(registry: Registry, operator: Operator) -> _Found:
         return _Found(None, ())
     if operator not in _known:
         facts = TensorFacts(operator.member, operator.inferences, operator.support, registry.enums)
-        schedule = _schedule(operator.defines, facts)
-        forms = (recognize(operator.defines, facts) for recognize in FAST_FORMS if schedule is None)
-        _known[operator] = _Found(schedule, tuple(one for one in forms if one is not None))
+        # Schedules compute in 32 bits or more, and wrap when they store.
+        cuts = any(map(cuts_before_storing, operator.defines.outputs.values()))
+        schedule = next(_recognized(() if cuts else SCHEDULES, operator.defines, facts), None)
+        forms = _recognized(FAST_FORMS if schedule is None else (), operator.defines, facts)
+        _known[operator] = _Found(schedule, tuple(forms))
     return _known[operator]
 
 
-def _schedule(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None:
-    """The first form that fits. Schedules compute in 32 bits or more, and wrap when they store."""
-    if any(map(cuts_before_storing, defines.outputs.values())):
-        return None
-    return next((found for found in _forms(defines, facts) if found is not None), None)
-
-
-def _forms(defines: OutputDefinitions, facts: TensorFacts) -> Iterator[Schedule | None]:
-    yield gather.recognize(defines)
-    yield elementwise.recognize(defines, facts)
-    yield reduction.recognize(defines, facts)
-    yield scan.recognize(defines, facts)
+def _recognized(
+    recognizers: Iterable[Callable[[OutputDefinitions, TensorFacts], T | None]],
+    defines: OutputDefinitions,
+    facts: TensorFacts,
+) -> Iterator[T]:
+    """The forms that these find in a definition, in their order."""
+    for recognize in recognizers:
+        with suppress(Unfit):
+            if (found := recognize(defines, facts)) is not None:
+                yield found

@@ -8,6 +8,7 @@ may. Queries, keys and values are intermediate tensors, so it does not matter wh
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
@@ -15,7 +16,7 @@ from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, free_locals
 from dmlgen.registry import Intermediate, OutputDefinitions
-from dmlgen.schedules.cases import TooLarge, written
+from dmlgen.schedules.cases import written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
@@ -76,10 +77,8 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Attention | Non
     tensors = {one.name: one for one in defines.tensors}
     for one in defines.tensors:
         if one.type == ir.FLOAT and not one.along and not one.decides and entries_of(one.value):
-            try:
+            with suppress(Unfit):
                 return _Reader(tensors).attention(one)
-            except (Unfit, TooLarge):
-                continue
     return None
 
 

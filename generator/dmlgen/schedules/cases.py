@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
+from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals
-from dmlgen.registry import Enum, OutputDefinitions
+from dmlgen.registry import Enum, Intermediate, OutputDefinitions
 
 MAX_NODES = 20_000
 """Limit for all cases of a definition together; no longer definition has a known form."""
@@ -24,49 +25,23 @@ MAX_CASES = 64
 Choice: TypeAlias = Mapping[ir.Member, ir.Number | ir.EnumValue]
 
 
-class TooLarge(Exception):
-    """The definition is longer than any known form."""
-
-
-@dataclass(frozen=True)
-class Kept:
-    """An intermediate tensor."""
-
-    type: ir.Type
-    sizes: ir.Expr
-    value: ir.Expr
-
-
 @dataclass(frozen=True)
 class Case:
     """The definition with members that choose set to the values of `choice`."""
 
     choice: Choice
-    tensors: Mapping[str, Kept]
+    tensors: Mapping[str, Intermediate]
     output: ir.Expr
 
 
 def cases_of(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> list[Case]:
-    """The cases of a definition of one output; empty if there are too many, or they are too long."""
+    """The cases of a definition of one output. Raises Unfit if there are too many, or they are too long."""
     (output,) = defines.outputs.values()
-    choices = list(_choices(defines, enums))
     writer = Writer()
-    try:
-        return [
-            Case(
-                choice,
-                {
-                    one.name: Kept(
-                        one.type, writer.written(one.sizes, choice), writer.written(one.value, choice)
-                    )
-                    for one in defines.tensors
-                },
-                writer.written(output, choice),
-            )
-            for choice in choices
-        ]
-    except TooLarge:
-        return []
+    return [
+        Case(choice, writer.tensors(defines, choice), writer.written(output, choice))
+        for choice in _choices(defines, enums)
+    ]
 
 
 def _choices(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> Iterator[Choice]:
@@ -84,8 +59,9 @@ def _choices(defines: OutputDefinitions, enums: Mapping[str, Enum]) -> Iterator[
         ]
         for member in members
     ]
-    if prod(map(len, values)) <= MAX_CASES:
-        yield from (dict(zip(members, chosen, strict=True)) for chosen in product(*values))
+    if prod(map(len, values)) > MAX_CASES:
+        raise Unfit
+    return (dict(zip(members, chosen, strict=True)) for chosen in product(*values))
 
 
 @dataclass(frozen=True)
@@ -108,7 +84,7 @@ _Names: TypeAlias = Mapping[str, _Argument | _Variable]
 
 
 class Writer:
-    """Writes expressions out. Ends: functions cannot be recursive, and the number of nodes is limited."""
+    """Writes expressions out. Ends: functions cannot be recursive. Raises Unfit for too many nodes."""
 
     def __init__(self) -> None:
         self._nodes = 0
@@ -120,10 +96,19 @@ class Writer:
         self._choice = choice
         return self._write(node, {}, 0)
 
+    def tensors(self, defines: OutputDefinitions, choice: Choice) -> dict[str, Intermediate]:
+        """The intermediate tensors in that case, by name."""
+        return {
+            one.name: replace(
+                one, sizes=self.written(one.sizes, choice), value=self.written(one.value, choice)
+            )
+            for one in defines.tensors
+        }
+
     def _write(self, node: ir.Expr, names: _Names, depth: int) -> ir.Expr:
         self._nodes += 1
         if self._nodes > MAX_NODES:
-            raise TooLarge
+            raise Unfit
         return _simplified(self._inner(*self._head(node, names, depth), depth), self._known)
 
     def _inner(self, node: ir.Expr, names: _Names, depth: int) -> ir.Expr:
@@ -148,14 +133,8 @@ class Writer:
                 if (entry := self._entry(listed, inner, index, names, depth)) is not None:
                     return entry
                 return ir.Index(self._write(listed, inner, depth), write(index))
-            case ir.Reduce(kind=kind, loop=loop, body=body, type=type_):
-                return self._loop(kind, loop, body, type_, names, depth)
-            case ir.Fold(kind=kind, loops=(each,), condition=condition, body=body, unrolled=True):
-                first = each.first or ir.ZERO
-                loop = ir.Loop(each.variable, first, each.last, condition)
-                return self._loop(kind, loop, body, node.type, names, depth)  # type: ignore[arg-type]
-            case ir.Fold():
-                return self._fold(node, names, depth)
+            case ir.Reduce() | ir.Fold():
+                return self._loop(node, names, depth)
         return rebuilt(node, write)
 
     def _head(self, node: ir.Expr, names: _Names, depth: int) -> tuple[ir.Expr, _Names]:
@@ -199,36 +178,33 @@ class Writer:
                     return self._write(listed.body, {**inner, name: found}, depth)
         return None
 
-    def _loop(
-        self,
-        kind: ir.Reduction,
-        loop: ir.Loop,
-        body: ir.Expr,
-        type_: ir.Type,
-        names: _Names,
-        depth: int,
-    ) -> ir.Expr:
-        lower, upper = self._write(loop.lower, names, depth), self._write(loop.upper, names, depth)
-        variable = ir.Local(f"v{depth}", ir.INT)
-        end = upper if lower == ir.ZERO else None
-        inner = {**names, loop.variable.name: _Variable(variable, end)}
-        condition = None if loop.condition is None else self._write(loop.condition, inner, depth + 1)
-        written = self._write(body, inner, depth + 1)
-        return ir.Reduce(kind, ir.Loop(variable, lower, upper, condition), written, type_)
-
-    def _fold(self, node: ir.Fold, names: _Names, depth: int) -> ir.Expr:
-        inner, loops = dict(names), list[ir.Each]()
-        for place, each in enumerate(node.loops):
+    def _loop(self, node: ir.Reduce | ir.Fold, names: _Names, depth: int) -> ir.Expr:
+        """A loop with its variables numbered; one of dimensions has the form that rules have."""
+        loops: tuple[ir.Each, ...]
+        if isinstance(node, ir.Reduce):
+            loops = (ir.Each(node.loop.variable, node.loop.lower, node.loop.upper),)
+            condition = node.loop.condition
+        else:
+            loops, condition = node.loops, node.condition
+        of_dimensions = isinstance(node, ir.Reduce) or (node.unrolled and len(loops) == 1)
+        inner, numbered = dict(names), list[ir.Each]()
+        for place, each in enumerate(loops):
             variable = ir.Local(f"v{depth + place}", each.variable.type)
-            inner[each.variable.name] = _Variable(variable, None)
             first = None if each.first is None else self._write(each.first, names, depth)
-            loops.append(ir.Each(variable, first, self._write(each.last, names, depth)))
+            last = self._write(each.last, names, depth)
+            is_whole = of_dimensions and first in (None, ir.ZERO)
+            inner[each.variable.name] = _Variable(variable, last if is_whole else None)
+            numbered.append(ir.Each(variable, first, last))
         below = depth + len(loops)
-        condition = None if node.condition is None else self._write(node.condition, inner, below)
+        condition = None if condition is None else self._write(condition, inner, below)
         if condition == ir.Number(True, ir.BOOL):
             condition = None
         body = self._write(node.body, inner, below)
-        return ir.Fold(node.kind, tuple(loops), condition, body, node.type, node.unrolled)
+        if isinstance(node, ir.Fold) and not of_dimensions:
+            return replace(node, loops=tuple(numbered), condition=condition, body=body)
+        (each,) = numbered
+        loop = ir.Loop(each.variable, each.first or ir.ZERO, each.last, condition)
+        return ir.Reduce(cast(ir.Reduction, node.kind), loop, body, node.type)
 
 
 def rebuilt(node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
@@ -269,7 +245,7 @@ def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
 
 
 def written(node: ir.Expr, choice: Choice) -> ir.Expr:
-    """One expression, written out in one case."""
+    """One expression, written out in one case. Raises Unfit if it is too long."""
     return Writer().written(node, choice)
 
 

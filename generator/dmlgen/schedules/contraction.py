@@ -24,7 +24,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals, is_known
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import Linear, either, linear, numbers
-from dmlgen.schedules.cases import Choice, TooLarge, spelled, written
+from dmlgen.schedules.cases import Choice, spelled, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
@@ -126,7 +126,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Contraction | N
     for choice in _choices(defines, facts):
         try:
             one = _Reader(defines, facts, choice).contraction()
-        except (Unfit, TooLarge):
+        except Unfit:
             continue
         if not choice:
             return one

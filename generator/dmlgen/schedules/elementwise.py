@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dmlgen.analysis.elements import InElements, Unfit
 from dmlgen.expr import ir
 from dmlgen.registry import Definition, EnumEntry, Member, OutputDefinitions
-from dmlgen.schedules.cases import TooLarge, written
+from dmlgen.schedules.cases import written
 from dmlgen.schedules.schedule import Schedule, shifted
 from dmlgen.schedules.tensor_facts import TensorFacts
 
@@ -34,7 +34,7 @@ def of_elements(
             return _joined(output, name, axis, elements.type(ir.Tensor(name, _INDEX)))
     try:
         found = elements.stored(ir.Tensor(output), _without_functions(value))
-    except (TooLarge, Unfit):
+    except Unfit:
         return None
     reads = [node for node in ir.walk(found) if isinstance(node, ir.Load)]
     if not all(_is_by_entry(read.coordinate) for read in reads):

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dmlgen.analysis.elements import InElements, Unfit
+from dmlgen.analysis.elements import InElements
 from dmlgen.expr import ir
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.schedule import Schedule
+from dmlgen.schedules.tensor_facts import TensorFacts
 
 
-def recognize(defines: OutputDefinitions) -> Schedule | None:
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None:
     """One output, whose value is a read at a coordinate with entries of the form `wrap(another read)`."""
     if defines.tensors or len(defines.outputs) != 1:
         return None
     [(output, value)] = defines.outputs.items()
     elements = InElements(defines.classes)
-    try:
-        found = elements.stored(ir.Tensor(output), value)
-    except Unfit:
-        return None
+    found = elements.stored(ir.Tensor(output), value)
     if not isinstance(found, ir.Load) or not _looks_up(found.coordinate):
         return None
     return Schedule("gather", output, output, elements.definitions, found, None, {}, ())

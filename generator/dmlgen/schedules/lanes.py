@@ -14,7 +14,7 @@ from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.definition_queries import walk_through
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import dimensions
-from dmlgen.schedules.cases import TooLarge, written
+from dmlgen.schedules.cases import written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
@@ -35,10 +35,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Lanes | None:
     output, *others = defines.outputs
     if others or not facts.is_certain(output) or facts.may_be(output, "FLOAT64"):
         return None
-    try:
-        found = _lanes(output, written(defines.outputs[output], {}), facts)
-    except (Unfit, TooLarge):
-        return None
+    found = _lanes(output, written(defines.outputs[output], {}), facts)
     values = [*(one.value for one in defines.tensors), *_arguments(defines.outputs[output])]
     return None if any(_reads(value, found.tensor) for value in values) else found
 

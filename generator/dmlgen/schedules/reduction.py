@@ -40,10 +40,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None
     if not facts.is_certain(output) or any(one.along for one in defines.tensors):
         return None
     cases = cases_of(defines, facts.enums)
-    try:
-        return _schedule(output, cases, [_Reader(case, output, facts).form() for case in cases])
-    except Unfit:
-        return None
+    return _schedule(output, cases, [_Reader(case, output, facts).form() for case in cases])
 
 
 def _values(defines: OutputDefinitions) -> Iterator[ir.Expr]:
@@ -57,7 +54,7 @@ def _folds(node: ir.Expr) -> bool:
 
 def _schedule(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Schedule:
     """All cases together: one enumeration may select the steps, and a test of one member the direction."""
-    if not forms or any(form.sets != forms[0].sets for form in forms):
+    if any(form.sets != forms[0].sets for form in forms):
         raise Unfit
     if len({"shift" in form.steps for form in forms}) > 1:
         raise Unfit  # shaders shift in all cases or in none

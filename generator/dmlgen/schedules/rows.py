@@ -17,7 +17,7 @@ from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
-from dmlgen.schedules.cases import TooLarge, rebuilt, written
+from dmlgen.schedules.cases import rebuilt, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import ITEM, Sets, Whole, normal, sets_of
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -76,10 +76,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Rows | None:
     are_words = all(facts.members[one].count is None and facts.has_words(one, {}) for one in outputs)
     if not facts.is_certain(outputs[0]) or not are_words or any(_misfits(one) for one in defines.tensors):
         return None
-    try:
-        return _Reader(defines, facts).rows()
-    except (Unfit, TooLarge):
-        return None
+    return _Reader(defines, facts).rows()
 
 
 def _misfits(tensor: Intermediate) -> bool:

@@ -32,11 +32,8 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None
     if not isinstance(value, ir.Fold) or not facts.is_certain(output):
         return None
     cases = cases_of(defines, facts.enums)
-    try:
-        read = [_read(case, output, facts) for case in cases]
-    except Unfit:
-        return None
-    if not read or any(one[:3] != read[0][:3] for one in read):
+    read = [_read(case, output, facts) for case in cases]
+    if any(one[:3] != read[0][:3] for one in read):
         return None
     kind, tensor, axis, _ = read[0]
     ways = zip(*(way for *_, way in read), strict=True)

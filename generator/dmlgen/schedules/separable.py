@@ -18,7 +18,7 @@ from dmlgen.analysis.pattern import fit
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import factors_of, is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
-from dmlgen.schedules.cases import TooLarge, written
+from dmlgen.schedules.cases import written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
@@ -76,14 +76,10 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Separable | Non
     output, *others = defines.outputs
     if others or not facts.is_certain(output) or facts.may_be(output, "FLOAT64"):
         return None
-    try:
-        choices = list(_choices(written(defines.outputs[output], {})))
-    except TooLarge:
-        return None
     modes: list[Mode] = []
     shapes: set[tuple[str, ir.Expr]] = set()
-    for when, value in choices:
-        with suppress(Unfit, TooLarge):
+    for when, value in _choices(written(defines.outputs[output], {})):
+        with suppress(Unfit):
             reader = _Reader(defines.tensors, facts)
             modes.append(reader.mode(when, value))
             shapes |= {(reader.tensor, rank) for rank in reader.ranks}

@@ -17,7 +17,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import Linear, either, linear, numbers
-from dmlgen.schedules.cases import TooLarge, spelled, written
+from dmlgen.schedules.cases import spelled, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
@@ -67,12 +67,7 @@ class Sliding(FastForm):
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
     """The fold over a window that the outputs of a definition amount to."""
-    if defines.tensors:
-        return None
-    try:
-        return _Reader(defines, facts).sliding()
-    except (Unfit, TooLarge):
-        return None
+    return None if defines.tensors else _Reader(defines, facts).sliding()
 
 
 class _Reader:

@@ -8,6 +8,7 @@ without testing the others.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
@@ -44,10 +45,8 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Selected | None
     """The sum of selected terms that one output of a definition amounts to."""
     for output, value in defines.outputs.items():
         if facts.members[output].count is None and not facts.may_be(output, "FLOAT64"):
-            try:
+            with suppress(Unfit):
                 return _selected(output, value, facts)
-            except Unfit:
-                pass
     return None
 
 

@@ -22,7 +22,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import factors_of, free_locals, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.access import dimensions, entries
-from dmlgen.schedules.cases import Choice, TooLarge, rebuilt, written
+from dmlgen.schedules.cases import Choice, rebuilt, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.steps import in_step
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -89,14 +89,11 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sums | None:
     if any(facts.may_be(output, "FLOAT64") for output in defines.outputs):
         return None
     found: dict[SharedSums, list[Choice]] = {}  # by the cases in which they apply
-    try:
-        choices = _choices(defines)
-        for choice in choices:
-            for step in in_step(_written(defines, choice)):
-                with suppress(Unfit):
-                    found.setdefault(_shared_sums(step, choice, defines, facts), []).append(choice)
-    except TooLarge:
-        return None
+    choices = _choices(defines)
+    for choice in choices:
+        for step in in_step(_written(defines, choice)):
+            with suppress(Unfit):
+                found.setdefault(_shared_sums(step, choice, defines, facts), []).append(choice)
     passes = (
         one if len(of) == len(choices) else replace(one, when=_condition(of[0])) for one, of in found.items()
     )

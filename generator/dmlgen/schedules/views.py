@@ -14,7 +14,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import asks_presence, is_known
 from dmlgen.registry import Intermediate
 from dmlgen.schedules.access import entries, is_sum, raveled, term
-from dmlgen.schedules.cases import TooLarge, written
+from dmlgen.schedules.cases import written
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def view_of(tensor: Intermediate) -> View | None:
     """The elements that an intermediate tensor consists of, if these are all."""
     try:
         return _view(written(tensor.value, {}))
-    except (TooLarge, Unfit):
+    except Unfit:
         return None
 
 
@@ -78,7 +78,7 @@ def view_before(tensor: Intermediate) -> View | None:
             case ir.Conditional(ir.Call("in_bounds"), _, otherwise), ir.ListOf(sizes):
                 found = _view(_spelt_out(otherwise, len(sizes)))
                 return found if found.limits else None
-    except (TooLarge, Unfit):
+    except Unfit:
         pass
     return None
 
@@ -98,7 +98,7 @@ def view_in(output: str, value: ir.Expr, target: str) -> View | None:
         if isinstance(aligned.rank, ir.Number):
             places = (ir.Number(place, ir.INT) for place in range(int(aligned.rank.value)))
             return _turned([_source(ir.Index(found.place, place)) for place in places], output)
-    except (TooLarge, Unfit):
+    except Unfit:
         pass
     return None
 

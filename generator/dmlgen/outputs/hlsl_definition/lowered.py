@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, walk_through
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions
-from dmlgen.schedules.cases import TooLarge, written
+from dmlgen.schedules.cases import written
 from dmlgen.schedules.schedule import FastForm
 
 
@@ -51,7 +52,7 @@ def _viewed(tensor: Intermediate) -> ir.Entry | None:
     """The entry of another tensor that a tensor consists of at `at`, if that is all."""
     try:
         value = tensor.value if tensor.along else written(tensor.value, {})
-    except TooLarge:
+    except Unfit:
         return None
     return value if isinstance(value, ir.Entry) and not tensor.along else None
 
