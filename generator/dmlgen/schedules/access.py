@@ -134,19 +134,9 @@ def term(node: ir.Expr, entry: int | None) -> ir.Expr:
         case ir.Index(_, ir.Number(number)):
             return ir.ONE if number == entry else ir.ZERO
         case ir.Binary("*", left, right) if is_known(right):
-            return _simple("*", term(left, entry), right)
-        case ir.Binary("*", left, right):
-            return _simple("*", left, term(right, entry))
-        case ir.Binary(op, left, right):
-            return _simple(op, term(left, entry), term(right, entry))
+            return replace(node, left=term(left, entry))
+        case ir.Binary("*", _, right):
+            return replace(node, right=term(right, entry))
+        case ir.Binary(_, left, right):
+            return replace(node, left=term(left, entry), right=term(right, entry))
     raise Unfit
-
-
-def _simple(op: ir.ArithmeticOp | ir.BitOp, left: ir.Expr, right: ir.Expr) -> ir.Expr:
-    if op == "*" and ir.ZERO in (left, right):
-        return ir.ZERO
-    if (op == "*" and left == ir.ONE) or (op == "+" and left == ir.ZERO):
-        return right
-    if (op == "*" and right == ir.ONE) or (op != "*" and right == ir.ZERO):
-        return left
-    return ir.Binary(op, left, right, ir.INT)
