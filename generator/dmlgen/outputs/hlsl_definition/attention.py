@@ -104,12 +104,9 @@ class AttentionPass(FormPass):
 
 
 def attention_pass(
-    printer: ShaderPrinter, operator: Operator, target: str, number: int
-) -> AttentionPass | None:
-    """The pass of an intermediate tensor, with its number, if the tensor is attention."""
-    attention = printer.form(Attention)
-    if attention is None or attention.target != target:
-        return None
+    printer: ShaderPrinter, operator: Operator, attention: Attention, number: int
+) -> AttentionPass:
+    """The pass of the intermediate tensor that is attention, with its number."""
     tests = _tests(attention.counts)
     ends = [test for test in tests if _is_end(test)]
     counts = conjunction(test for test in tests if test not in ends) or ir.Number(True, ir.BOOL)
@@ -124,7 +121,7 @@ def attention_pass(
         views[f"{role}_stored"] = _stored(operator, roles[role])
     return AttentionPass(
         number=number,
-        target=printer.kept[target],
+        target=printer.kept[attention.target],
         query=printer.kept[attention.query],
         key=printer.kept[attention.key],
         value=printer.kept[attention.value],
@@ -138,7 +135,7 @@ def attention_pass(
         if attention.multiple is None or len(tests) > len(ends)
         else printer.value(attention.multiple, False),
         scored_by=tuple(printer.tensors[name] for name in scored_by),
-        views={**views, "output": _output(operator, target)},
+        views={**views, "output": _output(operator, attention.target)},
         tensors=(*printer.inputs, *printer.outputs),
     )
 

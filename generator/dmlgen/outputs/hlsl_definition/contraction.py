@@ -11,7 +11,6 @@ from dmlgen.outputs.hlsl_definition.form import FormPass, FormPasses, lists_of
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.sliding import WINDOW, SlidingPass, few_rows
 from dmlgen.plans.params import Constant
-from dmlgen.registry import Operator
 from dmlgen.schedules.contraction import Contraction
 
 QUOTIENT = ("windowDivisors", "windowPeriods", "windowLeftSteps")
@@ -121,11 +120,8 @@ class ConvolutionPass(ContractedPass):
     planner = "convolutions"
 
 
-def contracted_pass(printer: ShaderPrinter, operator: Operator, number: int) -> ContractedPass | None:
-    """The passes of a contraction, from `number` on, if the operator is one."""
-    contraction = printer.form(Contraction)
-    if contraction is None:
-        return None
+def contracted_pass(printer: ShaderPrinter, contraction: Contraction, number: int) -> ContractedPass:
+    """The passes of a contraction, from `number` on."""
     few = few_rows(printer, contraction, number)
     left, right, output = (
         printer.tensors[name]

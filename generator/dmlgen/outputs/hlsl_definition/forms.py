@@ -1,10 +1,10 @@
-"""The faster forms that shaders of definitions support, one per line, in order of precedence."""
+"""The passes of faster forms, by the form that schedules found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from dmlgen.outputs.hlsl_definition.attention import attention_pass
 from dmlgen.outputs.hlsl_definition.contraction import contracted_pass
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
@@ -13,21 +13,21 @@ from dmlgen.outputs.hlsl_definition.separable import separable_pass
 from dmlgen.outputs.hlsl_definition.sliding import sliding_pass
 from dmlgen.outputs.hlsl_definition.sparse_sum import selected_passes
 from dmlgen.outputs.hlsl_definition.sums import sums_passes
-from dmlgen.registry import Operator
+from dmlgen.schedules.contraction import Contraction
+from dmlgen.schedules.rows import Rows
+from dmlgen.schedules.schedule import FastForm
+from dmlgen.schedules.separable import Separable
+from dmlgen.schedules.sliding import Sliding
+from dmlgen.schedules.sparse_sum import Selected
+from dmlgen.schedules.sums import Sums
 
-OF_OUTPUTS: tuple[Callable[[ShaderPrinter, Operator, int], FormPass | None], ...] = (
-    contracted_pass,
-    sliding_pass,
-    rows_pass,
-    separable_pass,
-)
-"""Passes after those of the definition, given their first number."""
-
-OF_TENSORS: tuple[Callable[[ShaderPrinter, Operator, str, int], FormPass | None], ...] = (attention_pass,)
-"""Passes in place of one of the definition's, given the intermediate tensor and the number."""
-
-INSTEAD: tuple[Callable[[ShaderPrinter, Operator, int], FormPass | None], ...] = (
-    sums_passes,
-    selected_passes,
-)
-"""Passes after those of the definition, each of which a plan may use in place of one or several of them."""
+PASSES: Mapping[type[FastForm], Callable[[ShaderPrinter, Any, int], FormPass]] = {
+    Contraction: contracted_pass,
+    Sliding: sliding_pass,
+    Rows: rows_pass,
+    Separable: separable_pass,
+    Sums: sums_passes,
+    Selected: selected_passes,
+}
+"""The passes after those of the definition, made from the form and their first number. The first form that an
+operator has is taken."""

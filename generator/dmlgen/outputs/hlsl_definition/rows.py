@@ -11,7 +11,6 @@ from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.plans.params import Constant
-from dmlgen.registry import Operator
 from dmlgen.schedules.rows import Rows
 
 
@@ -155,10 +154,9 @@ class RowsPass(FormPass):
         return (*self.in_vectors, *(tensor for tensor, _ in self.of_rows))
 
 
-def rows_pass(printer: ShaderPrinter, operator: Operator, number: int) -> RowsPass | None:
-    """The pass of rows, with its number, if outputs follow from rows."""
-    rows = printer.form(Rows)
-    return None if rows is None else _RowsPrinter(printer, rows).rows(number)
+def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> RowsPass:
+    """The pass of rows, with its number."""
+    return _RowsPrinter(printer, rows).rows(number)
 
 
 class _RowsPrinter:

@@ -12,7 +12,6 @@ from dmlgen.outputs.hlsl_definition.form import FormPasses, ones_where
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
-from dmlgen.registry import Operator
 from dmlgen.schedules.separable import Mode, Separable
 
 
@@ -83,11 +82,8 @@ class SeparablePass(FormPasses):
         }
 
 
-def separable_pass(printer: ShaderPrinter, operator: Operator, number: int) -> SeparablePass | None:
-    """The passes of an output that consists of separable taps, from `number` on, if it does."""
-    separable = printer.form(Separable)
-    if separable is None:
-        return None
+def separable_pass(printer: ShaderPrinter, separable: Separable, number: int) -> SeparablePass:
+    """The passes of an output that consists of separable taps, from `number` on."""
     modes = tuple(
         _mode(printer, separable.output, mode, place) for place, mode in enumerate(separable.modes, number)
     )

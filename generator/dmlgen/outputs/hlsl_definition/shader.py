@@ -13,9 +13,10 @@ from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.printer import ATOM
 from dmlgen.outputs.hlsl import Tensor, WithTensors
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
+from dmlgen.outputs.hlsl_definition.attention import attention_pass
 from dmlgen.outputs.hlsl_definition.constants import Constant as Known
 from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
-from dmlgen.outputs.hlsl_definition.forms import INSTEAD, OF_OUTPUTS, OF_TENSORS
+from dmlgen.outputs.hlsl_definition.forms import PASSES
 from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
@@ -31,6 +32,7 @@ from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules import forms_of
+from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.lanes import Lanes
 from dmlgen.schedules.steps import in_step
 from dmlgen.text import Text
@@ -254,8 +256,8 @@ def shader_of(
         for number, tensors in enumerate(in_step(defines.tensors, alone))
     ]
     passes += [_output_pass(printer, operator, names) for names in _together(operator)]
-    ways = (make(printer, operator, len(passes)) for make in (*OF_OUTPUTS, *INSTEAD))
-    fast = next((way for way in ways if way is not None), None)
+    ways = (PASSES[type(form)](printer, form, len(passes)) for form in forms if type(form) in PASSES)
+    fast = next(ways, None)
     activations = activations_of(registry, operator, "REAL") if printer.fused else ()
     tensors = printer.tensors
     called = dict(printer.called)
@@ -355,11 +357,10 @@ def taken_as_bits(operator: Operator, defines: OutputDefinitions) -> tuple[str, 
 def _pass(printer: ShaderPrinter, operator: Operator, number: int, tensors: list[Intermediate]) -> Pass:
     """The pass that writes intermediate tensors."""
     tensor = tensors[0]
-    for form in printer.forms:
-        if tensor.name in form.reads:
-            made = (make(printer, operator, tensor.name, number) for make in OF_TENSORS)
-            way = next(one for one in made if one is not None)
-            return Pass({tensor.name: ""}, tuple(sorted(form.reads[tensor.name])), form=way)
+    attention = printer.form(Attention)
+    if attention is not None and attention.target == tensor.name:
+        way = attention_pass(printer, operator, attention, number)
+        return Pass({tensor.name: ""}, tuple(sorted(attention.reads[tensor.name])), form=way)
     read = tuple(sorted(set().union(*(entries_read(one.value) for one in tensors))))
     found = keyed(tensor)
     if found is None or printer.kept[tensor.name].type != "int":  # of one word

@@ -11,7 +11,6 @@ from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.plans.params import Constant
-from dmlgen.registry import Operator
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.sliding import Sliding
 
@@ -90,11 +89,8 @@ class SlidingPass(FormPass):
         }
 
 
-def sliding_pass(printer: ShaderPrinter, operator: Operator, number: int) -> SlidingPass | None:
-    """The pass of a fold over a window, with its number, if the operator is one."""
-    sliding = printer.form(Sliding)
-    if sliding is None:
-        return None
+def sliding_pass(printer: ShaderPrinter, sliding: Sliding, number: int) -> SlidingPass:
+    """The pass of a fold over a window, with its number."""
     type_, start, term, turn = printer.running(sliding.fold, sliding.term)
     return SlidingPass(
         number=number,

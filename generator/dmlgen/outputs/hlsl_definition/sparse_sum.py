@@ -10,7 +10,6 @@ from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPasses
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
-from dmlgen.registry import Operator
 from dmlgen.schedules.sparse_sum import Selected
 
 
@@ -64,11 +63,8 @@ class SelectedPasses(FormPasses):
         return ("selection",)
 
 
-def selected_passes(printer: ShaderPrinter, operator: Operator, number: int) -> SelectedPasses | None:
-    """The passes of an output that sums selected terms, from `number` on, if there is one."""
-    selected = printer.form(Selected)
-    if selected is None:
-        return None
+def selected_passes(printer: ShaderPrinter, selected: Selected, number: int) -> SelectedPasses:
+    """The passes of an output that sums selected terms, from `number` on."""
     return SelectedPasses(
         number=number,
         output=printer.tensors[selected.output],

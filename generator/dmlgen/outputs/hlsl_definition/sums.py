@@ -12,7 +12,6 @@ from dmlgen.outputs.hlsl_definition.form import FormPasses, ones_where
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
-from dmlgen.registry import Operator
 from dmlgen.schedules.sums import SharedSums, Sums
 
 
@@ -156,11 +155,8 @@ class SumsPasses(FormPasses):
         return {tensor: [one for one in self.passes if tensor in one.tensors] for tensor in found}
 
 
-def sums_passes(printer: ShaderPrinter, operator: Operator, number: int) -> SumsPasses | None:
-    """The passes of sums that intermediate tensors consist of, from `number` on, if there are any."""
-    sums = printer.form(Sums)
-    if sums is None:
-        return None
+def sums_passes(printer: ShaderPrinter, sums: Sums, number: int) -> SumsPasses:
+    """The passes of sums that intermediate tensors consist of, from `number` on."""
     passes = (_pass(printer, one, place) for place, one in enumerate(sums.passes, number))
     return SumsPasses(number, tuple(passes))
 
