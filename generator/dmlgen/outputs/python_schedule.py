@@ -19,9 +19,9 @@ from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, uniforms_
 from dmlgen.registry import Definition, Operator, Registry, Stage
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned, single
+from dmlgen.schedules.elementwise import is_symbolic
 from dmlgen.schedules.schedule import Schedule
 
-_SYMBOLIC = ("align", "replace", "normalize_index", "apply_activation")
 _STEPS = {"is_each": ("each", "each_mapped"), "chooses": ("better",), "shifts": ("shift",)}
 """Properties of reductions that planners need, by the steps that imply them."""
 
@@ -114,8 +114,7 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> dict[st
             return FunctionView(assignments[:-1], assignments[-1][1])
         return FunctionView(assignments, value)
 
-    is_symbolic = schedule.form == "gather" or (schedule.value is not None and _is_symbolic(schedule.value))
-    element = function(schedule.value) if schedule.value is not None and is_symbolic else None
+    element = function(schedule.value) if schedule.value is not None and is_symbolic(schedule.value) else None
     where = None if schedule.place is None else function(schedule.place)
     groups = _uniforms(schedule)
     uniforms = {
@@ -187,20 +186,6 @@ def _uniforms(schedule: Schedule) -> Mapping[str, Mapping[str, ir.Expr]]:
 def role_tensors(schedule: Schedule) -> Iterator[str]:
     """The members that are tensors among the roles of a schedule."""
     return (node.name for node in schedule.roles.values() if isinstance(node, ir.Tensor))
-
-
-def _is_symbolic(value: ir.Expr) -> bool:
-    """Whether a value can be found for symbols in place of a coordinate and elements, which can only be
-    added, subtracted and multiplied."""
-    if value.type.kind != "element":
-        return False
-    for node in ir.walk(value):
-        match node:
-            case ir.Conditional(test=test) if ir.varies(test):
-                return False
-            case ir.Call(function=function) if function not in _SYMBOLIC and ir.varies(node):
-                return False
-    return True
 
 
 def reduction_steps(registry: Registry, schedule: Schedule) -> dict[str, ir.Expr]:

@@ -26,7 +26,6 @@ from dmlgen.schedules import (
     attention,
     contraction,
     elementwise,
-    gather,
     lanes,
     reduction,
     rows,
@@ -43,7 +42,6 @@ F = TypeVar("F", bound=FastForm)
 T = TypeVar("T")
 
 SCHEDULES: tuple[Callable[[OutputDefinitions, TensorFacts], Schedule | None], ...] = (
-    gather.recognize,
     elementwise.recognize,
     reduction.recognize,
     scan.recognize,

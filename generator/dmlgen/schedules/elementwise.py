@@ -1,5 +1,5 @@
 """Definitions of one output whose elements are each computed from a few others, without loops over
-elements."""
+elements, or copied from where another tensor selects them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from dmlgen.schedules.tensor_facts import TensorFacts
 
 _INDEX = ir.Local("index", ir.INT)
 _START, _BEGIN = "start", "begin"
+_SYMBOLIC = ("align", "replace", "normalize_index", "apply_activation")
 
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None:
@@ -36,6 +37,8 @@ def of_elements(
         found = elements.stored(ir.Tensor(output), _without_functions(value))
     except Unfit:
         return None
+    if isinstance(found, ir.Load) and is_symbolic(found) and any(map(_is_lookup, ir.walk(found))):
+        return Schedule("gather", output, output, elements.definitions, found, None, {}, ())
     reads = [node for node in ir.walk(found) if isinstance(node, ir.Load)]
     if not all(_is_by_entry(read.coordinate) for read in reads):
         return None
@@ -99,6 +102,25 @@ def _is_converted(node: ir.Expr, types: Collection[ir.Type]) -> bool:
             sizes = any(isinstance(part, ir.Field) for part in ir.walk(value))
             return node.type in types and (ir.varies(value) or value.type != ir.INT or not sizes)
     return True
+
+
+def is_symbolic(value: ir.Expr) -> bool:
+    """Whether a value can be found for symbols in place of a coordinate and elements, which can only be
+    added, subtracted and multiplied."""
+    if value.type.kind != "element":
+        return False
+    for node in ir.walk(value):
+        match node:
+            case ir.Conditional(test=test) if ir.varies(test):
+                return False
+            case ir.Call(function=function) if function not in _SYMBOLIC and ir.varies(node):
+                return False
+    return True
+
+
+def _is_lookup(node: ir.Expr) -> bool:
+    """Whether it is a coordinate that an element of a tensor selects."""
+    return isinstance(node, ir.Call) and node.function == "normalize_index"
 
 
 def _is_by_entry(coordinate: ir.Expr) -> bool:
