@@ -150,7 +150,8 @@ def dispatches(registry: Registry, plans: Plans, parts: Mapping[str, OperatorPar
     macros = [tensor.macro for shader in shaders.values() for tensor in shader.tensors]
     statics = [shader.static for shader in shaders.values() if shader.static is not None]
     for static in statics:
-        macros += [*(str(macro) for macro, *_ in static.kept), *static.lists, *static.bounds]
+        for name in ("kept", "lists", "bounds"):
+            macros += [str(one[0] if isinstance(one, tuple) else one) for one in static[name].values]
     _check_capacities(registry, plans, shaders)
     return DispatchView(
         shaders=shaders,
@@ -209,8 +210,10 @@ def _defines(shader: ShaderView) -> int:
     if shader.static is None:  # switches, and the planner's own
         return 6 * len(shader.tensors) + 20
     static = shader.static
-    lists = len(static.lists) + static.boxes.bit_count()
-    return 24 + 6 * len(shader.tensors) + len(static.kept) + lists + len(static.bounds)
+    (boxes,) = static["boxes"].values
+    assert isinstance(boxes, int)
+    others = sum(len(static[name].values) for name in ("kept", "lists", "bounds"))
+    return 24 + 6 * len(shader.tensors) + others + boxes.bit_count()
 
 
 def _longest_list(schedule: Schedule | None) -> int:

@@ -86,8 +86,7 @@ def definition_view(
         for field in plans.record("Definition").fields
     ]
     static = static_of(shader, plans)
-    taken |= {one.record for one in static.forms if one.entries}
-    taken |= {"Pass", "Intermediate"} if static.kept else {"Pass"}
+    taken |= {one.type for one in static.values() if one.values and isinstance(one.values[0], tuple)}
     eaches = {one.each for one in shader.passes if one.each}
     assert len(eaches) <= 1, f"{operator.name} has several arrays of tensors that take dispatches"
     imports: dict[str, list[str]] = {}

@@ -30,11 +30,8 @@ NO_ATTENTION_VIEWS = nothing(AttentionViews)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[
-    ],
-    passes=[
-        Pass(0, False, 5, 0, 32, 0, False, -1, -1, -1),
-    ],
+    kept=[],
+    passes=[Pass(0, False, 5, 0, 32, 0, False, -1, -1, -1)],
     ranks=1,
     lists=[],
     float_lists=0,

@@ -31,15 +31,10 @@ NO_ATTENTION_VIEWS = nothing(AttentionViews)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[
-        Intermediate("KEPT_SLOPE", True, False),
-        Intermediate("KEPT_TILT", True, False),
-    ],
+    kept=[Intermediate("KEPT_SLOPE", True, False), Intermediate("KEPT_TILT", True, False)],
     passes=[
-        Pass(0, True, 0, 3, 0, 0, False, -1, -1, -1),
-        Pass(1, False, 5, 0, 32, 0, False, -1, -1, -1),
-        Pass(2, False, 6, 0, 64, 2, False, -1, -1, -1),
-        Pass(3, False, 7, 0, 128, 1, False, -1, -1, -1),
+        Pass(0, True, 0, 3, 0, 0, False, -1, -1, -1), Pass(1, False, 5, 0, 32, 0, False, -1, -1, -1),
+        Pass(2, False, 6, 0, 64, 2, False, -1, -1, -1), Pass(3, False, 7, 0, 128, 1, False, -1, -1, -1),
     ],
     ranks=1,
     lists=["EXTENT"],

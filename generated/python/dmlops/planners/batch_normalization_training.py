@@ -42,15 +42,12 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Intermediate("KEPT_MEAN", True, False),
-        Intermediate("KEPT_CENTER", True, False),
+        Intermediate("KEPT_MEAN", True, False), Intermediate("KEPT_CENTER", True, False),
         Intermediate("KEPT_VARIANCE", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 7, 0, 3, False, -1, -1, -1),
-        Pass(1, False, 4, 0, 16, 5, False, -1, -1, -1),
-        Pass(2, False, 5, 0, 32, 1, False, -1, -1, -1),
-        Pass(3, False, 6, 0, 64, 4, False, -1, -1, -1),
+        Pass(0, True, 0, 7, 0, 3, False, -1, -1, -1), Pass(1, False, 4, 0, 16, 5, False, -1, -1, -1),
+        Pass(2, False, 5, 0, 32, 1, False, -1, -1, -1), Pass(3, False, 6, 0, 64, 4, False, -1, -1, -1),
     ],
     ranks=9,
     lists=["EXTENT"],

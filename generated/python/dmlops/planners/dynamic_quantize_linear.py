@@ -32,19 +32,14 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Intermediate("KEPT_LOW", True, False),
-        Intermediate("KEPT_HIGH", True, False),
-        Intermediate("KEPT_SCALE", True, False),
-        Intermediate("KEPT_FACTOR", True, False),
+        Intermediate("KEPT_LOW", True, False), Intermediate("KEPT_HIGH", True, False),
+        Intermediate("KEPT_SCALE", True, False), Intermediate("KEPT_FACTOR", True, False),
         Intermediate("KEPT_POINT", False, False),
     ],
     passes=[
-        Pass(0, True, 0, 3, 0, 0, False, -1, -1, -1),
-        Pass(1, True, 2, 4, 0, 3, False, -1, -1, -1),
-        Pass(2, True, 3, 24, 0, 5, False, -1, -1, -1),
-        Pass(3, False, 1, 0, 2, 24, False, -1, -1, -1),
-        Pass(4, False, 2, 0, 4, 4, False, -1, -1, -1),
-        Pass(5, False, 3, 0, 8, 16, False, -1, -1, -1),
+        Pass(0, True, 0, 3, 0, 0, False, -1, -1, -1), Pass(1, True, 2, 4, 0, 3, False, -1, -1, -1),
+        Pass(2, True, 3, 24, 0, 5, False, -1, -1, -1), Pass(3, False, 1, 0, 2, 24, False, -1, -1, -1),
+        Pass(4, False, 2, 0, 4, 4, False, -1, -1, -1), Pass(5, False, 3, 0, 8, 16, False, -1, -1, -1),
     ],
     ranks=1,
     lists=["NUMBER"],

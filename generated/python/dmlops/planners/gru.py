@@ -43,15 +43,12 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Intermediate("KEPT_INPUT_PROJECTION", True, False),
-        Intermediate("KEPT_RESET", True, False),
+        Intermediate("KEPT_INPUT_PROJECTION", True, False), Intermediate("KEPT_RESET", True, False),
         Intermediate("KEPT_HIDDEN", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
-        Pass(1, True, 1, 2, 0, 5, True, -1, -1, -1),
-        Pass(2, True, 2, 4, 0, 7, True, -1, -1, -1),
-        Pass(3, False, 6, 0, 64, 4, False, -1, -1, -1),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1), Pass(1, True, 1, 2, 0, 5, True, -1, -1, -1),
+        Pass(2, True, 2, 4, 0, 7, True, -1, -1, -1), Pass(3, False, 6, 0, 64, 4, False, -1, -1, -1),
         Pass(4, False, 7, 0, 128, 4, False, -1, -1, -1),
     ],
     ranks=255,
@@ -69,10 +66,8 @@ SHADER = DefinitionShader(
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[
-        SumsPass(5, 1, 0, 0, 1, 3, 0, 1, 1, True, 10, 5),
-        SumsPass(6, 6, 5, 0, 2, 4, 4, 3, 1, True, 8, 4),
-        SumsPass(7, 2, 5, 0, 2, 4, 4, 1, 1, True, 8, 4),
-        SumsPass(8, 4, 7, 0, 2, 4, 6, 2, 2, False, 8, 4),
+        SumsPass(5, 1, 0, 0, 1, 3, 0, 1, 1, True, 10, 5), SumsPass(6, 6, 5, 0, 2, 4, 4, 3, 1, True, 8, 4),
+        SumsPass(7, 2, 5, 0, 2, 4, 4, 1, 1, True, 8, 4), SumsPass(8, 4, 7, 0, 2, 4, 6, 2, 2, False, 8, 4),
     ],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),

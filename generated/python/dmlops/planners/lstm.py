@@ -44,15 +44,12 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Intermediate("KEPT_INPUT_PROJECTION", True, False),
-        Intermediate("KEPT_CELL", True, False),
+        Intermediate("KEPT_INPUT_PROJECTION", True, False), Intermediate("KEPT_CELL", True, False),
         Intermediate("KEPT_HIDDEN", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
-        Pass(1, True, 1, 6, 0, 7, True, -1, -1, -1),
-        Pass(2, False, 8, 0, 256, 4, False, -1, -1, -1),
-        Pass(3, False, 9, 0, 512, 4, False, -1, -1, -1),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1), Pass(1, True, 1, 6, 0, 7, True, -1, -1, -1),
+        Pass(2, False, 8, 0, 256, 4, False, -1, -1, -1), Pass(3, False, 9, 0, 512, 4, False, -1, -1, -1),
         Pass(4, False, 10, 0, 1024, 2, False, -1, -1, -1),
     ],
     ranks=2047,
@@ -69,10 +66,7 @@ SHADER = DefinitionShader(
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[
-        SumsPass(5, 1, 0, 0, 1, 3, 0, 1, 1, True, 10, 5),
-        SumsPass(6, 6, 7, 0, 2, 4, 4, 4, 1, True, 8, 4),
-    ],
+    sums=[SumsPass(5, 1, 0, 0, 1, 3, 0, 1, 1, True, 10, 5), SumsPass(6, 6, 7, 0, 2, 4, 4, 4, 1, True, 8, 4)],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
 )

@@ -42,14 +42,10 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Intermediate("KEPT_MEAN", True, False),
-        Intermediate("KEPT_CENTER", True, False),
+        Intermediate("KEPT_MEAN", True, False), Intermediate("KEPT_CENTER", True, False),
         Intermediate("KEPT_VARIANCE", True, False),
     ],
-    passes=[
-        Pass(0, True, 0, 7, 0, 3, False, -1, -1, -1),
-        Pass(1, False, 3, 0, 8, 6, False, -1, -1, -1),
-    ],
+    passes=[Pass(0, True, 0, 7, 0, 3, False, -1, -1, -1), Pass(1, False, 3, 0, 8, 6, False, -1, -1, -1)],
     ranks=15,
     lists=["EXTENT"],
     float_lists=0,

@@ -42,15 +42,10 @@ NO_ATTENTION_VIEWS = nothing(AttentionViews)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[
-        Intermediate("KEPT_INPUT_PROJECTION", True, False),
-        Intermediate("KEPT_HIDDEN", True, False),
-    ],
+    kept=[Intermediate("KEPT_INPUT_PROJECTION", True, False), Intermediate("KEPT_HIDDEN", True, False)],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
-        Pass(1, True, 1, 2, 0, 3, True, -1, -1, -1),
-        Pass(2, False, 6, 0, 64, 2, False, -1, -1, -1),
-        Pass(3, False, 7, 0, 128, 2, False, -1, -1, -1),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1), Pass(1, True, 1, 2, 0, 3, True, -1, -1, -1),
+        Pass(2, False, 6, 0, 64, 2, False, -1, -1, -1), Pass(3, False, 7, 0, 128, 2, False, -1, -1, -1),
     ],
     ranks=255,
     lists=["NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"],
@@ -66,10 +61,7 @@ SHADER = DefinitionShader(
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[
-        SumsPass(4, 1, 0, 0, 1, 3, 0, 1, 1, True, 10, 5),
-        SumsPass(5, 2, 3, 0, 2, 4, 2, 1, 1, True, 8, 4),
-    ],
+    sums=[SumsPass(4, 1, 0, 0, 1, 3, 0, 1, 1, True, 10, 5), SumsPass(5, 2, 3, 0, 2, 4, 2, 1, 1, True, 8, 4)],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
 )

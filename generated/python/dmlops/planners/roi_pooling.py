@@ -30,11 +30,8 @@ NO_ATTENTION_VIEWS = nothing(AttentionViews)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[
-    ],
-    passes=[
-        Pass(0, False, 2, 0, 4, 0, False, -1, -1, 1),
-    ],
+    kept=[],
+    passes=[Pass(0, False, 2, 0, 4, 0, False, -1, -1, 1)],
     ranks=7,
     lists=["POOLED"],
     float_lists=0,

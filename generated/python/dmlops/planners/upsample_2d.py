@@ -32,13 +32,8 @@ NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
 
 SHADER = DefinitionShader(
-    kept=[
-        Intermediate("KEPT_COORDINATE", True, False),
-    ],
-    passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1),
-        Pass(1, False, 1, 0, 2, 1, False, -1, -1, -1),
-    ],
+    kept=[Intermediate("KEPT_COORDINATE", True, False)],
+    passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1), Pass(1, False, 1, 0, 2, 1, False, -1, -1, -1)],
     ranks=1,
     lists=[],
     float_lists=0,
@@ -54,10 +49,7 @@ SHADER = DefinitionShader(
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
-    separable=[
-        SeparablePass(2, 0, 1, True, False),
-        SeparablePass(3, 0, 1, False, False),
-    ],
+    separable=[SeparablePass(2, 0, 1, True, False), SeparablePass(3, 0, 1, False, False)],
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

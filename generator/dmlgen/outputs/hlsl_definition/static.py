@@ -5,106 +5,106 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from dmlgen.outputs.hlsl_definition.shader import DefinitionShader
-from dmlgen.plans.model import BOOL, ListOf, Plans, Record, Type
+from dmlgen.plans.model import BOOL, TEXT, ListOf, Plans, Record, Type
 
 NONE = -1
 """In place of the number of a tensor or a pass."""
 
-Entry = tuple[str | int, ...]
-"""The fields of a record, in their order."""
+Known: TypeAlias = int | str | Sequence[str]
+"""A number, a truth value or a text; the name of a tensor, or names of several, which become a bit mask."""
 
 
 @dataclass(frozen=True)
-class FormRecords:
-    """The field of planners' `DefinitionShader` with the passes of a faster form: one record, or a list."""
+class StaticField:
+    """A field's name, its type or that of its entries, and its values: one, unless it `is_list`. A record has
+    the values of its fields."""
 
-    field: str
-    record: str
+    name: str
+    type: str
     is_list: bool
-    entries: tuple[Entry, ...]
+    values: tuple[int | str | tuple[int | str, ...], ...]
 
 
-@dataclass(frozen=True)
-class Static:
-    """The fields of planners' `DefinitionShader`; `forms` are the last ones."""
-
-    kept: tuple[Entry, ...]
-    passes: tuple[Entry, ...]
-    ranks: int
-    lists: tuple[str, ...]
-    float_lists: int
-    boxes: int
-    divisors: tuple[int, ...]
-    bounds: tuple[str, ...]
-    float_numbers: int
-    is_fused: bool
-    writes_pairs: bool
-    activations: tuple[int, ...]
-    forms: tuple[FormRecords, ...]
+Static: TypeAlias = Mapping[str, StaticField]
+"""The fields of planners' `DefinitionShader`, in their order."""
 
 
 def static_of(shader: DefinitionShader, plans: Plans) -> Static:
     """These fields for a shader."""
     lists = [*shader.sizes_and_strides, *(one.name for one in shader.known_lists)]
+    tensors = [one.member for one in shader.tensors]
+    places = {
+        name: number
+        for names in (tensors, [one.member for one in shader.kept])
+        for number, name in enumerate(names)
+    }
+    known: dict[str, Sequence[int | str] | int] = {
+        "ranks": sum(1 << tensors.index(one.member) for one in shader.ranked),
+        "lists": [one.macro for one in shader.known_lists],
+        "float_lists": sum(1 << n for n, one in enumerate(shader.known_lists) if one.kind == "floats"),
+        "boxes": sum(1 << n for n, one in enumerate(shader.known_lists) if one.name in shader.boxes),
+        "divisors": list(map(lists.index, shader.divisors)),
+        "bounds": [one.macro for one in shader.bounds],
+        "float_numbers": sum(1 << n for n, one in enumerate(shader.known_scalars) if one.kind == "float"),
+        "is_fused": bool(shader.fused),
+        "writes_pairs": shader.writes_pairs,
+        "activations": [one.value for one in shader.activations],
+    }
+    records: dict[str, Sequence[Mapping[str, Known]]] = {
+        "kept": [
+            {"macro": one.macro, "is_real": one.type == "REAL_VALUE", "is_wide": one.type == "int64_t"}
+            for one in shader.kept
+        ],
+        "passes": list(_passes(shader)),
+        **{one.field: one.records for one in shader.forms},
+    }
+    static: dict[str, StaticField] = {}
+    for field in plans.record("DefinitionShader").fields:
+        is_list = isinstance(field.type, ListOf)
+        type_ = field.type.element if isinstance(field.type, ListOf) else field.type
+        assert not isinstance(type_, ListOf)
+        values: Sequence[int | str | tuple[int | str, ...]]
+        if isinstance(type_, Record):
+            none: Mapping[str, Known] = dict.fromkeys((one.name for one in type_.fields), NONE)
+            entries = records.get(field.name, () if is_list else (none,))
+            values = [_entry(places, type_, one) for one in entries]
+        else:
+            value = known[field.name]
+            values = [value] if isinstance(value, int) else value
+        static[field.name] = StaticField(field.name, type_.name, is_list, tuple(values))
+    return static
+
+
+def _passes(shader: DefinitionShader) -> Iterator[Mapping[str, Known]]:
+    """The passes of the definition itself."""
     kept, tensors = [one.member for one in shader.kept], [one.member for one in shader.tensors]
-    passes: list[Entry] = []
     for number, one in enumerate(shader.passes):
         first, box = one.targets[0], shader.box(one)
-        passes.append(
-            (
-                number,
-                first in kept,
-                (kept if first in kept else tensors).index(first),
-                sum(1 << kept.index(name) for name in one.targets if name in kept),
-                sum(1 << tensors.index(name) for name in one.targets if name in tensors),
-                sum(1 << kept.index(name) for name in one.reads),
-                one.along,
-                *(box[1] if box and box[0] == kind else NONE for kind in ("list", "tensor")),
-                NONE if one.lanes is None else one.lanes.apart,
-            )
-        )
-    return Static(
-        kept=tuple((one.macro, one.type == "REAL_VALUE", one.type == "int64_t") for one in shader.kept),
-        passes=tuple(passes),
-        ranks=sum(1 << tensors.index(one.member) for one in shader.ranked),
-        lists=tuple(one.macro for one in shader.known_lists),
-        float_lists=sum(1 << n for n, one in enumerate(shader.known_lists) if one.kind == "floats"),
-        boxes=sum(1 << n for n, one in enumerate(shader.known_lists) if one.name in shader.boxes),
-        divisors=tuple(map(lists.index, shader.divisors)),
-        bounds=tuple(one.macro for one in shader.bounds),
-        float_numbers=sum(1 << n for n, one in enumerate(shader.known_scalars) if one.kind == "float"),
-        is_fused=bool(shader.fused),
-        writes_pairs=shader.writes_pairs,
-        activations=tuple(one.value for one in shader.activations),
-        forms=tuple(_forms(shader, plans)),
-    )
+        yield {
+            "number": number,
+            "writes_kept": first in kept,
+            "target": first,
+            "writes": [name for name in one.targets if name in kept],
+            "outputs": [name for name in one.targets if name in tensors],
+            "reads": one.reads,
+            "is_along": one.along,
+            "box_list": box[1] if box and box[0] == "list" else NONE,
+            "box_tensor": box[1] if box and box[0] == "tensor" else NONE,
+            "apart": NONE if one.lanes is None else one.lanes.apart,
+        }
 
 
-def _forms(shader: DefinitionShader, plans: Plans) -> Iterator[FormRecords]:
-    """Passes of faster forms, in the order of the planners' fields; NONE for absent ones."""
-    forms = {one.field: one.records for one in shader.forms}
-    places: Mapping[str, int] = {
-        **{tensor.member: number for number, tensor in enumerate(shader.tensors)},
-        **{kept.member: number for number, kept in enumerate(shader.kept)},
-    }
-    for one in plans.record("DefinitionShader").fields:
-        record = one.type.element if isinstance(one.type, ListOf) else one.type
-        if isinstance(record, Record) and one.name not in ("kept", "passes"):
-            is_list = record is not one.type
-            none: Mapping[str, int] = dict.fromkeys((field.name for field in record.fields), NONE)
-            entries = (
-                tuple(_value(places, field.type, known[field.name]) for field in record.fields)
-                for known in forms.get(one.name, () if is_list else (none,))
-            )
-            yield FormRecords(one.name, record.name, is_list, tuple(entries))
+def _entry(places: Mapping[str, int], record: Record, known: Mapping[str, Known]) -> tuple[int | str, ...]:
+    return tuple(_value(places, one.type, known[one.name]) for one in record.fields)
 
 
-def _value(places: Mapping[str, int], type_: Type, known: int | str | Sequence[str]) -> int:
-    """A truth value, a number, the number of a tensor, a bit mask of several tensors, or NONE."""
+def _value(places: Mapping[str, int], type_: Type, known: Known) -> int | str:
+    """A value as planners have it; NONE for a tensor that is absent."""
     if isinstance(known, int):
         return bool(known) if type_ == BOOL else known
     if isinstance(known, str):
-        return places.get(known, NONE)
+        return known if type_ == TEXT else places.get(known, NONE)
     return sum(1 << places[name] for name in known)
