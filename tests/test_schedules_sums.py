@@ -17,7 +17,7 @@ from dmlgen.schedules.sums import Sums
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import compiler, detection
 from dmlops.gpu.plans import sums
-from dmlops.gpu.plans.sums_cooperative import CooperativeSums
+from dmlops.gpu.plans.tile_cost import Tile
 from gpu_device import device, run_in_guard_zones
 from page_formulas import FORMULAS, Members
 from schedule_cases import Variant, operators_with
@@ -225,7 +225,7 @@ def check(device: Any, desc: Any, inputs: dict[str, np.ndarray]) -> dict[str, np
 
 def shared(desc: Any) -> list[int]:
     """The sums of products of each dispatch's elements that are shared, by what the shader has of them."""
-    return [int("FETCHES" in step.defines) for step in gpu.plan(desc).dispatches]
+    return [int("WEIGHTS_VECTOR" in step.defines) for step in gpu.plan(desc).dispatches]
 
 
 ALONE = {"rnn", "gru", "lstm"}  # whose steps have so few products that a single group goes through all
@@ -411,18 +411,9 @@ def test_what_is_no_number_stays_with_its_batch_in_matrices(value: float, device
     assert np.isfinite(np.delete(found, 2, 2)).all()
 
 
-TILES = (
-    CooperativeSums(128, 128, 64, 64, 64, 1, 128), CooperativeSums(128, 128, 32, 32, 64, 1, 256),
-    CooperativeSums(128, 64, 64, 32, 32, 1, 256), CooperativeSums(64, 64, 64, 32, 32, 2, 256),
-    CooperativeSums(32, 32, 128, 16, 32, 4, 256), CooperativeSums(16, 32, 256, 16, 32, 2, 256),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("tile", TILES)
-def test_any_matrices_give_the_same(
-    tile: CooperativeSums, device: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sums, "cooperative_sums_for", lambda rows, columns, others, count: tile)
+@pytest.mark.parametrize("tile", sums.sums_candidates())
+def test_any_matrices_give_the_same(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sums, "sums_candidates", lambda: [tile])
     for name in ("rnn, both ways, many", "gru", "lstm, all there"):
         desc = made_of_halves(name)
         check_units(device, desc, inputs_of(desc))

@@ -27,21 +27,18 @@
 // In passes from 5 on only. Rows run along the dimensions of the result that only weights depend on, columns along
 // those that only the other factors depend on:
 //   SUM_ROWS   rows of a group, for each of its sums
-//   SUM_COLUMNS  columns of a group
-//   THREAD_ROWS  rows of these that a thread accumulates
-//   THREAD_COLUMNS  columns, likewise: 1, 2 or a multiple of 4
+//   TILE_COLUMNS  columns of a group
+//   TILE_DEPTH  products per sum in each iteration of the k-loop
+//   OWN_ROWS   rows of each sum that a thread accumulates; its lanes, which share them, take different products
+//   OWN_COLUMNS  columns, likewise: 1, 2 or a multiple of 4
 //   WEIGHTS_VECTOR  adjacent weights of one sum loaded at once: 1 or 4
-//   FETCHES    such vectors of each sum that a thread has in flight, 1 or more
 //   AHEAD      tiles prefetched into registers, 1 or more
 //   SINGLE_GROUP  1 if a single group runs all steps of a recurrence, else 0
 //   COOPERATIVE_MATRIX  1 for Vulkan only: float16 values are multiplied by cooperative matrices, in waves of 32
 //              threads. States are rounded to float16 for that, and large ones overflow to infinity. Compile with -Vd,
-//              and set the module's memory model to VulkanKHR (examples/README.md). Of the macros above, only SUM_ROWS,
-//              SUM_COLUMNS, a multiple of 16, and AHEAD apply, and SINGLE_GROUP is 0. With COOPERATIVE_MATRIX:
-//     TILE_ROWS  rows of the weights' tile: SUM_ROWS for each sum, sum after sum; padded to a multiple of 16
-//     TILE_DEPTH  products per sum in a tile: a multiple of 16 times the number of waves that share the same sums
-//     WAVE_ROWS  rows of the tile that a wave accumulates, a multiple of 16
-//     WAVE_COLUMNS  columns, likewise
+//              and set the module's memory model to VulkanKHR (examples/README.md). SINGLE_GROUP is 0; OWN_ROWS and
+//              OWN_COLUMNS are those of a wave, in the tile that has SUM_ROWS rows for each sum, sum after sum, padded
+//              to a multiple of 16; these two, TILE_COLUMNS and TILE_DEPTH are multiples of 16
 // In all passes:
 //   SCRATCH_VECTOR  words that scratch is accessed in: 4 with COOPERATIVE_MATRIX, else 1
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE
@@ -1193,7 +1190,6 @@ REAL_VALUE Chosen6(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
 static const uint SUMS = 1, READS = 1, FACTORS = 1;
 static const bool isRecurrent = false;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = true;  // whether what an element needs besides its sums is the same for all columns
-static const uint rowsEach = COOPERATIVE_MATRIX ? 4 : 1;  // adjacent elements of a thread
 static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
 #define FactorOf(sum) (0)
 #define WEIGHTS weightTensor
@@ -1203,7 +1199,6 @@ static const uint factorVectors = 1;  // vectors loaded for one of eight float16
 static const uint SUMS = 3, READS = 1, FACTORS = 1;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
-static const uint rowsEach = 1;  // adjacent elements of a thread
 static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
 #define FactorOf(sum) (0)
 #define WEIGHTS recurrenceTensor
@@ -1213,7 +1208,6 @@ static const uint factorVectors = 1;  // vectors loaded for one of eight float16
 static const uint SUMS = 1, READS = 1, FACTORS = 1;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
-static const uint rowsEach = 1;  // adjacent elements of a thread
 static const uint factorVectors = 2;  // vectors loaded for one of eight float16 factors
 #define FactorOf(sum) (0)
 #define WEIGHTS recurrenceTensor
@@ -1223,7 +1217,6 @@ static const uint factorVectors = 2;  // vectors loaded for one of eight float16
 static const uint SUMS = 2, READS = 3, FACTORS = 2;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
-static const uint rowsEach = 1;  // adjacent elements of a thread
 static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
 #define FactorOf(sum) (sum == 0 ? 0 : 1)
 #define WEIGHTS recurrenceTensor
@@ -1265,22 +1258,22 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 
 // Shared memory: a tile of weights and one of factors, with a line for each row or column, then where these lines start
 // in memory. After the k-loop, the waves' sums replace the tiles, stored by column.
-static const uint stepDepth = TILE_DEPTH, matrixProducts = 16;
-static const uint WAVES = NUM_THREADS / 32, wavesAcross = SUM_COLUMNS / WAVE_COLUMNS, wavesDown = TILE_ROWS / WAVE_ROWS;
+static const uint stepDepth = TILE_DEPTH, matrixProducts = 16, tileRows = (SUMS * SUM_ROWS + 15) / 16 * 16;
+static const uint WAVES = NUM_THREADS / 32, wavesAcross = TILE_COLUMNS / OWN_COLUMNS, wavesDown = tileRows / OWN_ROWS;
 static const uint wavesDeep = WAVES / (wavesAcross * wavesDown);  // waves that share the same sums
 // padded by one to avoid bank conflicts
 static const uint eights = TILE_DEPTH / 8, leftPitch = eights + 1, rightPitch = leftPitch;
-static const uint rightStart = TILE_ROWS * leftPitch, tileEnd = rightStart + SUM_COLUMNS * rightPitch;
-static const uint sumsDown = 4, sumPitch = WAVE_ROWS / 4 + 1;
-static const uint sideColumns = WAVE_COLUMNS;
+static const uint rightStart = tileRows * leftPitch, tileEnd = rightStart + TILE_COLUMNS * rightPitch;
+static const uint sumsDown = 4, sumPitch = OWN_ROWS / 4 + 1;
+static const uint sideColumns = OWN_COLUMNS;
 // columns of a wave's sums that are held at once
-static const uint atOnce = WAVES * WAVE_COLUMNS * sumPitch <= 1792 ? WAVE_COLUMNS : 16;
+static const uint atOnce = WAVES * OWN_COLUMNS * sumPitch <= 1792 ? OWN_COLUMNS : 16;
 static const uint sumsEnd = WAVES * atOnce * sumPitch, positionsStart = tileEnd > sumsEnd ? tileEnd : sumsEnd;
-static const uint readsStart = TILE_ROWS;
-groupshared uint4 tiles[positionsStart + (TILE_ROWS + SUM_COLUMNS + 3) / 4];
+static const uint readsStart = tileRows;
+groupshared uint4 tiles[positionsStart + (tileRows + TILE_COLUMNS + 3) / 4];
 #define PositionOf(line) tiles[positionsStart + (line) / 4][(line) % 4]
 
-static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
+static const uint totalsDown = OWN_ROWS / 16, totalsAcross = OWN_COLUMNS / 16;
 static uint lane;  // the thread in its wave
 #define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
 #define WaveBarrier() ControlBarrier(3, 3, EXCHANGED)
@@ -1343,29 +1336,29 @@ float Sum(uint number, uint row, uint column)
     [unroll]
     for (uint deep = 0; deep < wavesDeep; deep++)
     {
-        const uint of = (deep * wavesDown + row / WAVE_ROWS) * wavesAcross + column / atOnce;
-        total += asfloat(LoadWord(tiles[(of * atOnce + column % atOnce) * sumPitch + row % WAVE_ROWS / 4][row % 4],
+        const uint of = (deep * wavesDown + row / OWN_ROWS) * wavesAcross + column / atOnce;
+        total += asfloat(LoadWord(tiles[(of * atOnce + column % atOnce) * sumPitch + row % OWN_ROWS / 4][row % 4],
             NON_PRIVATE));
     }
     return total;
 }
 #else
-static const uint FOUR = THREAD_COLUMNS < 4 ? THREAD_COLUMNS : 4;  // columns in one shared-memory vector
-static const uint threadsAcross = SUM_COLUMNS / THREAD_COLUMNS;
+static const uint FOUR = OWN_COLUMNS < 4 ? OWN_COLUMNS : 4;  // columns in one shared-memory vector
+static const uint threadsAcross = TILE_COLUMNS / OWN_COLUMNS;
 // blocks of sums; each is shared by BLOCK_THREADS threads
-static const uint SHARES = SUM_ROWS / THREAD_ROWS * threadsAcross;
+static const uint SHARES = SUM_ROWS / OWN_ROWS * threadsAcross;
 static const uint BLOCK_THREADS = NUM_THREADS / SHARES;
-static const uint stepDepth = BLOCK_THREADS * FETCHES * WEIGHTS_VECTOR;
-static const uint pitch = SUM_COLUMNS / FOUR + (SUM_COLUMNS > 1 ? 1 : 0);  // padded by one to avoid bank conflicts
-static const uint OWN = SUMS * THREAD_ROWS * THREAD_COLUMNS;  // partial sums of a thread
+// of a thread, for each sum
+static const uint stepDepth = TILE_DEPTH, fetches = TILE_DEPTH / (BLOCK_THREADS * WEIGHTS_VECTOR);
+static const uint pitch = TILE_COLUMNS / FOUR + (TILE_COLUMNS > 1 ? 1 : 0);  // padded by one to avoid bank conflicts
+static const uint partials = SUMS * OWN_ROWS * OWN_COLUMNS;  // of a thread
 // this many of which are reduced at a time
-static const uint TOGETHER = OWN < 4096 / NUM_THREADS ? OWN : 4096 / NUM_THREADS;
+static const uint TOGETHER = partials < 4096 / NUM_THREADS ? partials : 4096 / NUM_THREADS;
 static const uint tileSize = FACTORS * stepDepth * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
-static const uint rightEach = (SUM_COLUMNS * stepDepth + NUM_THREADS - 1) / NUM_THREADS,
+static const uint rightEach = (TILE_COLUMNS * stepDepth + NUM_THREADS - 1) / NUM_THREADS,
     rightLoads = FACTORS * rightEach;
-static const uint totalsDown = SUMS * THREAD_ROWS, totalsAcross = THREAD_COLUMNS / FOUR,
-    leftLoads = FETCHES * totalsDown;
-static const uint sideColumns = SUM_COLUMNS, atOnce = SUM_COLUMNS, wavesAcross = 1;
+static const uint totalsDown = SUMS * OWN_ROWS, totalsAcross = OWN_COLUMNS / FOUR, leftLoads = fetches * totalsDown;
+static const uint sideColumns = TILE_COLUMNS, atOnce = TILE_COLUMNS, wavesAcross = 1;
 static const uint readsStart = SUMS * SUM_ROWS;
 #define GroupBarrier() GroupMemoryBarrierWithGroupSync()
 #define StoreWord(to, word, operands) to = word
@@ -1376,12 +1369,17 @@ typedef vector<float, WEIGHTS_VECTOR> LeftVector;
 typedef float RightVector;
 // the factors' tile, stored by k; then the threads' partial sums
 groupshared SumMatrix held[tileSize > partsSize ? tileSize : partsSize];
-groupshared float added[SUMS * SUM_ROWS * SUM_COLUMNS];
-groupshared uint positions[readsStart + READS * SUM_COLUMNS];  // where weights and factors start
+groupshared float added[SUMS * SUM_ROWS * TILE_COLUMNS];
+groupshared uint positions[readsStart + READS * TILE_COLUMNS];  // where weights and factors start
 
 SumMatrix Filled(float entry)
 {
     return (SumMatrix)entry;
+}
+
+float Sum(uint number, uint row, uint column)
+{
+    return added[(number * TILE_COLUMNS + column) * SUM_ROWS + row];
 }
 #endif
 
@@ -1425,14 +1423,15 @@ List CoordinateOf(uint step, uint other, uint column, uint row)
 // Stores where the weights of a row start, and the factors of a column
 void LocateWeights(uint row, List at)
 {
-    StoreWord(PositionOf(row), ClampedOffset(Listed(0, Entry(at, 1), Entry(at, 3), 0), weightSizes, weightStrides,
-        WEIGHT_SIZES_LENGTH), NON_PRIVATE);
+    StoreWord(PositionOf(0 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1), Entry(at, 3), 0), weightSizes,
+        weightStrides, WEIGHT_SIZES_LENGTH), NON_PRIVATE);
 }
 
 void LocateFactors(uint column, List at)
 {
-    StoreWord(PositionOf(readsStart + column), ClampedOffset(Listed(0, Entry(at, 0), Entry(at, 2), 0), inputSizes,
-        inputStrides, INPUT_SIZES_LENGTH), NON_PRIVATE);
+    StoreWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column),
+        ClampedOffset(Listed(0, Entry(at, 0), Entry(at, 2), 0), inputSizes, inputStrides, INPUT_SIZES_LENGTH),
+        NON_PRIVATE);
 }
 
 #if COOPERATIVE_MATRIX
@@ -1443,7 +1442,7 @@ uint4 LoadFactors(uint position, uint part)
 #else
 float LoadFactor(uint factor, uint column, uint k)
 {
-    return (float)LoadInput(PositionOf(readsStart + column)
+    return (float)LoadInput(PositionOf(readsStart + 0 * TILE_COLUMNS + column)
         + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
 }
 #endif
@@ -1461,13 +1460,14 @@ ReadBefore Read(List at)
     return before;
 }
 
-// Computes an element, which is written together with others
-float FinishElement(uint number, List at, ReadBefore before, float sums[SUMS])
+// Computes and writes an element
+void FinishElement(List at, ReadBefore before, uint row, uint column)
 {
+    const uint number = ClampedIndex(at, keptInputProjectionSizes, KEPT_INPUT_PROJECTION_SIZES_LENGTH);
     const float read0 = before.read0;
-    const float total0 = sums[0];
+    const float total0 = Sum(0, row, column);
     const float InputProjection = total0 + read0;
-    return InputProjection;
+    WriteKeptInputProjection(number, InputProjection);
 }
 #elif PASS == 6
 // Where products read it: with cooperative matrices, a float16 copy that follows it, in units of float16 values
@@ -1480,10 +1480,10 @@ uint PositionInKeptHidden(List at)
 // Stores where the weights of a row start, and the factors of a column
 void LocateWeights(uint row, List at)
 {
-    StoreWord(PositionOf(row), ClampedOffset(Listed(0, Entry(at, 1),
+    StoreWord(PositionOf(0 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
         RavelIndex(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
         recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
-    StoreWord(PositionOf(SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
+    StoreWord(PositionOf(1 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
         RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
         recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
     StoreWord(PositionOf(2 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
@@ -1493,8 +1493,8 @@ void LocateWeights(uint row, List at)
 
 void LocateFactors(uint column, List at)
 {
-    StoreWord(PositionOf(readsStart + column), PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
-        0)), NON_PRIVATE);
+    StoreWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column),
+        PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0)), NON_PRIVATE);
 }
 
 #if COOPERATIVE_MATRIX
@@ -1505,7 +1505,7 @@ uint4 LoadFactors(uint position, uint part)
 #else
 float LoadFactor(uint factor, uint column, uint k)
 {
-    return asfloat(ScratchWord(PositionOf(readsStart + column) + k));
+    return asfloat(ScratchWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column) + k));
 }
 #endif
 
@@ -1534,9 +1534,10 @@ ReadBefore Read(List at)
     return before;
 }
 
-// Computes and writes an element, and returns the last of its values
-float FinishElement(uint number, List at, ReadBefore before, float sums[SUMS])
+// Computes and writes an element
+void FinishElement(List at, ReadBefore before, uint row, uint column)
 {
+    const uint number = ClampedIndex(at, keptResetSizes, KEPT_RESET_SIZES_LENGTH);
     const float read0 = before.read0;
     const float read1 = before.read1;
     const float read2 = before.read2;
@@ -1544,9 +1545,9 @@ float FinishElement(uint number, List at, ReadBefore before, float sums[SUMS])
     const float read4 = before.read4;
     const float read5 = before.read5;
     const float read6 = before.read6;
-    const float total0 = sums[0];
-    const float total1 = sums[1];
-    const float total2 = sums[2];
+    const float total0 = Sum(0, row, column);
+    const float total1 = Sum(1, row, column);
+    const float total2 = Sum(2, row, column);
     const float Reset = Entry(at, 0) == 0 || !Active(at) ? (REAL_VALUE)0.0f
         : Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount);
     WriteKeptReset(number, Reset);
@@ -1558,21 +1559,20 @@ float FinishElement(uint number, List at, ReadBefore before, float sums[SUMS])
     if (number % 2 == 0)
         StoreWord(ScratchWord(position / 2), PackedFloat16(float2(Hidden, neighbor)), NON_PRIVATE);
 #endif
-    return Hidden;
 }
 #elif PASS == 7
 // Stores where the weights of a row start, and the factors of a column
 void LocateWeights(uint row, List at)
 {
-    StoreWord(PositionOf(row), ClampedOffset(Listed(0, Entry(at, 1),
+    StoreWord(PositionOf(0 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
         RavelIndex(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
         recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
 }
 
 void LocateFactors(uint column, List at)
 {
-    StoreWord(PositionOf(readsStart + column), (uint)keptHiddenFirst
-        + ClampedIndex(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0), keptHiddenSizes,
+    StoreWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column),
+        (uint)keptHiddenFirst + ClampedIndex(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0), keptHiddenSizes,
         KEPT_HIDDEN_SIZES_LENGTH), NON_PRIVATE);
 }
 
@@ -1584,7 +1584,7 @@ uint4 LoadFactors(uint position, uint part)
 #else
 float LoadFactor(uint factor, uint column, uint k)
 {
-    return asfloat(ScratchWord(PositionOf(readsStart + column) + k));
+    return asfloat(ScratchWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column) + k));
 }
 #endif
 
@@ -1603,47 +1603,47 @@ ReadBefore Read(List at)
     return before;
 }
 
-// Computes and writes an element, and returns the last of its values
-float FinishElement(uint number, List at, ReadBefore before, float sums[SUMS])
+// Computes and writes an element
+void FinishElement(List at, ReadBefore before, uint row, uint column)
 {
+    const uint number = ClampedIndex(at, keptResetSizes, KEPT_RESET_SIZES_LENGTH);
     const float read0 = before.read0;
     const float read1 = before.read1;
-    const float total0 = sums[0];
+    const float total0 = Sum(0, row, column);
     const float Reset = Entry(at, 0) == 0 || !Active(at) ? (REAL_VALUE)0.0f
         : Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount);
     WriteKeptReset(number, Reset);
-    return Reset;
 }
 #elif PASS == 8
 // Stores where the weights of a row start, and the factors of a column
 void LocateWeights(uint row, List at)
 {
-    StoreWord(PositionOf(row), ClampedOffset(Listed(0, Entry(at, 1),
+    StoreWord(PositionOf(0 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
         RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
         recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
-    StoreWord(PositionOf(SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
+    StoreWord(PositionOf(1 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
         RavelIndex(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
         recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
 }
 
 void LocateFactors(uint column, List at)
 {
-    StoreWord(PositionOf(readsStart + column), (uint)keptHiddenFirst
-        + ClampedIndex(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0), keptHiddenSizes,
+    StoreWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column),
+        (uint)keptHiddenFirst + ClampedIndex(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0), keptHiddenSizes,
         KEPT_HIDDEN_SIZES_LENGTH), NON_PRIVATE);
-    StoreWord(PositionOf(readsStart + SUM_COLUMNS + column),
+    StoreWord(PositionOf(readsStart + 1 * TILE_COLUMNS + column),
         (uint)keptResetFirst + ClampedIndex(Listed(Entry(at, 0), Entry(at, 1), Entry(at, 2), 0), keptResetSizes,
         KEPT_RESET_SIZES_LENGTH), NON_PRIVATE);
-    StoreWord(PositionOf(readsStart + 2 * SUM_COLUMNS + column),
+    StoreWord(PositionOf(readsStart + 2 * TILE_COLUMNS + column),
         (uint)keptHiddenFirst + ClampedIndex(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0), keptHiddenSizes,
         KEPT_HIDDEN_SIZES_LENGTH), NON_PRIVATE);
 }
 
 float LoadFactor(uint factor, uint column, uint k)
 {
-    return factor == 0 ? asfloat(ScratchWord(PositionOf(readsStart + column) + k))
-        : asfloat(ScratchWord(PositionOf(readsStart + SUM_COLUMNS + column) + k))
-        * asfloat(ScratchWord(PositionOf(readsStart + 2 * SUM_COLUMNS + column) + k));
+    return factor == 0 ? asfloat(ScratchWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column) + k))
+        : asfloat(ScratchWord(PositionOf(readsStart + 1 * TILE_COLUMNS + column) + k))
+        * asfloat(ScratchWord(PositionOf(readsStart + 2 * TILE_COLUMNS + column) + k));
 }
 
 // What an element needs besides its sums
@@ -1667,25 +1667,25 @@ ReadBefore Read(List at)
     return before;
 }
 
-// Computes and writes an element, and returns the last of its values
-float FinishElement(uint number, List at, ReadBefore before, float sums[SUMS])
+// Computes and writes an element
+void FinishElement(List at, ReadBefore before, uint row, uint column)
 {
+    const uint number = ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH);
     const float read0 = before.read0;
     const float read1 = before.read1;
     const float read2 = before.read2;
     const float read3 = before.read3;
     const float read4 = before.read4;
-    const float total0 = sums[0];
-    const float total1 = sums[1];
+    const float total0 = Sum(0, row, column);
+    const float total1 = Sum(1, row, column);
     const float Hidden = Chosen6(at, read0, total0, read1, read2, total1, read3, read4);
     WriteKeptHidden(number, Hidden);
-    return Hidden;
 }
 #endif
 
 #if COOPERATIVE_MATRIX
 typedef uint4 LeftVector;
-static const uint leftVectors = TILE_ROWS * eights, leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
+static const uint leftVectors = tileRows * eights, leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
 static const uint leftLoads = leftEach;
 
 struct LeftReader
@@ -1727,7 +1727,7 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 }
 
 typedef uint4 RightVector;
-static const uint rightVectors = SUM_COLUMNS * eights, rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
+static const uint rightVectors = TILE_COLUMNS * eights, rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
 static const uint rightLoads = rightEach * factorVectors;
 
 struct RightReader
@@ -1740,7 +1740,7 @@ RightReader OpenRight(uint thread)
     RightReader reader;
     [unroll]
     for (uint i = 0; i < rightEach; i++)
-        reader.from[i] = LoadWord(PositionOf(readsStart + min((thread + i * NUM_THREADS) / eights, SUM_COLUMNS - 1)),
+        reader.from[i] = LoadWord(PositionOf(readsStart + min((thread + i * NUM_THREADS) / eights, TILE_COLUMNS - 1)),
             NON_PRIVATE);
     return reader;
 }
@@ -1752,7 +1752,7 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
     {
         const uint number = thread + i / factorVectors * NUM_THREADS, k = product + number % eights * 8;
         next[i] = uint4(0, 0, 0, 0);
-        if (k < end && number / eights < SUM_COLUMNS)
+        if (k < end && number / eights < TILE_COLUMNS)
             next[i] = LoadFactors(reader.from[i / factorVectors] + k, i % factorVectors);
     }
 }
@@ -1782,7 +1782,7 @@ LeftReader OpenLeft(uint thread)
 {
     LeftReader reader = (LeftReader)0;
     reader.lane = thread % BLOCK_THREADS;
-    reader.row = thread / BLOCK_THREADS / threadsAcross * THREAD_ROWS;
+    reader.row = thread / BLOCK_THREADS / threadsAcross * OWN_ROWS;
     return reader;
 }
 
@@ -1794,7 +1794,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
         const uint k = product + (i / totalsDown * BLOCK_THREADS + reader.lane) * WEIGHTS_VECTOR, n = i % totalsDown;
         next[i] = (LeftVector)0;
         if (k < end)
-            next[i] = (LeftVector)WEIGHTS[(positions[n / THREAD_ROWS * SUM_ROWS + reader.row + n % THREAD_ROWS]
+            next[i] = (LeftVector)WEIGHTS[(positions[n / OWN_ROWS * SUM_ROWS + reader.row + n % OWN_ROWS]
                 + k * WEIGHTS_STRIDE) / WEIGHTS_VECTOR];
     }
 }
@@ -1810,7 +1810,7 @@ typedef uint RightReader;  // a thread's first column
 
 RightReader OpenRight(uint thread)
 {
-    return thread / BLOCK_THREADS % threadsAcross * THREAD_COLUMNS;
+    return thread / BLOCK_THREADS % threadsAcross * OWN_COLUMNS;
 }
 
 void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
@@ -1819,7 +1819,7 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
     for (uint i = 0; i < rightEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        const uint column = min(number / stepDepth, SUM_COLUMNS - 1), k = product + number % stepDepth;
+        const uint column = min(number / stepDepth, TILE_COLUMNS - 1), k = product + number % stepDepth;
         [unroll]
         for (uint factor = 0; factor < FACTORS; factor++)
         {
@@ -1840,7 +1840,7 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
         const uint column = number / stepDepth, k = number % stepDepth;
         const uint position = (k % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch
             + column / FOUR;
-        if (column < SUM_COLUMNS)
+        if (column < TILE_COLUMNS)
         {
             [unroll]
             for (uint factor = 0; factor < FACTORS; factor++)
@@ -1853,7 +1853,7 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
 void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[totalsDown][totalsAcross])
 {
     [unroll]
-    for (uint i = 0; i < FETCHES * WEIGHTS_VECTOR; i++)
+    for (uint i = 0; i < fetches * WEIGHTS_VECTOR; i++)
     {
         const uint position = (i % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + i / WEIGHTS_VECTOR * BLOCK_THREADS
             + left.lane) * pitch + column / FOUR;
@@ -1866,12 +1866,11 @@ void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[to
             for (s = 0; s < FACTORS; s++)
                 factors[s] = held[s * stepDepth * pitch + position + j];
             [unroll]
-            for (uint r = 0; r < THREAD_ROWS; r++)
+            for (uint r = 0; r < OWN_ROWS; r++)
                 [unroll]
                 for (s = 0; s < SUMS; s++)
-                    totals[s * THREAD_ROWS + r][j] =
-                        mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown + s * THREAD_ROWS
-                        + r][i % WEIGHTS_VECTOR], factors[FactorOf(s)], totals[s * THREAD_ROWS + r][j]);
+                    totals[s * OWN_ROWS + r][j] = mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown
+                        + s * OWN_ROWS + r][i % WEIGHTS_VECTOR], factors[FactorOf(s)], totals[s * OWN_ROWS + r][j]);
         }
     }
 }
@@ -1880,23 +1879,23 @@ void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[to
 void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcross])
 {
     [unroll]
-    for (uint part = 0; part < OWN; part += TOGETHER)
+    for (uint part = 0; part < partials; part += TOGETHER)
     {
         GroupBarrier();
         [unroll]
         for (uint i = 0; i < TOGETHER; i++)
         {
             const uint number = part + i, position = i * NUM_THREADS + thread;
-            if (number < OWN)
+            if (number < partials)
                 held[position / FOUR][position % FOUR] =
-                    totals[number / THREAD_COLUMNS][number % THREAD_COLUMNS / FOUR][number % FOUR];
+                    totals[number / OWN_COLUMNS][number % OWN_COLUMNS / FOUR][number % FOUR];
         }
         GroupBarrier();
         [loop]
         for (uint n = thread; n < TOGETHER * SHARES; n += NUM_THREADS)
         {
             const uint number = part + n / SHARES, of = n % SHARES;
-            if (number < OWN)
+            if (number < partials)
             {
                 float total = 0;
                 [unroll]
@@ -1905,30 +1904,15 @@ void PutTotals(uint thread, uint begin, SumMatrix totals[totalsDown][totalsAcros
                     const uint position = n / SHARES * NUM_THREADS + of * BLOCK_THREADS + (i + n) % BLOCK_THREADS;
                     total += held[position / FOUR][position % FOUR];
                 }
-                const uint row = of / threadsAcross * THREAD_ROWS + number / THREAD_COLUMNS % THREAD_ROWS;
-                const uint column = of % threadsAcross * THREAD_COLUMNS + number % THREAD_COLUMNS;
-                added[(number / (THREAD_COLUMNS * THREAD_ROWS) * SUM_COLUMNS + column) * SUM_ROWS + row] = total;
+                const uint row = of / threadsAcross * OWN_ROWS + number / OWN_COLUMNS % OWN_ROWS;
+                const uint column = of % threadsAcross * OWN_COLUMNS + number % OWN_COLUMNS;
+                added[(number / (OWN_COLUMNS * OWN_ROWS) * TILE_COLUMNS + column) * SUM_ROWS + row] = total;
             }
         }
     }
     GroupBarrier();
 }
-
-float Sum(uint number, uint row, uint column)
-{
-    return added[(number * SUM_COLUMNS + column) * SUM_ROWS + row];
-}
 #endif
-
-// The row-major index of an element
-uint NumberOf(List at)
-{
-    uint number = 0;
-    [unroll]
-    for (int d = 0; d < RANK; d++)
-        number = number * sizes[d].size + (uint)at.entries[d];
-    return number;
-}
 
 // Computes a block of rows and columns: first the sums of products, then, from these, whole elements.
 void AddUpStep(uint item, uint thread, uint step)
@@ -1939,36 +1923,32 @@ void AddUpStep(uint item, uint thread, uint step)
 #endif
     const uint rows = Extents().x, columns = Extents().y, others = Extents().z;
     const bool hasProducts = !isRecurrent || step > 0;
-    const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + SUM_COLUMNS - 1) / SUM_COLUMNS;
+    const uint down = (rows + SUM_ROWS - 1) / SUM_ROWS, across = (columns + TILE_COLUMNS - 1) / TILE_COLUMNS;
     const uint other = item / down / across;
     if (other >= others)
         return;
-    const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * SUM_COLUMNS;
-    uint n, e;
+    const uint firstRow = item % down * SUM_ROWS, firstColumn = item / down % across * TILE_COLUMNS;
+    uint n;
 
     [loop]
-    for (n = thread; n < max(SUM_COLUMNS, SUM_ROWS); n += NUM_THREADS)
+    for (n = thread; n < max(TILE_COLUMNS, SUM_ROWS); n += NUM_THREADS)
     {
         const List at = CoordinateOf(step, other, min(firstColumn + n, columns - 1), min(firstRow + n, rows - 1));
-        if (n < SUM_COLUMNS)
+        if (n < TILE_COLUMNS)
             LocateFactors(n, at);
         if (n < SUM_ROWS)
             LocateWeights(n, at);
     }
     GroupBarrier();
 
-    // Elements' other operands are loaded while sums accumulate, if a thread has the same in all turns.
-    const bool isOneEach = isByRow ? NUM_THREADS * rowsEach % SUM_ROWS == 0
-        : atOnce == sideColumns && SUM_ROWS * SUM_COLUMNS <= NUM_THREADS * rowsEach;
-    ReadBefore before[rowsEach];
-    [unroll]
-    for (e = 0; e < rowsEach; e++)
-    {
-        before[e] = (ReadBefore)0;
-        if (isOneEach && hasProducts)
-            before[e] = Read(CoordinateOf(step, other, min(firstColumn + thread * rowsEach / SUM_ROWS, columns - 1),
-                min(firstRow + thread * rowsEach % SUM_ROWS + e, rows - 1)));
-    }
+    // Elements' other operands are loaded while sums accumulate, if a thread has the same in all turns. Waves without
+    // elements would only delay the others.
+    const bool isOneEach = isByRow ? NUM_THREADS % SUM_ROWS == 0
+        : atOnce == sideColumns && SUM_ROWS * TILE_COLUMNS <= NUM_THREADS;
+    ReadBefore before = (ReadBefore)0;
+    if (isOneEach && hasProducts && thread < SUM_ROWS * TILE_COLUMNS)
+        before = Read(CoordinateOf(step, other, min(firstColumn + thread / SUM_ROWS, columns - 1),
+            min(firstRow + thread % SUM_ROWS, rows - 1)));
     SumMatrix totals[totalsDown][totalsAcross];
     uint i, j;
     [unroll]
@@ -1981,7 +1961,7 @@ void AddUpStep(uint item, uint thread, uint step)
     LeftReader leftReader = OpenLeft(thread);
     RightReader rightReader = OpenRight(thread);
 #if COOPERATIVE_MATRIX
-    const uint waveTop = wave / wavesAcross % wavesDown * WAVE_ROWS, waveLeft = wave % wavesAcross * WAVE_COLUMNS;
+    const uint waveTop = wave / wavesAcross % wavesDown * OWN_ROWS, waveLeft = wave % wavesAcross * OWN_COLUMNS;
 #endif
     LeftVector Ahead(nextLeft, AHEAD)[leftLoads];
     RightVector Ahead(nextRight, AHEAD)[rightLoads];
@@ -2024,30 +2004,17 @@ void AddUpStep(uint item, uint thread, uint step)
     {
         PutTotals(thread, side, totals);
         [loop]
-        for (n = thread * rowsEach; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS * rowsEach)
+        for (n = thread; n < SUM_ROWS * wavesAcross * atOnce; n += NUM_THREADS)
         {
-            const uint ownColumn = n / SUM_ROWS, row = firstRow + n % SUM_ROWS;
-            const uint column = firstColumn + ownColumn / atOnce * sideColumns + side + ownColumn % atOnce;
+            const uint ownRow = n % SUM_ROWS, ownColumn = n / SUM_ROWS;
+            const uint row = firstRow + ownRow, column = firstColumn + ownColumn / atOnce * sideColumns + side
+                + ownColumn % atOnce;
             if (row < rows && column < columns)
             {
-                List at = CoordinateOf(step, other, column, row);
-                const uint number = NumberOf(at);
-                vector<float, rowsEach> values;
-                [unroll]
-                for (e = 0; e < rowsEach; e++)
-                {
-                    if (!isOneEach && hasProducts)
-                        before[e] = Read(at);
-                    float own[SUMS];
-                    [unroll]
-                    for (i = 0; i < SUMS; i++)
-                        own[i] = Sum(i, n % SUM_ROWS + e, ownColumn);
-                    values[e] = FinishElement(number, at, before[e], own);
-                    at.entries[RANK - 1]++;
-                }
-#if PASS == 5
-                scratch[((uint)keptInputProjectionFirst + number) / rowsEach] = asuint(values);
-#endif
+                const List at = CoordinateOf(step, other, column, row);
+                if (!isOneEach && hasProducts)
+                    before = Read(at);
+                FinishElement(at, before, ownRow, ownColumn);
             }
         }
     }
@@ -2067,7 +2034,7 @@ void AddUp(uint item, uint thread)
 {
 #if SINGLE_GROUP
     const uint3 extents = Extents();
-    const uint items = (extents.x + SUM_ROWS - 1) / SUM_ROWS * ((extents.y + SUM_COLUMNS - 1) / SUM_COLUMNS)
+    const uint items = (extents.x + SUM_ROWS - 1) / SUM_ROWS * ((extents.y + TILE_COLUMNS - 1) / TILE_COLUMNS)
         * extents.z;
     [loop]
     for (uint number = 0; number < items * sizes[0].size; number++)

@@ -1478,27 +1478,18 @@ typedef struct dmlops_plan_SlidingParams {
     dmlops_plan_int_64 scalars;
 } dmlops_plan_SlidingParams;
 
-typedef struct dmlops_plan_CooperativeSums {
-    int64_t rows;
-    int64_t columns;
-    int64_t depth;
-    int64_t wave_rows;
-    int64_t wave_columns;
-    int64_t ahead;
-    int64_t threads;
-} dmlops_plan_CooperativeSums;
-
 typedef struct dmlops_plan_SumsTile {
     int64_t rows;
     int64_t columns;
-    int64_t thread_rows;
-    int64_t thread_columns;
+    int64_t depth;
+    int64_t own_rows;
+    int64_t own_columns;
     int64_t vector;
-    int64_t fetches;
+    int64_t ahead;
     int64_t threads;
-    int64_t all_threads;
-    dmlops_plan_CooperativeSums units;
+    int64_t groups;
     int64_t copied;
+    int is_cooperative;
     int is_alone;
 } dmlops_plan_SumsTile;
 
@@ -3351,15 +3342,6 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int6
     is_cooperative);
 DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_CooperativeSums* result);
-DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
-    int64_t read, int64_t columns, int64_t neighbors);
-DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
-    int64_t tile_rows, int64_t tile_columns);
-DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums);
-DMLOPS_CALLED void dmlops_plan_cooperative_sums_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t
-    others, int64_t sums, dmlops_plan_CooperativeSums* result);
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
     dmlops_plan_int_8* result);
@@ -3367,14 +3349,19 @@ DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const d
     dimensions);
 DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
-DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Tensor* weights);
+DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
+    vector);
 DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int is_along, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlops_plan_Tensor* weights, int64_t rows,
-    int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor_16* tensors, int64_t columns);
+DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, int64_t
+    depth, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_alone);
+    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int is_alone, dmlops_plan_SumsTile*
+    result);
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile);
 DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one, dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_present(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
@@ -3400,7 +3387,7 @@ DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops
 DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted);
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result);
@@ -3421,7 +3408,7 @@ DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlop
     dmlops_plan_Pass* one, int64_t step, int is_alone);
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
-    known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int is_alone);
+    known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits);
 DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one);
 DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -7990,143 +7977,20 @@ DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_p
     return dmlops_plan_window_tiles(planning, op, shader, &found);
 }
 
-/* For ordinary arithmetic. */
-DMLOPS_CALLED void dmlops_plan_no_units(dmlops_planning* planning, dmlops_plan_CooperativeSums* result) {
+/* For any other pass. */
+DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result) {
     (void)planning;
     result->rows = 0;
     result->columns = 0;
     result->depth = 0;
-    result->wave_rows = 0;
-    result->wave_columns = 0;
+    result->own_rows = 0;
+    result->own_columns = 0;
+    result->vector = 0;
     result->ahead = 0;
     result->threads = 0;
-    return;
-}
-
-/* Whether a tensor consists of float16 values in contiguous, aligned vectors of eight. */
-DMLOPS_CALLED int dmlops_plan_is_of_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    int found = dmlops_plan_is_float16(planning, tensor) && (tensor->strides.items[dmlops_item(planning, -1,
-        tensor->strides.count)] == 1) && (dmlops_modulo(tensor->sizes.items[dmlops_item(planning, -1,
-        tensor->sizes.count)], 8) == 0);
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, tensor->sizes.count); ++each_1) {
-        const int64_t size = tensor->sizes.items[each_1];
-        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
-        found = found && ((size == 1) || (dmlops_modulo(stride, 8) == 0));
-    }
-    return found;
-}
-
-/* Whether the device has cooperative matrices, there are columns enough to fill them, they can load all factors, which
-   have bits in `read`, and the `neighbors` that are written are multiples of four. */
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors,
-    int64_t read, int64_t columns, int64_t neighbors) {
-    for (int64_t place = 0; place < tensors->count; ++place) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[place];
-        if ((((read >> place) & 1) == 1) && !dmlops_plan_is_of_eights(planning, tensor)) {
-            return 0;
-        }
-    }
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && (columns >= 5) &&
-        (dmlops_modulo(neighbors, 4) == 0);
-}
-
-/* The number of groups, given the tile of each. */
-DMLOPS_CALLED int64_t dmlops_plan_groups_of(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t others,
-    int64_t tile_rows, int64_t tile_columns) {
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, tile_rows),
-        dmlops_plan_ceil_div(planning, columns, tile_columns)), others);
-}
-
-/* The number of a tile's rows that belong to one sum: a multiple of 4, since neighbors are stored as float16, in whole
-   words. */
-DMLOPS_CALLED int64_t dmlops_plan_rows_of_each(dmlops_planning* planning, int64_t tile_rows, int64_t sums) {
-    (void)planning;
-    return dmlops_multiply(dmlops_divide(dmlops_divide(tile_rows, sums), 4), 4);
-}
-
-/* Tiles as large as leave enough groups. */
-DMLOPS_CALLED void dmlops_plan_cooperative_sums_for(dmlops_planning* planning, int64_t rows, int64_t columns, int64_t
-    others, int64_t sums, dmlops_plan_CooperativeSums* result) {
-    int64_t largest = dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128,
-        sums), 128);
-    if ((columns >= 128) && (largest >= 128)) {
-        result->rows = 128;
-        result->columns = 128;
-        result->depth = 64;
-        result->wave_rows = 64;
-        result->wave_columns = 64;
-        result->ahead = 1;
-        result->threads = 128;
-        return;
-    }
-    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 128, sums), 64) >=
-        128) {
-        result->rows = 128;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        result->threads = 256;
-        return;
-    }
-    if (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning, 64, sums), 64) >=
-        128) {
-        result->rows = 64;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = 2;
-        result->threads = 256;
-        return;
-    }
-    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
-        32, sums), 32) >= dmlops_divide(384, 4))) {
-        result->rows = 32;
-        result->columns = 32;
-        result->depth = 128;
-        result->wave_rows = 16;
-        result->wave_columns = 32;
-        result->ahead = 4;
-        result->threads = 256;
-        return;
-    }
-    if ((columns > 16) && (dmlops_plan_groups_of(planning, rows, columns, others, dmlops_plan_rows_of_each(planning,
-        16, sums), 32) >= dmlops_divide(128, 2))) {
-        result->rows = 16;
-        result->columns = 32;
-        result->depth = 256;
-        result->wave_rows = 16;
-        result->wave_columns = 32;
-        result->ahead = 2;
-        result->threads = 256;
-        return;
-    }
-    result->rows = 16;
-    result->columns = 16;
-    result->depth = 256;
-    result->wave_rows = 16;
-    result->wave_columns = 16;
-    result->ahead = 2;
-    result->threads = 256;
-    return;
-}
-
-/* For any other pass. */
-DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result) {
-    dmlops_plan_CooperativeSums made_1;
-    dmlops_plan_no_units(planning, &made_1);
-    result->rows = 0;
-    result->columns = 0;
-    result->thread_rows = 0;
-    result->thread_columns = 0;
-    result->vector = 0;
-    result->fetches = 0;
-    result->threads = 0;
-    result->all_threads = 0;
-    result->units = made_1;
+    result->groups = 0;
     result->copied = 0;
+    result->is_cooperative = 0;
     result->is_alone = 0;
     return;
 }
@@ -8178,22 +8042,22 @@ DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const 
         one->sums) >= 4096;
 }
 
-/* Adjacent weights of one sum that are loaded at once. */
-DMLOPS_CALLED int64_t dmlops_plan_weights_vector(dmlops_planning* planning, const dmlops_plan_Tensor* weights) {
-    int is_whole = (weights->strides.items[dmlops_item(planning, -1, weights->strides.count)] == 1) &&
-        (dmlops_modulo(weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)], 4) == 0);
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, weights->sizes.count); ++each_1) {
-        const int64_t size = weights->sizes.items[each_1];
-        const int64_t stride = weights->strides.items[dmlops_item(planning, each_1, weights->strides.count)];
-        is_whole = is_whole && ((size == 1) || (dmlops_modulo(stride, 4) == 0));
+/* Whether a tensor consists of contiguous, aligned vectors of that many elements along k. */
+DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t vector) {
+    int found = (tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)] == 1) &&
+        (dmlops_modulo(tensor->sizes.items[dmlops_item(planning, -1, tensor->sizes.count)], vector) == 0);
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, tensor->sizes.count); ++each_1) {
+        const int64_t size = tensor->sizes.items[each_1];
+        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
+        found = found && ((size == 1) || (dmlops_modulo(stride, vector) == 0));
     }
-    return is_whole ? 4 : 1;
+    return found;
 }
 
-/* The tile for these sizes, those of a step if the pass runs along a recurrence: with cooperative matrices if they
-   suit, else with ordinary arithmetic. */
+/* The tile for these sizes, those of a step if the pass runs along a recurrence, all of whose steps a single group may
+   run. */
 DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int is_along, dmlops_plan_SumsTile* result) {
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone, dmlops_plan_SumsTile* result) {
     int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
     int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
     int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
@@ -8201,142 +8065,220 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_times(planning, rows,
         columns), others), dmlops_plan_times(planning, one->sums, weights->sizes.items[dmlops_item(planning, -1,
         weights->sizes.count)]));
-    if (is_along && (products <= 16384)) {
-        dmlops_plan_tile_alone(planning, weights, rows, columns, others, result);
+    int is_alone = may_be_alone && (products <= 16384);
+    if (!is_alone && dmlops_plan_suits_cooperative_sums(planning, one, tensors, columns)) {
+        dmlops_plan_cooperative_tile(planning, one, weights->sizes.items[dmlops_item(planning, -1,
+            weights->sizes.count)], rows, columns, others, result);
         return;
     }
-    if (!one->has_units || !dmlops_plan_suits_cooperative_sums(planning, tensors, one->tensors, columns,
-        sizes->items[dmlops_item(planning, -1, sizes->count)])) {
-        dmlops_plan_ordinary_tile(planning, one, weights, rows, columns, others, result);
-        return;
+    dmlops_plan_ordinary_tile(planning, one, weights, rows, columns, others, is_alone, result);
+    return;
+}
+
+/* Whether the device has cooperative matrices, columns and rows of each sum are enough to fill them, and all tensors
+   that products read are float16 in vectors of eight. */
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor_16* tensors, int64_t columns) {
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
+        int is_read = ((one->tensors >> place) & 1) == 1;
+        if (is_read && !(dmlops_plan_is_float16(planning, tensor) && dmlops_plan_is_in_vectors(planning, tensor, 8))) {
+            return 0;
+        }
     }
-    int64_t copied = one->writes & one->kept;
-    dmlops_plan_CooperativeSums units;
-    dmlops_plan_cooperative_sums_for(planning, rows, columns, others, one->sums, &units);
-    int64_t in_group = dmlops_plan_rows_of_each(planning, units.rows, one->sums);
-    int64_t groups = dmlops_plan_groups_of(planning, rows, columns, others, in_group, units.columns);
-    int64_t all_threads = dmlops_plan_times(planning, groups, units.threads);
+    int are_full = (one->sums <= 4) && (columns >= 5);
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && one->has_units && are_full;
+}
+
+/* Tiles of cooperative matrices, whose rows are the weights of each sum in turn, padded. Waves split k where several
+   share sums. */
+DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 128;
+    made_1.columns = 128;
+    made_1.depth = 64;
+    made_1.wave_rows = 64;
+    made_1.wave_columns = 64;
+    made_1.ahead = 1;
+    made_1.resident = 2;
+    made_1.efficiency = 80;
+    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 128;
+    made_2.columns = 64;
+    made_2.depth = 64;
+    made_2.wave_rows = 32;
+    made_2.wave_columns = 32;
+    made_2.ahead = 1;
+    made_2.resident = 2;
+    made_2.efficiency = 90;
+    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 64;
+    made_3.depth = 64;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 32;
+    made_3.ahead = 2;
+    made_3.resident = 2;
+    made_3.efficiency = 90;
+    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 32;
+    made_4.columns = 32;
+    made_4.depth = 128;
+    made_4.wave_rows = 16;
+    made_4.wave_columns = 32;
+    made_4.ahead = 4;
+    made_4.resident = 2;
+    made_4.efficiency = 90;
+    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 16;
+    made_5.columns = 32;
+    made_5.depth = 256;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 32;
+    made_5.ahead = 2;
+    made_5.resident = 2;
+    made_5.efficiency = 90;
+    dmlops_plan_Tile_12_append(planning, result, &made_5);
+    dmlops_plan_Tile made_6;
+    made_6.rows = 16;
+    made_6.columns = 16;
+    made_6.depth = 256;
+    made_6.wave_rows = 16;
+    made_6.wave_columns = 16;
+    made_6.ahead = 2;
+    made_6.resident = 2;
+    made_6.efficiency = 90;
+    dmlops_plan_Tile_12_append(planning, result, &made_6);
+    return;
+}
+
+/* The tile that takes the least time by the cost model of products. */
+DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, int64_t
+    depth, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result) {
+    dmlops_plan_Matrices made_1;
+    dmlops_plan_no_matrices(planning, &made_1);
+    dmlops_plan_Matrices found;
+    found = made_1;
+    found.rows = dmlops_plan_times(planning, rows, one->sums);
+    found.columns = columns;
+    found.depth = depth;
+    found.count = others;
+    dmlops_plan_Rates rates;
+    rates.arithmetic = 3750;
+    rates.latency = 400;
+    rates.alone = 32;
+    rates.element = 2;
+    dmlops_plan_Tile_12 tiles;
+    tiles.count = 0;
+    dmlops_plan_Tile_12 made_3;
+    dmlops_plan_sums_candidates(planning, &made_3);
+    for (int64_t each_2 = 0; each_2 < made_3.count; ++each_2) {
+        const dmlops_plan_Tile* tile = &made_3.items[each_2];
+        dmlops_plan_Tile made_4;
+        made_4 = *tile;
+        made_4.rows = dmlops_multiply(dmlops_multiply(dmlops_divide(dmlops_divide(tile->rows, one->sums), 4), 4),
+            one->sums);
+        dmlops_plan_Tile_12_append(planning, &tiles, &made_4);
+    }
+    dmlops_plan_Choice made_5;
+    dmlops_plan_choose_tile(planning, &found, &tiles, &rates, 0, &made_5);
+    dmlops_plan_Tile best;
+    best = made_5.tile;
+    int64_t in_group = dmlops_divide(best.rows, one->sums);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
+        in_group), dmlops_plan_ceil_div(planning, columns, best.columns)), others);
+    int64_t threads = (best.wave_columns < 64) ? 256 : dmlops_divide(256, 2);
     result->rows = in_group;
-    result->columns = units.columns;
-    result->thread_rows = 0;
-    result->thread_columns = 0;
-    result->vector = 0;
-    result->fetches = 0;
-    result->threads = units.threads;
-    result->all_threads = all_threads;
-    result->units = units;
-    result->copied = copied;
+    result->columns = best.columns;
+    result->depth = best.depth;
+    result->own_rows = best.wave_rows;
+    result->own_columns = best.wave_columns;
+    result->vector = 8;
+    result->ahead = best.ahead;
+    result->threads = threads;
+    result->groups = groups;
+    result->copied = one->writes & one->kept;
+    result->is_cooperative = 1;
     result->is_alone = 0;
     return;
 }
 
-/* Many threads on some rows and up to 4 columns; a single group computes these blocks in sequence. */
-DMLOPS_CALLED void dmlops_plan_tile_alone(dmlops_planning* planning, const dmlops_plan_Tensor* weights, int64_t rows,
-    int64_t columns, int64_t others, dmlops_plan_SumsTile* result) {
-    int64_t in_group = 4;
-    while (planning->reason == DMLOPS_REASON_NONE && (in_group < dmlops_min(rows, 64))) {
-        in_group = dmlops_multiply(in_group, 2);
-    }
-    int64_t across = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && (across < dmlops_min(columns, 4))) {
-        across = dmlops_multiply(across, 2);
-    }
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
-        in_group), dmlops_plan_ceil_div(planning, columns, across)), others);
-    dmlops_plan_CooperativeSums made_1;
-    dmlops_plan_no_units(planning, &made_1);
-    result->rows = in_group;
-    result->columns = across;
-    result->thread_rows = 4;
-    result->thread_columns = across;
-    result->vector = dmlops_plan_weights_vector(planning, weights);
-    result->fetches = 1;
-    result->threads = 256;
-    result->all_threads = dmlops_plan_times(planning, groups, 256);
-    result->units = made_1;
-    result->copied = 0;
-    result->is_alone = 1;
-    return;
-}
-
-/* Up to 32 columns, and as many rows as leave enough groups, larger ones if groups are many more. */
+/* Up to 32 columns, and as many rows as leave enough groups, or all of them in a group that is alone. */
 DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result) {
+    dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int is_alone, dmlops_plan_SumsTile*
+    result) {
     int64_t depth = weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)];
-    int64_t vector = dmlops_plan_weights_vector(planning, weights);
-    int64_t thread_columns = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && (thread_columns < dmlops_min(columns, 8))) {
-        thread_columns = dmlops_multiply(thread_columns, 2);
+    int64_t vector = dmlops_plan_is_in_vectors(planning, weights, 4) ? 4 : 1;
+    int64_t own_columns = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && (own_columns < dmlops_min(columns, 8))) {
+        own_columns = dmlops_multiply(own_columns, 2);
     }
-    int64_t in_group = thread_columns;
+    int64_t in_group = own_columns;
     while (planning->reason == DMLOPS_REASON_NONE && (in_group < dmlops_min(columns, 32))) {
         in_group = dmlops_multiply(in_group, 2);
     }
-    int64_t threads = (thread_columns == 8) ? 256 : 128;
     int64_t across = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, columns, in_group), others);
-    int64_t thread_rows = 1;
-    int64_t down = 4;
-    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(dmlops_multiply(2, thread_rows),
-        one->sums), thread_columns) <= 64) && (dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
-        dmlops_multiply(dmlops_multiply(2, thread_rows), down)), across) >= 256))) {
-        thread_rows = dmlops_multiply(thread_rows, 2);
+    int64_t own_rows = 1;
+    int64_t down = is_alone ? 16 : 4;
+    int64_t least = is_alone ? dmlops_multiply(2, across) : 512;
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(dmlops_multiply(2, own_rows),
+        one->sums), own_columns) <= 64) && (dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
+        dmlops_multiply(own_rows, down)), across) >= least))) {
+        own_rows = dmlops_multiply(own_rows, 2);
     }
-    int64_t large = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(thread_rows, 8)),
-        across);
-    if ((thread_rows == 8) && (thread_columns == 8) && (large >= 256)) {
+    int64_t threads = ((own_columns == 8) || is_alone) ? 256 : 128;
+    int is_large = dmlops_multiply(own_rows, own_columns) == 64;
+    if (is_large && (dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows, dmlops_multiply(own_rows, 8)),
+        across) >= 256)) {
         down = 8;
         threads = 64;
     }
-    int64_t lanes = dmlops_divide(dmlops_multiply(threads, thread_columns), dmlops_multiply(down, in_group));
-    int64_t fetches = 1;
-    int64_t padded = dmlops_add(in_group, (in_group > 1) ? thread_columns : 0);
-    while (planning->reason == DMLOPS_REASON_NONE &&
-        ((dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(2, fetches), vector), one->sums),
-        thread_rows) <= 32) && (dmlops_multiply(dmlops_multiply(fetches, vector), lanes) < depth) &&
-        (dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(2, fetches), vector), lanes),
-        padded), one->factors) <= 5120))) {
-        fetches = dmlops_multiply(fetches, 2);
+    int64_t lanes = dmlops_divide(dmlops_multiply(threads, own_columns), dmlops_multiply(down, in_group));
+    int64_t step = dmlops_multiply(vector, lanes);
+    int64_t padded = dmlops_add(in_group, (in_group > 1) ? own_columns : 0);
+    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(dmlops_multiply(2, step),
+        one->sums), own_rows) <= dmlops_multiply(32, lanes)) && (step < depth) &&
+        (dmlops_multiply(dmlops_multiply(dmlops_multiply(2, step), padded), one->factors) <= 5120))) {
+        step = dmlops_multiply(step, 2);
     }
-    int64_t all_threads = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
-        dmlops_multiply(down, thread_rows)), across), threads);
-    dmlops_plan_CooperativeSums made_1;
-    dmlops_plan_no_units(planning, &made_1);
-    result->rows = dmlops_multiply(down, thread_rows);
+    int64_t groups = is_alone ? 1 : dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
+        dmlops_multiply(down, own_rows)), across);
+    result->rows = dmlops_multiply(down, own_rows);
     result->columns = in_group;
-    result->thread_rows = thread_rows;
-    result->thread_columns = thread_columns;
+    result->depth = step;
+    result->own_rows = own_rows;
+    result->own_columns = own_columns;
     result->vector = vector;
-    result->fetches = fetches;
+    result->ahead = 1;
     result->threads = threads;
-    result->all_threads = all_threads;
-    result->units = made_1;
+    result->groups = groups;
     result->copied = 0;
-    result->is_alone = 0;
+    result->is_cooperative = 0;
+    result->is_alone = is_alone;
     return;
 }
 
-/* The macros of a pass of sums; `is_alone`: one group runs all steps of a recurrence. */
-DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile, int is_alone) {
-    if (is_alone) {
+/* The macros of a pass of sums. */
+DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlops_plan_SumsTile* tile) {
+    if (tile->is_alone) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SINGLE_GROUP"), 1);
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_ROWS"), tile->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_COLUMNS"), tile->columns);
-    const dmlops_plan_CooperativeSums * units = &tile->units;
-    if (units->rows > 0) {
+    if (tile->is_cooperative) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), units->rows);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), units->depth);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), units->wave_rows);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), units->wave_columns);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), units->ahead);
-        return;
+    } else {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), tile->vector);
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_ROWS"), tile->thread_rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("THREAD_COLUMNS"), tile->thread_columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), tile->vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("FETCHES"), tile->fetches);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SUM_ROWS"), tile->rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OWN_ROWS"), tile->own_rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OWN_COLUMNS"), tile->own_columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
 }
 
 /* The sizes of the box that a pass visits. */
@@ -8541,12 +8483,21 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
         dmlops_plan_with_sums(planning, op, shader, &passes, wanted, &made_12);
         dmlops_plan_Pass_32_copy(&passes, &made_12);
     }
-    result->tiles.count = 0;
+    dmlops_plan_Pass_32 recurrent;
+    recurrent.count = 0;
     for (int64_t each_13 = 0; each_13 < passes.count; ++each_13) {
         const dmlops_plan_Pass* one = &passes.items[each_13];
-        dmlops_plan_SumsTile made_14;
-        dmlops_plan_shared_tile(planning, op, shader, one, &made_14);
-        dmlops_plan_SumsTile_32_append(planning, &result->tiles, &made_14);
+        if (one->is_along) {
+            dmlops_plan_Pass_32_append(planning, &recurrent, one);
+        }
+    }
+    int may_be_alone = recurrent.count == 1;
+    result->tiles.count = 0;
+    for (int64_t each_14 = 0; each_14 < passes.count; ++each_14) {
+        const dmlops_plan_Pass* one = &passes.items[each_14];
+        dmlops_plan_SumsTile made_15;
+        dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_15);
+        dmlops_plan_SumsTile_32_append(planning, &result->tiles, &made_15);
     }
     int scores_from_inputs = (attention->scored_by & there) != 0;
     dmlops_plan_Pass_32_copy(&result->passes, &passes);
@@ -8650,16 +8601,17 @@ DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const d
     return -1;
 }
 
-/* The tile of a pass of sums; empty for any other. */
+/* The tile of a pass of sums; empty for any other. If it `may_be_alone` in its recurrence, a single group may run all
+   steps. */
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, dmlops_plan_SumsTile* result) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone, dmlops_plan_SumsTile* result) {
     for (int64_t each_1 = 0; each_1 < shader->sums.count; ++each_1) {
         const dmlops_plan_SumsPass* sums = &shader->sums.items[each_1];
         if (sums->number == one->number) {
             dmlops_plan_int_8 sizes;
             dmlops_plan_at_once(planning, &op->kept_sizes.items[dmlops_item(planning, one->target,
                 op->kept_sizes.count)], one->is_along, &sizes);
-            dmlops_plan_sums_tile(planning, sums, &op->tensors, &sizes, one->is_along, result);
+            dmlops_plan_sums_tile(planning, sums, &op->tensors, &sizes, one->is_along && may_be_alone, result);
             return;
         }
     }
@@ -8860,9 +8812,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
     while (planning->reason == DMLOPS_REASON_NONE && (place < way->passes.count)) {
         int64_t end = dmlops_add(place, 1);
         int64_t steps = 1;
-        int is_alone = 0;
         if (way->passes.items[dmlops_item(planning, place, way->passes.count)].is_along) {
-            steps = op->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
+            steps = way->tiles.items[dmlops_item(planning, place, way->tiles.count)].is_alone ? 1 :
+                op->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
                 way->passes.count)].target, op->kept_sizes.count)].items[dmlops_item(planning, 0,
                 op->kept_sizes.items[dmlops_item(planning, way->passes.items[dmlops_item(planning, place,
                 way->passes.count)].target, op->kept_sizes.count)].count)];
@@ -8870,9 +8822,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
                 way->passes.items[dmlops_item(planning, end, way->passes.count)].is_along)) {
                 end = dmlops_add(end, 1);
             }
-            is_alone = (end == dmlops_add(place, 1)) && way->tiles.items[dmlops_item(planning, place,
-                way->tiles.count)].is_alone;
-            steps = is_alone ? 1 : steps;
         }
         dispatches = dmlops_add(dispatches, dmlops_multiply(steps, dmlops_subtract(end, place)));
         if (dispatches > 262144) {
@@ -8882,11 +8831,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const 
         for (int64_t step = 0; step < steps; ++step) {
             for (int64_t item = place; item < end; ++item) {
                 const dmlops_plan_Pass * one = &way->passes.items[dmlops_item(planning, item, way->passes.count)];
-                int waits = (dmlops_plan_read_in(planning, shader, one, step, is_alone) & pending) != 0;
+                int waits = (dmlops_plan_read_in(planning, shader, one, step, way->tiles.items[dmlops_item(planning,
+                    item, way->tiles.count)].is_alone) & pending) != 0;
                 pending = waits ? 0 : pending;
                 pending = pending | one->writes;
                 dmlops_plan_dispatch_defined(planning, op, shader, way, known, one,
-                    &way->tiles.items[dmlops_item(planning, item, way->tiles.count)], step, waits, is_alone);
+                    &way->tiles.items[dmlops_item(planning, item, way->tiles.count)], step, waits);
             }
         }
         place = end;
@@ -8912,7 +8862,7 @@ DMLOPS_CALLED int64_t dmlops_plan_read_in(dmlops_planning* planning, const dmlop
 /* The dispatches of a pass, by its kind: of one step if it is recurrent, or of all of them if a single group runs them. */
 DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
-    known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits, int is_alone) {
+    known, const dmlops_plan_Pass* one, const dmlops_plan_SumsTile* tile, int64_t step, int waits) {
     dmlops_plan_int_8 made_1;
     dmlops_plan_box_of(planning, op, one, &made_1);
     dmlops_plan_int_8 shape;
@@ -8960,12 +8910,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     int64_t threads = count;
     int64_t in_group = 256;
     if (tile->threads > 0) {
-        dmlops_plan_define_sums(planning, tile, is_alone);
-        threads = is_alone ? tile->threads : tile->all_threads;
+        dmlops_plan_define_sums(planning, tile);
+        threads = dmlops_plan_times(planning, tile->groups, tile->threads);
         in_group = tile->threads;
     }
     if (shader->sums.count > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), (tile->units.rows > 0) ? 4 : 1);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), tile->is_cooperative ? 4 : 1);
     }
     if ((way->sources.begin > 0) && ((one->writes & (dmlops_shift(1, shader->attention.key) | dmlops_shift(1,
         shader->attention.value))) != 0)) {

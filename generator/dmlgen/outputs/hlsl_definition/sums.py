@@ -82,11 +82,6 @@ class SumsPass:
         return self.has_units and self.every[0].kept is not None and self.copied is None
 
     @property
-    def in_fours(self) -> bool:
-        """Whether cooperative matrices write four adjacent rows at once: those of a single tensor."""
-        return self.has_units and not self.form.along and len(self.values) == 1 and self._goes_by_rows
-
-    @property
     def _goes_by_rows(self) -> bool:
         """Whether adjacent rows are contiguous in the result."""
         return self.form.rank - 1 in self.form.rows

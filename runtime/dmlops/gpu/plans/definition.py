@@ -23,6 +23,7 @@ from .loops import (
     grid,
     in_digits,
     outermost_first,
+    times,
     vector_width,
 )
 from .operands import NO_MEMBER, NONE, Eight, Sizes, Threads
@@ -112,23 +113,20 @@ def dispatch_passes(
     while place < len(way.passes):
         end = place + 1
         steps = 1
-        is_alone = False
         if way.passes[place].is_along:
-            steps = op.kept_sizes[way.passes[place].target][0]
+            steps = 1 if way.tiles[place].is_alone else op.kept_sizes[way.passes[place].target][0]
             while end < len(way.passes) and way.passes[end].is_along:
                 end += 1
-            is_alone = end == place + 1 and way.tiles[place].is_alone
-            steps = 1 if is_alone else steps
         dispatches += steps * (end - place)
         if dispatches > MAX_DISPATCHES:
             out.refuse(Reason.MANY_DISPATCHES, NO_MEMBER, dispatches)
         for step in range(steps):
             for item in range(place, end):
                 one = way.passes[item]
-                waits = read_in(shader, one, step, is_alone) & pending != 0
+                waits = read_in(shader, one, step, way.tiles[item].is_alone) & pending != 0
                 pending = 0 if waits else pending
                 pending = pending | one.writes
-                dispatch_defined(out, op, shader, way, known, one, way.tiles[item], step, waits, is_alone)
+                dispatch_defined(out, op, shader, way, known, one, way.tiles[item], step, waits)
         place = end
 
 
@@ -152,7 +150,6 @@ def dispatch_defined(
     tile: SumsTile,
     step: int,
     waits: bool,
-    is_alone: bool,
 ) -> None:
     """The dispatches of a pass, by its kind: of one step if it is recurrent, or of all of them if a single
     group runs them."""
@@ -183,10 +180,10 @@ def dispatch_defined(
     count = element_count(shape) // (each * shape[0] if one.is_along else each)
     threads, in_group = count, DEFINITION_THREADS
     if tile.threads > 0:
-        define_sums(out, tile, is_alone)
-        threads, in_group = tile.threads if is_alone else tile.all_threads, tile.threads
+        define_sums(out, tile)
+        threads, in_group = times(tile.groups, tile.threads), tile.threads
     if len(shader.sums) > 0:
-        out.define("SCRATCH_VECTOR", 4 if tile.units.rows > 0 else 1)
+        out.define("SCRATCH_VECTOR", 4 if tile.is_cooperative else 1)
     if way.sources.begin > 0 and one.writes & (1 << shader.attention.key | 1 << shader.attention.value) != 0:
         out.define("SKIP_PAST", 1)
     dispatch_box(out, op, known, one, shape, count, step * count, Threads(threads, in_group), waits)

@@ -151,7 +151,9 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
     passes: Passes = [one for one in every if is_needed(one, there, wanted)]
     if len(shader.sums) > 0:
         passes = with_sums(op, shader, passes, wanted)
-    tiles: Tiles = [shared_tile(out, op, shader, one) for one in passes]
+    recurrent: Passes = [one for one in passes if one.is_along]
+    may_be_alone = len(recurrent) == 1
+    tiles: Tiles = [shared_tile(out, op, shader, one, may_be_alone) for one in passes]
     scores_from_inputs = attention.scored_by & there != 0
     return PassSelection(passes, tiles, wanted, led, float16, attends, scores_from_inputs, parts, sources)
 
@@ -210,10 +212,13 @@ def in_place_of(op: Definition, shader: DefinitionShader, one: Pass, wanted: int
     return NONE
 
 
-def shared_tile(out: Planning, op: Definition, shader: DefinitionShader, one: Pass) -> SumsTile:
-    """The tile of a pass of sums; empty for any other."""
+def shared_tile(
+    out: Planning, op: Definition, shader: DefinitionShader, one: Pass, may_be_alone: bool
+) -> SumsTile:
+    """The tile of a pass of sums; empty for any other. If it `may_be_alone` in its recurrence, a single
+    group may run all steps."""
     for sums in shader.sums:
         if sums.number == one.number:
             sizes = at_once(op.kept_sizes[one.target], one.is_along)
-            return sums_tile(out, sums, op.tensors, sizes, one.is_along)
+            return sums_tile(out, sums, op.tensors, sizes, one.is_along and may_be_alone)
     return no_sums()

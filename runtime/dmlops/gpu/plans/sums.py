@@ -3,7 +3,7 @@ groups.
 
 Rows run along those dimensions of the result that weights depend on, columns along those that the other
 factors depend on. A group computes a block of both, so that everything it loads of one serves all of the
-other.
+other. Its threads, or with cooperative matrices its waves, split the products of each sum if there are few.
 """
 
 from __future__ import annotations
@@ -11,29 +11,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
+from .capabilities import Capability
+from .contraction import COOPERATIVE_ALONE, COOPERATIVE_RATE
 from .definition_types import SumsPass
+from .gemm_view import no_matrices
 from .loops import ceil_div, element_count, times
-from .operands import Eight, Sizes, Tensor, Tensors
+from .operands import Eight, Sizes, Tensor, Tensors, is_float16
 from .planning import Planning
-from .sums_cooperative import (
-    CooperativeSums,
-    cooperative_sums_for,
-    groups_of,
-    no_units,
-    rows_of_each,
-    suits_cooperative_sums,
-)
+from .tile_cost import Rates, Tile, Tiles, choose_tile
 
 SUMS_LEAST_PRODUCTS = 4096  # NVIDIA H200: 512 at 1.00, 32768 at 0.18
 "products written at once; below, one thread per element is as good"
-SUMS_FEW_THREADS = 128  # NVIDIA H200: 64 at 0.84 to 1.02, 256 at 1.00
+SUMS_FEW_THREADS = 128  # NVIDIA H200: 64 at 0.84 to 1.02, 256 at 0.96 to 0.99
 "threads in a group whose threads have fewer than 8 columns each"
 SUMS_MANY_THREADS = 256  # NVIDIA H200: 64 at 0.77 to 1.00, 128 at 1.00, 512 at 0.16 to 1.00
 "threads in any other group"
 SUMS_ROWS = 4  # NVIDIA H200: 8 at 0.88 to 1.39
 "rows per group, in units of what a thread has"
-SUMS_LARGE_ROWS = 8  # NVIDIA H200: 4 with 256 threads at 0.69, 8 with 256 at 0.86
-"the same where there are many groups"
+SUMS_LARGE_ROWS = 8  # NVIDIA H200: 4 with 256 threads at 0.91 to 0.96
+"the same where threads have as many sums as they can hold, and there are many groups"
 SUMS_LARGE_THREADS = 64  # NVIDIA H200: 256 at 0.86
 "threads in such a group"
 SUMS_GROUPS = 256  # NVIDIA H200: 128 at 0.88 to 1.01, 512 at 0.97
@@ -46,36 +42,38 @@ SUMS_TILE = 5120  # NVIDIA H200: 1280 at 1.00, 2560 at 1.00, 10240 at 1.00
 "words of factors in shared memory, at most"
 SUMS_ALONE = 16384  # NVIDIA H200: 16 groups that wait for each other at 0.83
 "products per step of a recurrence up to which one group beats several that synchronize"
-SUMS_ALONE_THREADS = 256  # NVIDIA H200: 128 at 0.89, 512 at 0.94
-"threads of that group"
-SUMS_ALONE_ROWS = 64  # NVIDIA H200: 32 at 0.63, 128 at 1.00
-"rows that it computes at once"
-SUMS_ALONE_THREAD_ROWS = 4  # NVIDIA H200: 2 at 1.0
-"rows of these per thread"
+SUMS_ALONE_ROWS = 16  # NVIDIA H200: 8 at 0.63, 32 at 1.00
+"the same as SUMS_ROWS in a group that is alone"
+SUMS_COOPERATIVE_COLUMNS = 5  # NVIDIA H200: 2 at 0.97, 10 at 0.99
+"columns from which cooperative matrices, which process 16, are faster"
+SUMS_LATENCY = 400  # NVIDIA H200: 229, as in other products, at 0.985 to 1.00
+"nanoseconds of a step of the k-loop in which a group only waits"
 
 
 class SumsTile(NamedTuple):
-    """The work of a group, a thread's share of it, the adjacent weights that a thread loads at once, and
-    how many such vectors it has in flight; threads in a group, and in all. With cooperative matrices only
-    rows, columns and threads of these apply, besides `units`, and the tensors that are also `copied` as
-    float16, as bits. `is_alone`: a single group runs all steps of a recurrence."""
+    """The work of a group: `rows` of each sum, and the `columns` and `depth` of its k-loop; the rows and
+    columns that a thread accumulates, of the tile of all sums and a wave with cooperative matrices; the
+    adjacent weights that a thread loads at once, how many tiles are prefetched `ahead`, its threads, and how
+    many groups there are. `copied` has a bit for each tensor that is also stored as float16. `is_alone`: a
+    single group runs all steps of a recurrence."""
 
     rows: int
     columns: int
-    thread_rows: int
-    thread_columns: int
+    depth: int
+    own_rows: int
+    own_columns: int
     vector: int
-    fetches: int
+    ahead: int
     threads: int
-    all_threads: int
-    units: CooperativeSums
+    groups: int
     copied: int
+    is_cooperative: bool
     is_alone: bool
 
 
 def no_sums() -> SumsTile:
     """For any other pass."""
-    return SumsTile(0, 0, 0, 0, 0, 0, 0, 0, no_units(), 0, False)
+    return SumsTile(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, False, False)
 
 
 def at_once(sizes: Sizes, is_along: bool) -> Eight:
@@ -107,119 +105,139 @@ def is_worth_sharing(
     return times(times(element_count(sizes), depth), one.sums) >= SUMS_LEAST_PRODUCTS
 
 
-def weights_vector(weights: Tensor) -> int:
-    """Adjacent weights of one sum that are loaded at once."""
-    is_whole = weights.strides[-1] == 1 and weights.sizes[-1] % 4 == 0
-    for size, stride in zip(weights.sizes[:-1], weights.strides[:-1], strict=True):
-        is_whole = is_whole and (size == 1 or stride % 4 == 0)
-    return 4 if is_whole else 1
+def is_in_vectors(tensor: Tensor, vector: int) -> bool:
+    """Whether a tensor consists of contiguous, aligned vectors of that many elements along k."""
+    found = tensor.strides[-1] == 1 and tensor.sizes[-1] % vector == 0
+    for size, stride in zip(tensor.sizes[:-1], tensor.strides[:-1], strict=True):
+        found = found and (size == 1 or stride % vector == 0)
+    return found
 
 
-def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, is_along: bool) -> SumsTile:
-    """The tile for these sizes, those of a step if the pass runs along a recurrence: with cooperative
-    matrices if they suit, else with ordinary arithmetic."""
+def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, may_be_alone: bool) -> SumsTile:
+    """The tile for these sizes, those of a step if the pass runs along a recurrence, all of whose steps a
+    single group may run."""
     rows, columns = count_along(sizes, one.rows), count_along(sizes, one.columns)
     others = count_along(sizes, 255 - (one.rows | one.columns))
     weights = tensors[one.weights]
     products = times(times(times(rows, columns), others), times(one.sums, weights.sizes[-1]))
-    if is_along and products <= SUMS_ALONE:
-        return tile_alone(weights, rows, columns, others)
-    if not one.has_units or not suits_cooperative_sums(out, tensors, one.tensors, columns, sizes[-1]):
-        return ordinary_tile(one, weights, rows, columns, others)
-    copied = one.writes & one.kept
-    units = cooperative_sums_for(rows, columns, others, one.sums)
-    in_group = rows_of_each(units.rows, one.sums)
-    groups = groups_of(rows, columns, others, in_group, units.columns)
-    all_threads = times(groups, units.threads)
-    return SumsTile(in_group, units.columns, 0, 0, 0, 0, units.threads, all_threads, units, copied, False)
+    is_alone = may_be_alone and products <= SUMS_ALONE
+    if not is_alone and suits_cooperative_sums(out, one, tensors, columns):
+        return cooperative_tile(one, weights.sizes[-1], rows, columns, others)
+    return ordinary_tile(one, weights, rows, columns, others, is_alone)
 
 
-def tile_alone(weights: Tensor, rows: int, columns: int, others: int) -> SumsTile:
-    """Many threads on some rows and up to 4 columns; a single group computes these blocks in sequence."""
-    in_group = SUMS_ROWS
-    while in_group < min(rows, SUMS_ALONE_ROWS):
-        in_group *= 2
-    across = 1
-    while across < min(columns, 4):
-        across *= 2
-    groups = times(times(ceil_div(rows, in_group), ceil_div(columns, across)), others)
+def suits_cooperative_sums(out: Planning, one: SumsPass, tensors: Tensors, columns: int) -> bool:
+    """Whether the device has cooperative matrices, columns and rows of each sum are enough to fill them, and
+    all tensors that products read are float16 in vectors of eight."""
+    for place, tensor in enumerate(tensors):
+        is_read = one.tensors >> place & 1 == 1
+        if is_read and not (is_float16(tensor) and is_in_vectors(tensor, 8)):
+            return False
+    are_full = one.sums <= 4 and columns >= SUMS_COOPERATIVE_COLUMNS
+    return out.has(Capability.COOPERATIVE_MATRIX) and one.has_units and are_full
+
+
+def sums_candidates() -> Tiles:
+    """Tiles of cooperative matrices, whose rows are the weights of each sum in turn, padded. Waves split k
+    where several share sums."""
+    return [
+        Tile(128, 128, 64, 64, 64, 1, 2, 80),
+        Tile(128, 64, 64, 32, 32, 1, 2, 90),
+        Tile(64, 64, 64, 32, 32, 2, 2, 90),
+        Tile(32, 32, 128, 16, 32, 4, 2, 90),
+        Tile(16, 32, 256, 16, 32, 2, 2, 90),
+        Tile(16, 16, 256, 16, 16, 2, 2, 90),
+    ]
+
+
+def cooperative_tile(one: SumsPass, depth: int, rows: int, columns: int, others: int) -> SumsTile:
+    """The tile that takes the least time by the cost model of products."""
+    found = no_matrices()._replace(rows=times(rows, one.sums), columns=columns, depth=depth, count=others)
+    rates = Rates(COOPERATIVE_RATE, SUMS_LATENCY, COOPERATIVE_ALONE, 2)
+    # Of the rows, each sum has as many, a multiple of 4: neighbors are stored as float16, in whole words.
+    tiles: Tiles = [
+        tile._replace(rows=tile.rows // one.sums // 4 * 4 * one.sums) for tile in sums_candidates()
+    ]
+    best = choose_tile(found, tiles, rates, False).tile
+    in_group = best.rows // one.sums
+    groups = times(times(ceil_div(rows, in_group), ceil_div(columns, best.columns)), others)
+    threads = SUMS_MANY_THREADS if best.wave_columns < 64 else SUMS_MANY_THREADS // 2  # of more sums each
     return SumsTile(
         in_group,
-        across,
-        SUMS_ALONE_THREAD_ROWS,
-        across,
-        weights_vector(weights),
-        1,
-        SUMS_ALONE_THREADS,
-        times(groups, SUMS_ALONE_THREADS),
-        no_units(),
-        0,
-        True,
-    )
-
-
-def ordinary_tile(one: SumsPass, weights: Tensor, rows: int, columns: int, others: int) -> SumsTile:
-    """Up to 32 columns, and as many rows as leave enough groups, larger ones if groups are many more."""
-    depth, vector = weights.sizes[-1], weights_vector(weights)
-    thread_columns = 1
-    while thread_columns < min(columns, 8):
-        thread_columns *= 2
-    in_group = thread_columns
-    while in_group < min(columns, 32):
-        in_group *= 2
-    threads = SUMS_MANY_THREADS if thread_columns == 8 else SUMS_FEW_THREADS
-    across = times(ceil_div(columns, in_group), others)
-    thread_rows, down = 1, SUMS_ROWS
-    while (
-        2 * thread_rows * one.sums * thread_columns <= SUMS_OWN
-        and times(ceil_div(rows, 2 * thread_rows * down), across) >= SUMS_GROUPS
-    ):
-        thread_rows *= 2
-    large = times(ceil_div(rows, thread_rows * SUMS_LARGE_ROWS), across)
-    if thread_rows == 8 and thread_columns == 8 and large >= SUMS_GROUPS:
-        down, threads = SUMS_LARGE_ROWS, SUMS_LARGE_THREADS
-    lanes = threads * thread_columns // (down * in_group)
-    fetches = 1
-    padded = in_group + (thread_columns if in_group > 1 else 0)
-    while (
-        2 * fetches * vector * one.sums * thread_rows <= SUMS_AHEAD
-        and fetches * vector * lanes < depth
-        and 2 * fetches * vector * lanes * padded * one.factors <= SUMS_TILE
-    ):
-        fetches *= 2
-    all_threads = times(times(ceil_div(rows, down * thread_rows), across), threads)
-    return SumsTile(
-        down * thread_rows,
-        in_group,
-        thread_rows,
-        thread_columns,
-        vector,
-        fetches,
+        best.columns,
+        best.depth,
+        best.wave_rows,
+        best.wave_columns,
+        8,
+        best.ahead,
         threads,
-        all_threads,
-        no_units(),
-        0,
+        groups,
+        one.writes & one.kept,
+        True,
         False,
     )
 
 
-def define_sums(out: Planning, tile: SumsTile, is_alone: bool) -> None:
-    """The macros of a pass of sums; `is_alone`: one group runs all steps of a recurrence."""
-    if is_alone:
+def ordinary_tile(
+    one: SumsPass, weights: Tensor, rows: int, columns: int, others: int, is_alone: bool
+) -> SumsTile:
+    """Up to 32 columns, and as many rows as leave enough groups, or all of them in a group that is alone."""
+    depth, vector = weights.sizes[-1], 4 if is_in_vectors(weights, 4) else 1
+    own_columns = 1
+    while own_columns < min(columns, 8):
+        own_columns *= 2
+    in_group = own_columns
+    while in_group < min(columns, 32):
+        in_group *= 2
+    across = times(ceil_div(columns, in_group), others)
+    own_rows, down = 1, SUMS_ALONE_ROWS if is_alone else SUMS_ROWS
+    least = 2 * across if is_alone else 2 * SUMS_GROUPS
+    while (
+        2 * own_rows * one.sums * own_columns <= SUMS_OWN
+        and times(ceil_div(rows, own_rows * down), across) >= least
+    ):
+        own_rows *= 2
+    threads = SUMS_MANY_THREADS if own_columns == 8 or is_alone else SUMS_FEW_THREADS
+    is_large = own_rows * own_columns == SUMS_OWN
+    if is_large and times(ceil_div(rows, own_rows * SUMS_LARGE_ROWS), across) >= SUMS_GROUPS:
+        down, threads = SUMS_LARGE_ROWS, SUMS_LARGE_THREADS
+    lanes = threads * own_columns // (down * in_group)
+    step = vector * lanes
+    padded = in_group + (own_columns if in_group > 1 else 0)
+    while (
+        2 * step * one.sums * own_rows <= SUMS_AHEAD * lanes
+        and step < depth
+        and 2 * step * padded * one.factors <= SUMS_TILE
+    ):
+        step *= 2
+    groups = 1 if is_alone else times(ceil_div(rows, down * own_rows), across)
+    return SumsTile(
+        down * own_rows,
+        in_group,
+        step,
+        own_rows,
+        own_columns,
+        vector,
+        1,
+        threads,
+        groups,
+        0,
+        False,
+        is_alone,
+    )
+
+
+def define_sums(out: Planning, tile: SumsTile) -> None:
+    """The macros of a pass of sums."""
+    if tile.is_alone:
         out.define("SINGLE_GROUP", 1)
-    out.define("SUM_ROWS", tile.rows)
-    out.define("SUM_COLUMNS", tile.columns)
-    units = tile.units
-    if units.rows > 0:
+    if tile.is_cooperative:
         out.define("COOPERATIVE_MATRIX", 1)
-        out.define("TILE_ROWS", units.rows)
-        out.define("TILE_DEPTH", units.depth)
-        out.define("WAVE_ROWS", units.wave_rows)
-        out.define("WAVE_COLUMNS", units.wave_columns)
-        out.define("AHEAD", units.ahead)
-        return
-    out.define("AHEAD", 1)
-    out.define("THREAD_ROWS", tile.thread_rows)
-    out.define("THREAD_COLUMNS", tile.thread_columns)
-    out.define("WEIGHTS_VECTOR", tile.vector)
-    out.define("FETCHES", tile.fetches)
+    else:
+        out.define("WEIGHTS_VECTOR", tile.vector)
+    out.define("SUM_ROWS", tile.rows)
+    out.define("TILE_COLUMNS", tile.columns)
+    out.define("TILE_DEPTH", tile.depth)
+    out.define("OWN_ROWS", tile.own_rows)
+    out.define("OWN_COLUMNS", tile.own_columns)
+    out.define("AHEAD", tile.ahead)
