@@ -72,12 +72,6 @@ class FastForm:
         values = ((one.name, getattr(self, one.name)) for one in fields(self))
         return {name: value for name, value in values if isinstance(value, str)}
 
-    @property
-    def reads(self) -> Mapping[str, tuple[str, ...]]:
-        """The intermediate tensors that it computes, each in its own pass, with those that this pass reads;
-        empty if its passes do not mix with those of the definition."""
-        return {}
-
 
 def schedule_of_algorithm(algorithm: AlgorithmUse) -> Schedule:
     """The only way to compute what has no definition."""

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, walk_through
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions
+from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.cases import written
-from dmlgen.schedules.schedule import FastForm
 
 
-def lowered(operator: Operator, forms: Sequence[FastForm]) -> Operator:
+def lowered(operator: Operator, attention: Attention) -> Operator:
     """The operator with only those intermediate tensors that lead to outputs.
 
     A tensor that merely has the entries of another one at other coordinates is replaced by reads of that one.
-    What only a pass that one of `forms` replaces would need is dropped.
+    What only a pass that attention replaces would need is dropped.
     """
     defines = operator.defines
     assert defines is not None
-    if not any(form.reads for form in forms):
-        return operator
     tensors, outputs = list(defines.tensors), dict(defines.outputs)
     for view in defines.tensors:
         whole = _viewed(view)
@@ -30,22 +27,15 @@ def lowered(operator: Operator, forms: Sequence[FastForm]) -> Operator:
         if whole is not None and all(_reads_directly(value, view.name) for value in readers):
             tensors = [replace(one, value=_through(one.value, view.name, whole)) for one in tensors]
             outputs = {name: _through(value, view.name, whole) for name, value in outputs.items()}
-    values = {one.name: one.value for one in tensors}
+    reads = {one.name: {part.tensor for part in entries_of(one.value)} for one in tensors}
+    reads |= {name: set(read) for name, read in attention.reads.items()}
     wanted: set[str] = set()
     new = {part.tensor for value in outputs.values() for part in entries_of(value)}
     while new:  # ends: a tensor is new only once
         wanted |= new
-        new = {name for one in new for name in _reads(forms, values, one)} - wanted
+        new = set().union(*map(reads.__getitem__, new)) - wanted
     kept = tuple(one for one in tensors if one.name in wanted)
     return replace(operator, defines=OutputDefinitions(kept, outputs, defines.classes))
-
-
-def _reads(forms: Sequence[FastForm], values: dict[str, ir.Expr], name: str) -> set[str]:
-    """The intermediate tensors that the pass of one of them reads."""
-    for form in forms:
-        if name in form.reads:
-            return set(form.reads[name])
-    return {part.tensor for part in entries_of(values[name])}
 
 
 def _viewed(tensor: Intermediate) -> ir.Entry | None:

@@ -31,7 +31,7 @@ from dmlgen.plans.model import Plans, package_plans
 from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
 from dmlgen.resolve.definition import entries_read
-from dmlgen.schedules import forms_of
+from dmlgen.schedules import form_of, forms_of
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.lanes import Lanes
 from dmlgen.schedules.steps import in_step
@@ -245,16 +245,15 @@ def shader_of(
     """The shader of an operator's definition; without `functions`, only to determine its constants. Uses
     `float16`, if given, where the fast form can determine that everything is float16."""
     forms = forms_of(registry, operator)
-    operator = lowered(operator, forms)
+    attention = form_of(registry, operator, Attention)
+    if attention is not None:
+        operator = lowered(operator, attention)
     defines = operator.defines
     assert defines is not None
     taken = frozenset() if functions is None else functions.names
     printer = ShaderPrinter(registry, operator, forms, taken)
-    alone = {name for form in forms for name in form.reads}
-    passes = [
-        _pass(printer, operator, number, tensors)
-        for number, tensors in enumerate(in_step(defines.tensors, alone))
-    ]
+    steps = in_step(defines.tensors, () if attention is None else attention.reads)
+    passes = [_pass(printer, operator, number, tensors) for number, tensors in enumerate(steps)]
     passes += [_output_pass(printer, operator, names) for names in _together(operator)]
     ways = (PASSES[type(form)](printer, form, len(passes)) for form in forms if type(form) in PASSES)
     fast = next(ways, None)
