@@ -111,7 +111,7 @@ def test_a_model_takes_little_more_memory_than_its_lifetimes_need(name: str) -> 
 
 def test_numbers_are_tuned(tmp_path: Path, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two candidates are timed, and only the line of their number says what was found."""
-    table, name = tmp_path / "elementwise.py", "ELEMENTWISE_THREADS"
+    table, name = tmp_path / "map.py", "ELEMENTWISE_THREADS"
     before = tune.OWNERS[name].read_text(encoding="utf-8")
     table.write_text(before, encoding="utf-8")
     monkeypatch.setitem(tune.OWNERS, name, table)

@@ -77,7 +77,7 @@ def test_one_input_turned_and_one_not(device: Any) -> None:
     [
         ("FLOAT16", (3, 4, 512), (2048, 512, 1), 2),
         ("FLOAT16", (3, 4, 512), (0, 520, 1), 2),  # repeated, with gaps
-        ("UINT8", (5, 4, 1024), (4096, 1024, 1), 2),
+        ("UINT8", (5, 4, 1024), (4096, 1024, 1), 4),
         ("FLOAT32", (3, 64, 512), (32768, 512, 1), 2),
         ("FLOAT16", (3, 4, 520), (2080, 520, 1), 1),  # groups do not divide the vectors
     ],

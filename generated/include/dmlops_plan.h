@@ -3436,8 +3436,8 @@ DMLOPS_CALLED int64_t dmlops_plan_other_loop(dmlops_planning* planning, const dm
     dmlops_plan_Loop_16* loops, int64_t vector);
 DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_plan_Loop* other, const
     dmlops_plan_Loop* inner, int64_t vector, dmlops_plan_Loop_16* result);
-DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, const dmlops_plan_Map* op, int64_t vector,
-    int64_t count);
+DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64_t count, int64_t moved, int64_t
+    threads);
 DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* op);
 DMLOPS_CALLED void dmlops_plan_check_reach(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t bytes,
     int64_t span);
@@ -9327,22 +9327,20 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* Vectors, of `count`, that a thread loads before it computes any of them: two, if ELEMENTWISE_BITS hold those of all
-   inputs and enough threads are left. All threads have the same number, since drivers postpone loads that are not
-   always needed. */
-DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, const dmlops_plan_Map* op, int64_t vector,
-    int64_t count) {
-    (void)planning;
-    int64_t loaded = 0;
-    for (int64_t place = 0; place < dmlops_clip(-1, op->tensors.count); ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if (tensor->is_present && (((op->single >> place) & 1) == 0)) {
-            loaded = dmlops_add(loaded, dmlops_multiply(tensor->bits, vector));
+/* The vectors, of `count`, that each of `threads` in a group loads before it computes any, given the bits that it loads
+   for one, or stores if that is more: as many as VECTORS_BITS hold, if enough threads are left. All have the same
+   number, since drivers postpone loads that are not always needed. */
+DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64_t count, int64_t moved, int64_t
+    threads) {
+    int64_t ahead = dmlops_plan_power_below(planning, dmlops_divide(256, moved), 4);
+    while (planning->reason == DMLOPS_REASON_NONE && (ahead > 1)) {
+        int64_t least = (dmlops_multiply(dmlops_multiply(2, ahead), moved) <= 256) ? 262144 : 1048576;
+        if ((count >= least) && (dmlops_modulo(count, dmlops_multiply(ahead, threads)) == 0)) {
+            return ahead;
         }
+        ahead = dmlops_divide(ahead, 2);
     }
-    int64_t least = (dmlops_multiply(4, loaded) <= 256) ? 262144 : 1048576;
-    int has_two = (dmlops_multiply(2, loaded) <= 256) && (count >= least) && (dmlops_modulo(count, 512) == 0);
-    return has_two ? 2 : 1;
+    return 1;
 }
 
 /* All tensors in step, since they have the sizes of the one visited. */
@@ -9407,7 +9405,15 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
         }
     }
     int64_t count = dmlops_plan_repeats(planning, &vectors);
-    int64_t ahead = (other == -1) ? dmlops_plan_vectors_ahead(planning, op, vector, count) : 1;
+    int64_t loaded = 0;
+    for (int64_t place = 0; place < dmlops_clip(-1, op->tensors.count); ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        if (tensor->is_present && (((op->single >> place) & 1) == 0)) {
+            loaded = dmlops_add(loaded, dmlops_multiply(tensor->bits, vector));
+        }
+    }
+    int64_t moved = dmlops_max(loaded, dmlops_multiply(output->bits, vector));
+    int64_t ahead = (other == -1) ? dmlops_plan_vectors_ahead(planning, count, moved, 256) : 1;
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_divide(count, ahead), 256, ahead, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), vectors.count);
@@ -9657,49 +9663,43 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     }
     int64_t vector = dmlops_plan_vector_width(planning, bits, inner->size, inner->strides.items[dmlops_item(planning,
         2, inner->strides.count)], &outer);
-    int64_t share = dmlops_max(1, dmlops_min(4, dmlops_divide(256, dmlops_multiply(bits, vector))));
-    if ((moved.lookups.count > 1) && (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] > 1) &&
-        (bits > 8)) {
-        int64_t made_4 = dmlops_gcd(vector, 2);
-        int64_t made_5 = 1;
-        vector = made_4;
-        share = made_5;
+    int by_tuples = (moved.lookups.count > 1) && (inner->strides.items[dmlops_item(planning, 1, inner->strides.count)]
+        > 1);
+    if (by_tuples && (bits > 8)) {
+        vector = 1;
     }
     int64_t index_vector = dmlops_plan_loaded_at_once(planning, op->indices.bits, loops, 1,
         dmlops_subtract(loops->count, 1), vector);
-    for (int64_t each_6 = 0; each_6 < moved.lookups.count; ++each_6) {
-        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_6];
+    for (int64_t each_4 = 0; each_4 < moved.lookups.count; ++each_4) {
+        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_4];
         index_vector = dmlops_gcd(index_vector, lookup->offset);
     }
     dmlops_plan_Loop_16 vectors;
     vectors.count = 0;
-    for (int64_t each_7 = 0; each_7 < dmlops_clip(-1, loops->count); ++each_7) {
-        const dmlops_plan_Loop* item = &loops->items[each_7];
+    for (int64_t each_5 = 0; each_5 < dmlops_clip(-1, loops->count); ++each_5) {
+        const dmlops_plan_Loop* item = &loops->items[each_5];
         dmlops_plan_Loop_16_append(planning, &vectors, item);
     }
-    dmlops_plan_Loop made_8;
-    dmlops_plan_in_steps(planning, inner, vector, &made_8);
-    dmlops_plan_Loop_16_append(planning, &vectors, &made_8);
+    dmlops_plan_Loop made_6;
+    dmlops_plan_in_steps(planning, inner, vector, &made_6);
+    dmlops_plan_Loop_16_append(planning, &vectors, &made_6);
     int64_t count = dmlops_plan_repeats(planning, &vectors);
-    while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_modulo(count, dmlops_multiply(share, 512)) != 0) &&
-        (share > 1))) {
-        share = dmlops_divide(share, 2);
-    }
+    int64_t ahead = by_tuples ? 1 : dmlops_plan_vectors_ahead(planning, count, dmlops_multiply(bits, vector), 512);
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_divide(count, share), 512, share, &groups);
+    dmlops_plan_grid(planning, dmlops_divide(count, ahead), 512, ahead, &groups);
     dmlops_plan_Tensor_16 moved_as;
     moved_as.count = 0;
-    dmlops_plan_Tensor made_9;
-    made_9 = op->input;
-    made_9.bits = bits;
-    dmlops_plan_Tensor_16_append(planning, &moved_as, &made_9);
+    dmlops_plan_Tensor made_7;
+    made_7 = op->input;
+    made_7.bits = bits;
+    dmlops_plan_Tensor_16_append(planning, &moved_as, &made_7);
     dmlops_plan_Tensor_16_append(planning, &moved_as, &op->indices);
-    dmlops_plan_Tensor made_10;
-    made_10 = op->output;
-    made_10.bits = bits;
-    dmlops_plan_Tensor_16_append(planning, &moved_as, &made_10);
-    for (int64_t each_11 = 0; each_11 < moved_as.count; ++each_11) {
-        const dmlops_plan_Tensor* tensor = &moved_as.items[each_11];
+    dmlops_plan_Tensor made_8;
+    made_8 = op->output;
+    made_8.bits = bits;
+    dmlops_plan_Tensor_16_append(planning, &moved_as, &made_8);
+    for (int64_t each_9 = 0; each_9 < moved_as.count; ++each_9) {
+        const dmlops_plan_Tensor* tensor = &moved_as.items[each_9];
         dmlops_plan_define_moved(planning, tensor);
         dmlops_plan_bind(planning, tensor);
     }
@@ -9707,31 +9707,31 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("LOOKUPS"), moved.lookups.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), vectors.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), share);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), ahead);
     dmlops_out_define(planning, op->indices.macro, DMLOPS_TEXT("_SINGLE"),
         (int64_t)(inner->strides.items[dmlops_item(planning, 1, inner->strides.count)] == 0));
     dmlops_out_define(planning, op->indices.macro, DMLOPS_TEXT("_VECTOR"), index_vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 512);
-    dmlops_plan_Dimension_16 made_12;
-    dmlops_plan_dimensions(planning, &vectors, &made_12);
-    dmlops_plan_GatherLookup_8 made_13;
-    made_13.count = 0;
-    for (int64_t each_14 = 0; each_14 < moved.lookups.count; ++each_14) {
-        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_14];
-        dmlops_plan_GatherLookup made_15;
-        made_15.size = lookup->size;
-        made_15.inputStride = lookup->stride;
-        made_15.indicesOffset = lookup->offset;
-        dmlops_plan_GatherLookup_8_append(planning, &made_13, &made_15);
+    dmlops_plan_Dimension_16 made_10;
+    dmlops_plan_dimensions(planning, &vectors, &made_10);
+    dmlops_plan_GatherLookup_8 made_11;
+    made_11.count = 0;
+    for (int64_t each_12 = 0; each_12 < moved.lookups.count; ++each_12) {
+        const dmlops_plan_Lookup* lookup = &moved.lookups.items[each_12];
+        dmlops_plan_GatherLookup made_13;
+        made_13.size = lookup->size;
+        made_13.inputStride = lookup->stride;
+        made_13.indicesOffset = lookup->offset;
+        dmlops_plan_GatherLookup_8_append(planning, &made_11, &made_13);
     }
-    dmlops_plan_GatherParams made_16;
-    made_16.count = count;
-    made_16.groupColumns = groups.columns;
-    made_16.inputStep = inner->strides.items[dmlops_item(planning, 0, inner->strides.count)];
-    made_16.indicesStep = inner->strides.items[dmlops_item(planning, 1, inner->strides.count)];
-    dmlops_plan_Dimension_16_copy(&made_16.dimensions, &made_12);
-    dmlops_plan_GatherLookup_8_copy(&made_16.lookups, &made_13);
-    dmlops_put_GatherParams(planning, &made_16);
+    dmlops_plan_GatherParams made_14;
+    made_14.count = count;
+    made_14.groupColumns = groups.columns;
+    made_14.inputStep = inner->strides.items[dmlops_item(planning, 0, inner->strides.count)];
+    made_14.indicesStep = inner->strides.items[dmlops_item(planning, 1, inner->strides.count)];
+    dmlops_plan_Dimension_16_copy(&made_14.dimensions, &made_10);
+    dmlops_plan_GatherLookup_8_copy(&made_14.lookups, &made_11);
+    dmlops_put_GatherParams(planning, &made_14);
     dmlops_out_dispatch(planning, &groups, 0);
 }
 

@@ -94,7 +94,7 @@ class WithTensors:
 class Shader(WithTensors):
     """A shader that computes each element from a few others.
 
-    `in_step`: it steps through all tensors together, and needs no coordinates. `value` is the text of the
+    `is_aligned`: it steps through all tensors together, and needs no coordinates. `value` is the text of the
     element, after `value_lines`; `offset` that of its offset in the output, which `is_shifted` by a constant
     if all are in step. If there are `indices`, up to `max_lookups` of them select the element of the first
     input that is copied.
@@ -112,7 +112,7 @@ class Shader(WithTensors):
     switches: tuple[tuple[str, str], ...]
     params: Params
     functions: Choice
-    in_step: bool
+    is_aligned: bool
     value_lines: tuple[str, ...] = ()
     value: str = ""
     offset_lines: tuple[str, ...] = ()
@@ -192,7 +192,7 @@ def _map(
         max_rank=MAX_RANK * (2 if blocked(schedule) else 1),
         switches=tuple((name, _meaning(registry, node)) for name, node in uniforms.switches.items()),
         params=map_params(plans, schedule, uniforms, (*inputs, output)),
-        in_step=is_aligned(schedule),
+        is_aligned=is_aligned(schedule),
         value_lines=tuple(value_lines),
         value=value.removeprefix(f"({output.macro}_VALUE)"),  # the return type converts anyway
         offset_lines=tuple(offset_lines),
@@ -402,7 +402,7 @@ def _gather(registry: Registry, operator: Operator, schedule: Schedule, plans: P
         switches=(),
         params=params_of(plans, "GatherParams"),
         functions=Choice(()),
-        in_step=True,
+        is_aligned=True,
         indices=indices,
         max_lookups=MAX_RANK if in_a_list else 1,
     )

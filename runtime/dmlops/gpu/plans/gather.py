@@ -21,22 +21,15 @@ from .loops import (
     repeats,
     vector_width,
 )
-from .map import loaded_at_once
+from .map import loaded_at_once, vectors_ahead
 from .operands import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Tensor, Tensors
 from .planning import Planning
 from .reasons import Reason
 
 GATHER_THREADS = 512  # NVIDIA H200: 128 at 0.82, 256 at 0.95, 1024 at 0.94
 "threads in a group"
-GATHER_BITS = 256  # NVIDIA H200: 128 at 0.91, 512 at 0.99
-"bits that a thread moves at once"
-GATHER_VECTORS = 4  # NVIDIA H200: 1 at 0.86, 2 at 0.98, 8 at 1.00
-"vectors that a thread moves, at most"
 STRIP_BYTES = 128  # NVIDIA H200: 32 at 0.82, 64 at 0.98, 256 at 0.90
 "bytes of the strips that neighboring threads walk down row by row: a cache line"
-TUPLE_VECTOR = 2  # NVIDIA H200: 1 at 0.98, 4 at 0.93
-"elements that a thread writes where each takes a tuple of indices"
-
 INPUT = 0  # the strides of a loop, in the order of the tensors
 INDICES = 1
 OUTPUT = 2
@@ -183,18 +176,17 @@ def plan_gather(out: Planning, op: Gather) -> None:
     bits = moved.bytes * 8
     outer: Words = [loop.strides[OUTPUT] for loop in loops[:-1]]
     vector = vector_width(bits, inner.size, inner.strides[OUTPUT], outer)
-    share = max(1, min(GATHER_VECTORS, GATHER_BITS // (bits * vector)))
-    if len(moved.lookups) > 1 and inner.strides[INDICES] > 1 and bits > 8:  # bytes are written in fours
-        vector, share = gcd(vector, TUPLE_VECTOR), 1
+    by_tuples = len(moved.lookups) > 1 and inner.strides[INDICES] > 1
+    if by_tuples and bits > 8:  # bytes are written in fours
+        vector = 1
     index_vector = loaded_at_once(op.indices.bits, loops, INDICES, len(loops) - 1, vector)
     for lookup in moved.lookups:
         index_vector = gcd(index_vector, lookup.offset)
     vectors: Loops = loops[:-1]
     vectors.append(in_steps(inner, vector))
     count = repeats(vectors)
-    while count % (share * GATHER_THREADS) != 0 and share > 1:
-        share = share // 2
-    groups = grid(out, count // share, GATHER_THREADS, share)
+    ahead = 1 if by_tuples else vectors_ahead(count, bits * vector, GATHER_THREADS)
+    groups = grid(out, count // ahead, GATHER_THREADS, ahead)
     moved_as: Tensors = [op.input._replace(bits=bits), op.indices, op.output._replace(bits=bits)]
     for tensor in moved_as:
         define_moved(out, tensor)
@@ -203,7 +195,7 @@ def plan_gather(out: Planning, op: Gather) -> None:
     out.define("LOOKUPS", len(moved.lookups))
     out.define("RANK", len(vectors))
     out.define("VECTOR", vector)
-    out.define("VECTORS", share)
+    out.define("VECTORS", ahead)
     out.define(f"{op.indices.macro}_SINGLE", int(inner.strides[INDICES] == 0))
     out.define(f"{op.indices.macro}_VECTOR", index_vector)
     out.define("NUM_THREADS", GATHER_THREADS)

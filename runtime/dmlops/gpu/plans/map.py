@@ -32,6 +32,7 @@ from .loops import (
     lone,
     merged,
     outermost_first,
+    power_below,
     repeats,
     vector_width,
     word,
@@ -42,8 +43,10 @@ from .reasons import Reason
 
 ELEMENTWISE_THREADS = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 0.99
 "threads in a group"
-ELEMENTWISE_BITS = 256  # NVIDIA H200: 128 at 0.92 to 1.03, and at 1.05 to 1.12 with 2**20 elements
-"bits of inputs that a thread loads before it computes, at most, to load two vectors of each"
+VECTORS_BITS = 256  # NVIDIA H200: 128 at 0.92 to 1.03, and at 1.05 to 1.12 with 2**20 elements
+"bits that a thread loads before it computes, at most, to load several vectors of each input"
+VECTORS_MOST = 4  # NVIDIA H200: 2 at 0.91 to 1.02 for gathers, and at 0.95 to 1.02 for others
+"vectors of each input that it loads before it computes, at most"
 PATCH_HEIGHT = 16  # NVIDIA H200: 4 at 0.98, 8 at 1.00, 32 at 1.00
 "height of a patch, in blocks: neighboring threads walk patches for locality along both dimensions"
 PATCH_WIDTH = 4  # NVIDIA H200: 8 at 0.89, 16 at 0.71, 32 at 0.65
@@ -212,17 +215,17 @@ def patches(other: Loop, inner: Loop, vector: int) -> Loops:
     return found
 
 
-def vectors_ahead(op: Map, vector: int, count: int) -> int:
-    """Vectors, of `count`, that a thread loads before it computes any of them: two, if ELEMENTWISE_BITS hold
-    those of all inputs and enough threads are left. All threads have the same number, since drivers postpone
-    loads that are not always needed."""
-    loaded = 0
-    for place, tensor in enumerate(op.tensors[:-1]):
-        if tensor.is_present and op.single >> place & 1 == 0:
-            loaded += tensor.bits * vector
-    least = ELEMENTWISE_BUSY if 4 * loaded <= ELEMENTWISE_BITS else 4 * ELEMENTWISE_BUSY
-    has_two = 2 * loaded <= ELEMENTWISE_BITS and count >= least and count % (2 * ELEMENTWISE_THREADS) == 0
-    return 2 if has_two else 1
+def vectors_ahead(count: int, moved: int, threads: int) -> int:
+    """The vectors, of `count`, that each of `threads` in a group loads before it computes any, given the bits
+    that it loads for one, or stores if that is more: as many as VECTORS_BITS hold, if enough threads are
+    left. All have the same number, since drivers postpone loads that are not always needed."""
+    ahead = power_below(VECTORS_BITS // moved, VECTORS_MOST)
+    while ahead > 1:
+        least = ELEMENTWISE_BUSY if 2 * ahead * moved <= VECTORS_BITS else 4 * ELEMENTWISE_BUSY
+        if count >= least and count % (ahead * threads) == 0:
+            return ahead
+        ahead = ahead // 2
+    return 1
 
 
 def plan_aligned(out: Planning, op: Map) -> None:
@@ -255,8 +258,12 @@ def plan_aligned(out: Planning, op: Map) -> None:
     else:
         for loop in patches(loops[other], inner, vector):
             vectors.append(loop)
-    count = repeats(vectors)
-    ahead = vectors_ahead(op, vector, count) if other == NONE else 1
+    count, loaded = repeats(vectors), 0
+    for place, tensor in enumerate(op.tensors[:-1]):
+        if tensor.is_present and op.single >> place & 1 == 0:
+            loaded += tensor.bits * vector
+    moved = max(loaded, output.bits * vector)
+    ahead = vectors_ahead(count, moved, ELEMENTWISE_THREADS) if other == NONE else 1
     groups = grid(out, count // ahead, ELEMENTWISE_THREADS, ahead)
     out.define("RANK", len(vectors))
     out.define("VECTOR", vector)
