@@ -8193,18 +8193,19 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
         in_group), dmlops_plan_ceil_div(planning, columns, best.columns)), others);
     int64_t threads = (best.wave_columns < 64) ? 256 : dmlops_divide(256, 2);
+    dmlops_plan_SumsTile made_6;
+    dmlops_plan_no_sums(planning, &made_6);
+    *result = made_6;
     result->rows = in_group;
     result->columns = best.columns;
     result->depth = best.depth;
     result->own_rows = best.wave_rows;
     result->own_columns = best.wave_columns;
-    result->vector = 8;
     result->ahead = best.ahead;
     result->threads = threads;
     result->groups = groups;
     result->copied = one->writes & one->kept;
     result->is_cooperative = 1;
-    result->is_alone = 0;
     return;
 }
 
@@ -8248,6 +8249,9 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
     }
     int64_t groups = is_alone ? 1 : dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
         dmlops_multiply(down, own_rows)), across);
+    dmlops_plan_SumsTile made_1;
+    dmlops_plan_no_sums(planning, &made_1);
+    *result = made_1;
     result->rows = dmlops_multiply(down, own_rows);
     result->columns = in_group;
     result->depth = step;
@@ -8257,8 +8261,6 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
     result->ahead = 1;
     result->threads = threads;
     result->groups = groups;
-    result->copied = 0;
-    result->is_cooperative = 0;
     result->is_alone = is_alone;
     return;
 }

@@ -162,19 +162,17 @@ def cooperative_tile(one: SumsPass, depth: int, rows: int, columns: int, others:
     in_group = best.rows // one.sums
     groups = times(times(ceil_div(rows, in_group), ceil_div(columns, best.columns)), others)
     threads = SUMS_MANY_THREADS if best.wave_columns < 64 else SUMS_MANY_THREADS // 2  # of more sums each
-    return SumsTile(
-        in_group,
-        best.columns,
-        best.depth,
-        best.wave_rows,
-        best.wave_columns,
-        8,
-        best.ahead,
-        threads,
-        groups,
-        one.writes & one.kept,
-        True,
-        False,
+    return no_sums()._replace(
+        rows=in_group,
+        columns=best.columns,
+        depth=best.depth,
+        own_rows=best.wave_rows,
+        own_columns=best.wave_columns,
+        ahead=best.ahead,
+        threads=threads,
+        groups=groups,
+        copied=one.writes & one.kept,
+        is_cooperative=True,
     )
 
 
@@ -211,19 +209,17 @@ def ordinary_tile(
     ):
         step *= 2
     groups = 1 if is_alone else times(ceil_div(rows, down * own_rows), across)
-    return SumsTile(
-        down * own_rows,
-        in_group,
-        step,
-        own_rows,
-        own_columns,
-        vector,
-        1,
-        threads,
-        groups,
-        0,
-        False,
-        is_alone,
+    return no_sums()._replace(
+        rows=down * own_rows,
+        columns=in_group,
+        depth=step,
+        own_rows=own_rows,
+        own_columns=own_columns,
+        vector=vector,
+        ahead=1,
+        threads=threads,
+        groups=groups,
+        is_alone=is_alone,
     )
 
 
