@@ -161,10 +161,6 @@ float Expm1(float x)
     return IsNan(x) ? x : result;
 }
 #else
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
 {

@@ -167,9 +167,6 @@ Position LocateVector(uint item)
 #define DXIL_PRECISE precise
 #endif
 
-// No integer is NaN.
-bool IsNan(uint x) { return false; }
-
 // The larger of two numbers, either of them if one is NaN: cheaper than Max
 float Larger(float x, float y) { return max(x, y); }
 
@@ -257,9 +254,6 @@ float Log(float x)
     return IsNan(x) || bits == 0x7f800000u ? x : bits > 0x7fffffffu || isZero ? outside : result;
 }
 #else
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-
 // (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
 // artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
 float AtanhTail(float z)

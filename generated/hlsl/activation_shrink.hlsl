@@ -146,10 +146,6 @@ bool Below(uint x, float limit)
     return limit >= 4294967296.0f || (limit > 0.0f && x < (uint)ceil(limit));
 }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // The bit pattern of a number.
 uint Bits(float x)
 {

@@ -322,10 +322,6 @@ int Convert(int64_t x, int type) { return (int)x; }
 uint Convert(int64_t x, uint type) { return (uint)x; }
 int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // The bit pattern of a number.
 uint Bits(float x)
 {

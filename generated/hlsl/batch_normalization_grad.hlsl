@@ -345,10 +345,6 @@ bool AdvanceRow(inout List at, List first, List last, int row)
 #define DXIL_PRECISE precise
 #endif
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // The bit pattern of a number.
 uint Bits(float x)
 {

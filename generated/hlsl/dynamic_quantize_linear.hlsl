@@ -296,11 +296,6 @@ bool AdvanceRow(inout List at, List first, List last, int row)
     return !carries;
 }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-
 // The bit pattern of a number.
 uint Bits(float x)
 {

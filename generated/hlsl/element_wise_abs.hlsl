@@ -150,10 +150,6 @@ float Abs(float x) { return Magnitude(x); }
 int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
 int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(int64_t x) { return false; }
-
 // The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {

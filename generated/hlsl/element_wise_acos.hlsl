@@ -199,10 +199,6 @@ float Acos(float x)
     return x < 0.0f ? left : twice;
 }
 #else
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
 // simplify (x - y) + y to x.
 float LessExact(float x)

@@ -120,10 +120,6 @@ Position Locate(uint item)
 #define DXIL_PRECISE precise
 #endif
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // x * scale + bias; for integers in double precision, truncated and saturated to the type
 float Scaled(float x, float scale, float bias)
 {

@@ -181,10 +181,6 @@ float Atanh(float x)
     return a <= 1.0f ? CopySign(result, x) : QuietNan(x);
 }
 #else
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {

@@ -123,12 +123,6 @@ Position Locate(uint item)
 uint BitCount(uint x) { return countbits(x); }
 uint64_t BitCount(uint64_t x) { return countbits((uint)x) + countbits((uint)(x >> 32)); }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-bool IsNan(uint64_t x) { return false; }
-
 // The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {

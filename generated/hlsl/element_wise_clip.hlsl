@@ -125,12 +125,6 @@ Position Locate(uint item)
     return position;
 }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-bool IsNan(uint64_t x) { return false; }
-
 // The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {

@@ -130,10 +130,6 @@ Position Locate(uint item)
 #define DXIL_PRECISE precise
 #endif
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -523,15 +519,6 @@ float Pow(float x, float y)
 // x^y for any two types, in the type of x: truncated for integers, and exact if both are
 float Power(float x, float y) { return Pow(x, y); }
 
-// Splits the exponent into two parts that floats represent exactly
-float PowOfParts(float x, uint exponent, float sign)
-{
-    return Pow(x, sign * (float)(exponent & ~0xffu)) * Pow(x, sign * (float)(exponent & 0xff));
-}
-
-float Power(float x, uint y) { return PowOfParts(x, y, 1.0f); }
-float Power(float x, int y) { return PowOfParts(x, y < 0 ? 0 - (uint)y : (uint)y, y < 0 ? -1.0f : 1.0f); }
-
 // Snaps to an integer that rounding errors of double precision may have missed
 int Power(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
 uint Power(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
@@ -666,15 +653,6 @@ float Pow(float x, float y)
 
 // x^y for any two types, in the type of x: truncated for integers, and exact if both are
 float Power(float x, float y) { return Pow(x, y); }
-
-// Splits the exponent into two parts that floats represent exactly
-float PowOfParts(float x, uint exponent, float sign)
-{
-    return Pow(x, sign * (float)(exponent & ~0xffu)) * Pow(x, sign * (float)(exponent & 0xff));
-}
-
-float Power(float x, uint y) { return PowOfParts(x, y, 1.0f); }
-float Power(float x, int y) { return PowOfParts(x, y < 0 ? 0 - (uint)y : (uint)y, y < 0 ? -1.0f : 1.0f); }
 
 // Snaps to an integer that rounding errors of double precision may have missed
 int Power(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }

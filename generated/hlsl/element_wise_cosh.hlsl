@@ -160,9 +160,6 @@ float Cosh(float x)
     return 0.5f * (power + 1.0f / power);
 }
 #else
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
 {

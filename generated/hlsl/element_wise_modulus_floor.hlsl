@@ -142,7 +142,6 @@ Position Locate(uint item)
 
 // The magnitude; the least integer of a signed type maps to itself.
 int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
-uint Abs(uint x) { return x; }
 
 // The remainder with the sign of the dividend; 0 for an integer divisor of 0. Vulkan has no remainder of negative
 // integers.
@@ -227,7 +226,6 @@ float ModulusFloor(float x, float y) { return FloorMod(x, y); }
 #else
 // The magnitude; the least integer of a signed type maps to itself.
 int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
-uint64_t Abs(uint64_t x) { return x; }
 
 // The remainder with the sign of the dividend; 0 for an integer divisor of 0. Vulkan has no remainder of negative
 // integers.

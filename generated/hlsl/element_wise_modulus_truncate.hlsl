@@ -142,7 +142,6 @@ Position Locate(uint item)
 
 // The magnitude; the least integer of a signed type maps to itself.
 int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
-uint Abs(uint x) { return x; }
 
 // The bit pattern of a number.
 uint Bits(float x)
@@ -210,7 +209,6 @@ float ModulusTruncate(float x, float y) { return Fmod(x, y); }
 #else
 // The magnitude; the least integer of a signed type maps to itself.
 int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
-uint64_t Abs(uint64_t x) { return x; }
 
 // The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)

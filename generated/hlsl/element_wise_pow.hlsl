@@ -142,10 +142,6 @@ Position Locate(uint item)
 #define DXIL_PRECISE precise
 #endif
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // The bit pattern of a number.
 uint Bits(float x)
 {

@@ -134,10 +134,6 @@ Position Locate(uint item)
     return position;
 }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // The bit pattern of a number.
 uint Bits(float x)
 {

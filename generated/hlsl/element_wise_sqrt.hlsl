@@ -161,10 +161,6 @@ float Sqrt(float x)
     return IsNan(x) || x == 0.0f || Bits(x) == 0x7f800000u ? x : result;
 }
 #else
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
 // simplify (x - y) + y to x.
 float LessExact(float x)

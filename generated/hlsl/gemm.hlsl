@@ -409,10 +409,6 @@ float Abs(float x) { return Magnitude(x); }
 // Whether x < limit. Integers are compared exactly: a limit below or above all of them decides without conversion.
 bool Below(float x, float limit) { return x < limit; }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {

@@ -99,12 +99,6 @@ uint DivideBySize(uint n, Dimension dimension)
 
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-bool IsNan(uint64_t x) { return false; }
-
 // The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {

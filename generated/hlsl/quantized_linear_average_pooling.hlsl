@@ -346,11 +346,6 @@ bool AdvanceRow(inout List at, List first, List last, int row)
     return !carries;
 }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-
 // The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {

@@ -387,11 +387,6 @@ uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
     return offset;
 }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-
 // The number of zero bits above the highest set bit of a nonzero number
 uint LeadingZeros(uint x)
 {

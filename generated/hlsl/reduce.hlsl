@@ -213,9 +213,6 @@ int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
 uint Abs(uint x) { return x; }
 uint64_t Abs(uint64_t x) { return x; }
 
-// No integer is NaN.
-bool IsNan(uint x) { return false; }
-
 // The number of a rank; the second argument says of which type
 float OfRank(uint rank, float type)
 {
@@ -338,9 +335,6 @@ float Sqrt(float x)
     return IsNan(x) || x == 0.0f || Bits(x) == 0x7f800000u ? x : result;
 }
 #else
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-
 // (artanh(s) - s - s^3 / 3) / s^5 as a function of z = s^2, for z up to 0.0297: a minimax polynomial (Remez exchange).
 // artanh(s) is within 2^-36 (float), 2^-73 (double) with it.
 float AtanhTail(float z)

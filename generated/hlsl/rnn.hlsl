@@ -552,10 +552,6 @@ float Tanh(float x)
     return IsNan(x) ? x : a * above / below;
 }
 #else
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
 {

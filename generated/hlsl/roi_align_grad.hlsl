@@ -429,42 +429,6 @@ float Magnitude(float x)
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
 
-// No integer is NaN.
-bool IsNan(int64_t x) { return false; }
-
-// The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
-uint LeadingZeros(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
-}
-
-// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
-// of which is set if any bit below them was (round to odd).
-float WideToFloat(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    if (high == 0)
-        return (float)(uint)x;
-    const uint shift = 32 - LeadingZeros(high);
-    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
-    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
-}
-
-// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
-float WideToFloat(int64_t x)
-{
-    const int low = (int)x;
-    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
-        return (float)low;
-    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
-}
-
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {
@@ -485,8 +449,6 @@ float Convert(int x, float type) { return (float)x; }
 int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
-float Convert(int64_t x, float type) { return WideToFloat(x); }
-int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 // Whether two numbers are equal; false if either is NaN, even if the compiler assumes there are none
 bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
@@ -508,6 +470,12 @@ int64_t ToInteger(float x)
 float Ceil(float x)
 {
     return ceil(x);
+}
+
+// The number of zero bits above the highest set bit of a nonzero number
+uint LeadingZeros(uint x)
+{
+    return 31 - firstbithigh(x);
 }
 
 // The NaN that functions return outside their domain. The argument only selects the type.

@@ -323,11 +323,6 @@ float Magnitude(float x)
 // The magnitude; the least integer of a signed type maps to itself.
 float Abs(float x) { return Magnitude(x); }
 
-// No integer is NaN.
-bool IsNan(int x) { return false; }
-bool IsNan(uint x) { return false; }
-bool IsNan(int64_t x) { return false; }
-
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
 bool IsNan(float x)
 {

@@ -28,7 +28,7 @@ _FUNCTION = re.compile(
     r"^\w+ (?P<name>\w+)\((?P<parameters>[^)]*)\)(?: \{.*\}|\n\{\n(?:.*\n)*?\})$", re.MULTILINE
 )
 _WORD = re.compile(r"\w+")
-_CALL = re.compile(r"\w+(?=\()")
+_CALL = re.compile(r"(\w+)\((?:(\w+)(?=[,)]))?")
 _COMMENT = re.compile(r"//.*")
 _NAMED = re.compile(r"^// for (\w+): (\S+), (\S+)\n", re.MULTILINE)
 _SINGLE = re.compile(r"\b(\d+\.\d+(?:e-?\d+)?)f\b")
@@ -36,13 +36,15 @@ _SINGLE = re.compile(r"\b(\d+\.\d+(?:e-?\d+)?)f\b")
 
 @dataclass(frozen=True)
 class Overload:
-    """One function: the types of its parameters, all words of its text, the last comment above it."""
+    """One function: the types of its parameters, all words of its text, the last comment above it. `calls`
+    are words followed by a parenthesis, each with the type of the parameter given first, or "" for anything
+    else."""
 
     file: str
     name: str
     types: tuple[str, ...]
     words: frozenset[str]
-    calls: frozenset[str]  # words followed by a parenthesis
+    calls: frozenset[tuple[str, str]]
     text: str
     comment: str
 
@@ -141,7 +143,7 @@ class Functions:
             if one in seen:
                 continue
             seen.add(one)
-            called = [other for name in sorted(one.calls & self.names) for other in self._called(name, one)]
+            called = self._called_by(one)
             if any(other in others for other in called):
                 return True
             waiting += called
@@ -157,8 +159,7 @@ class Functions:
             if overload in kept:
                 continue
             kept[overload] = None
-            called = sorted(word for word in overload.calls if word in self._overloads)
-            waiting += [one for name in called for one in self._called(name, overload)]
+            waiting += self._called_by(overload)
         return self._in_order(kept)
 
     def _in_order(self, kept: Collection[Overload]) -> list[Overload]:
@@ -173,7 +174,7 @@ class Functions:
         def place(file: str) -> None:
             if file in order:
                 return
-            called = {one for overload in files[file] for one in overload.calls}
+            called = {one for overload in files[file] for one, _ in overload.calls}
             for other, overloads in sorted(files.items()):
                 lower = not other.startswith(ELEMENTS) or file.startswith(ELEMENTS)
                 if other != file and lower and any(one.name in called for one in overloads):
@@ -196,15 +197,20 @@ class Functions:
 
         return [one for one in self._overloads[name] if fits(one)] or self._overloads[name]
 
-    def _called(self, name: str, caller: Overload) -> list[Overload]:
-        """The overloads that a call may resolve to, judging by all types that the caller mentions."""
-        overloads = self._overloads[name]
+    def _called_by(self, caller: Overload) -> list[Overload]:
+        """The overloads that its calls may resolve to, by the parameter given first and by all types that it
+        mentions."""
+        found: list[Overload] = []
         known = VALUE_TYPES & caller.words
-        fitting = [one for one in overloads if VALUE_TYPES & set(one.types) <= known]
-        if fitting:
-            return fitting
-        mentioned = known | {"int", "uint"}
-        return [one for one in overloads if VALUE_TYPES & one.words <= mentioned] or overloads
+        for name, given in sorted(caller.calls):
+            overloads = self._overloads.get(name, [])
+            overloads = [one for one in overloads if given in one.types[:1]] or overloads
+            fitting = [one for one in overloads if VALUE_TYPES & set(one.types) <= known]
+            mentioned = known | {"int", "uint"}
+            found += (
+                fitting or [one for one in overloads if VALUE_TYPES & one.words <= mentioned] or overloads
+            )
+        return found
 
 
 def written_out(text: str, reals: str) -> str:
@@ -236,8 +242,11 @@ def _overloads(file: str, text: str, reals: str) -> tuple[Overload, ...]:
         end, comment = match.end(), above or comment
         parameters = [parameter.split() for parameter in match["parameters"].split(",") if parameter.strip()]
         types = tuple(words[-2] for words in parameters)
+        type_of = {words[-1]: words[-2] for words in parameters}
         code = _COMMENT.sub("", match[0])
-        calls = frozenset(_CALL.findall(code.partition(")")[2]))
+        calls = frozenset(
+            (name, type_of.get(given, "")) for name, given in _CALL.findall(code.partition(")")[2])
+        )
         words = frozenset(_WORD.findall(code))
         found.append(Overload(file, match["name"], types, words, calls, match[0], comment))
     return tuple(found)
