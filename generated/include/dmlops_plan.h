@@ -9376,15 +9376,16 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     int64_t other = dmlops_plan_other_loop(planning, op, &loops, vector);
     for (int64_t place = 0; place < dmlops_clip(-1, op->tensors.count); ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        int64_t bits = tensor->bits;
-        int repeated = inner->strides.items[dmlops_item(planning, place, inner->strides.count)] == 0;
-        int transposed = (other != -1) && !repeated && (dmlops_plan_loaded_at_once(planning, bits, &loops, place,
-            other, vector) == vector);
-        int64_t along = transposed ? other : dmlops_subtract(loops.count, 1);
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"), (int64_t)repeated);
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_TRANSPOSED"), (int64_t)transposed);
-        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), dmlops_plan_loaded_at_once(planning, bits,
-            &loops, place, along, vector));
+        int64_t along = dmlops_subtract(loops.count, 1);
+        if ((other != -1) && (dmlops_plan_loaded_at_once(planning, tensor->bits, &loops, place, other, vector) ==
+            vector)) {
+            along = other;
+        }
+        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"),
+            (int64_t)(inner->strides.items[dmlops_item(planning, place, inner->strides.count)] == 0));
+        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_TRANSPOSED"), (int64_t)(along == other));
+        dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), dmlops_plan_loaded_at_once(planning,
+            tensor->bits, &loops, place, along, vector));
     }
     dmlops_plan_Loop_16 vectors;
     vectors.count = 0;

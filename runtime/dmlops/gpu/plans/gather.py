@@ -1,5 +1,4 @@
-"""Gathers, elements that an index tensor selects: which variant of the shader moves them, and its
-constants."""
+"""Gathers: maps one operand of which has offsets that an index tensor selects."""
 
 from __future__ import annotations
 
@@ -30,6 +29,7 @@ GATHER_THREADS = 512  # NVIDIA H200: 128 at 0.82, 256 at 0.95, 1024 at 0.94
 "threads in a group"
 STRIP_BYTES = 128  # NVIDIA H200: 32 at 0.82, 64 at 0.98, 256 at 0.90
 "bytes of the strips that neighboring threads walk down row by row: a cache line"
+
 INPUT = 0  # the strides of a loop, in the order of the tensors
 INDICES = 1
 OUTPUT = 2

@@ -244,14 +244,12 @@ def plan_aligned(out: Planning, op: Map) -> None:
     vector = vector_width(output.bits, inner.size, inner.strides[-1], outer)
     other = other_loop(op, loops, vector)
     for place, tensor in enumerate(op.tensors[:-1]):
-        bits, repeated = tensor.bits, inner.strides[place] == 0
-        transposed = (
-            other != NONE and not repeated and loaded_at_once(bits, loops, place, other, vector) == vector
-        )
-        along = other if transposed else len(loops) - 1
-        out.define(f"{tensor.macro}_SINGLE", int(repeated))
-        out.define(f"{tensor.macro}_TRANSPOSED", int(transposed))
-        out.define(f"{tensor.macro}_VECTOR", loaded_at_once(bits, loops, place, along, vector))
+        along = len(loops) - 1
+        if other != NONE and loaded_at_once(tensor.bits, loops, place, other, vector) == vector:
+            along = other
+        out.define(f"{tensor.macro}_SINGLE", int(inner.strides[place] == 0))
+        out.define(f"{tensor.macro}_TRANSPOSED", int(along == other))
+        out.define(f"{tensor.macro}_VECTOR", loaded_at_once(tensor.bits, loops, place, along, vector))
     vectors: Loops = [loop for place, loop in enumerate(loops[:-1]) if place != other]
     if other == NONE:
         vectors.append(in_steps(inner, vector))
