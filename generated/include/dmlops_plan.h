@@ -3045,25 +3045,18 @@ DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t begin,
     int64_t vector, dmlops_plan_Source* result);
-DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    int64_t vector, dmlops_plan_Sources* result);
 DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector,
     dmlops_plan_Source* result);
 DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const dmlops_plan_View* view, const
     dmlops_plan_Tensor_16* tensors);
-DMLOPS_CALLED void dmlops_plan_settled(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    dmlops_plan_AttentionViews* result);
 DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_plan_int_8* query, const
     dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t rows,
     dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
-    kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split, int stores, dmlops_plan_Sources*
-    result);
+DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    int64_t vector, int reads_past, int stores, dmlops_plan_Sources* result);
 DMLOPS_CALLED void dmlops_plan_place_of(dmlops_planning* planning, const dmlops_plan_Source* source, const
     dmlops_plan_int_8* sizes, int64_t first, int64_t begin, dmlops_plan_int_4* result);
 DMLOPS_CALLED void dmlops_plan_words_of_layout(dmlops_planning* planning, const dmlops_plan_Source* source,
@@ -3071,9 +3064,9 @@ DMLOPS_CALLED void dmlops_plan_words_of_layout(dmlops_planning* planning, const 
 DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
     each, int64_t first_part, dmlops_plan_int_64* result);
-DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources);
-DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources,
+DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, int scores_from_inputs);
+DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
     dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_Parts* result);
 DMLOPS_CALLED int64_t dmlops_plan_floats_at_once(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
@@ -3086,21 +3079,19 @@ DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
     dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
+    dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
-DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dmlops_plan_Sources* sources, int64_t
-    vector, int64_t keys);
+    dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
+DMLOPS_CALLED void dmlops_plan_define_few(dmlops_planning* planning, const dmlops_plan_Parts* parts);
 DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes);
 DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_AttentionTile* result);
 DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile, int64_t
     heads, int64_t rows);
 DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result);
 DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
-    parts, dmlops_plan_Threads* result);
+    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value);
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result);
@@ -3377,8 +3368,7 @@ DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_
     int64_t lanes, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result);
-DMLOPS_CALLED int64_t dmlops_plan_kept_float16(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts);
+DMLOPS_CALLED int64_t dmlops_plan_kept_float16(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
     const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted);
 DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -4091,37 +4081,6 @@ DMLOPS_CALLED void dmlops_plan_source_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four. */
-DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    int64_t vector, dmlops_plan_Sources* result) {
-    const dmlops_plan_int_8 * sizes = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
-    if (!dmlops_plan_is_whole(planning, &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)],
-        sizes)) {
-        dmlops_plan_no_sources(planning, result);
-        return;
-    }
-    dmlops_plan_Sources made_1;
-    dmlops_plan_no_sources(planning, &made_1);
-    dmlops_plan_Source made_2;
-    dmlops_plan_source_of(planning, attention, &views->query, tensors, &kept_sizes->items[dmlops_item(planning,
-        attention->query, kept_sizes->count)], 0, vector, &made_2);
-    dmlops_plan_Source made_3;
-    dmlops_plan_source_of(planning, attention, &views->key, tensors, &kept_sizes->items[dmlops_item(planning,
-        attention->key, kept_sizes->count)], 0, vector, &made_3);
-    dmlops_plan_Source made_4;
-    dmlops_plan_source_of(planning, attention, &views->value, tensors, &kept_sizes->items[dmlops_item(planning,
-        attention->value, kept_sizes->count)], 0, vector, &made_4);
-    dmlops_plan_Source made_5;
-    dmlops_plan_written_of(planning, attention, &views->output, tensors, sizes, 4, &made_5);
-    *result = made_1;
-    result->query = made_2;
-    result->key = made_3;
-    result->value = made_4;
-    result->output = made_5;
-    return;
-}
-
 /* The tensor of an output's view, if it holds nothing else. */
 DMLOPS_CALLED void dmlops_plan_written_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_View* view, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int64_t vector,
@@ -4147,25 +4106,6 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_before(dmlops_planning* planning, const d
     return view->limits.items[dmlops_item(planning, 0, view->limits.count)];
 }
 
-/* The views, with keys and values in the tensors of the past if these hold all rows. */
-DMLOPS_CALLED void dmlops_plan_settled(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    dmlops_plan_AttentionViews* result) {
-    int64_t rows = kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].items[dmlops_item(planning, 2, kept_sizes->items[dmlops_item(planning, attention->key,
-        kept_sizes->count)].count)];
-    int64_t before = dmlops_min(dmlops_plan_rows_before(planning, &views->key_before, tensors),
-        dmlops_plan_rows_before(planning, &views->value_before, tensors));
-    if ((rows == 0) || (before < rows)) {
-        *result = *views;
-        return;
-    }
-    *result = *views;
-    result->key = views->key_before;
-    result->value = views->value_before;
-    return;
-}
-
 /* Whether rows of queries and of the result are whole vectors of four. */
 DMLOPS_CALLED int dmlops_plan_is_whole(dmlops_planning* planning, const dmlops_plan_int_8* query, const
     dmlops_plan_int_8* sizes) {
@@ -4184,59 +4124,82 @@ DMLOPS_CALLED void dmlops_plan_with_rows(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The tensors that the pass accesses directly, given those of `plain` without regard to past rows: if `is_split`, keys
-   and values of the past are read in place, and if it `stores`, all may be stored on the way. */
-DMLOPS_CALLED void dmlops_plan_sources_split(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16*
-    kept_sizes, const dmlops_plan_Sources* plain, int64_t vector, int is_split, int stores, dmlops_plan_Sources* result) {
-    if (!dmlops_plan_is_whole(planning, &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)],
-        &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)])) {
-        *result = *plain;
-        return;
-    }
+/* The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of four: if it
+   `reads_past`, keys and values of the past are read in place, and if it `stores`, all may be stored on the way. If
+   the past has all of them, they come from there in any case. */
+DMLOPS_CALLED void dmlops_plan_sources_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
+    dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
+    int64_t vector, int reads_past, int stores, dmlops_plan_Sources* result) {
+    const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
+    const dmlops_plan_int_8 * target = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     const dmlops_plan_int_8 * keys = &kept_sizes->items[dmlops_item(planning, attention->key, kept_sizes->count)];
     const dmlops_plan_int_8 * values = &kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)];
-    dmlops_plan_Sources stored;
-    stored = *plain;
+    if (!dmlops_plan_is_whole(planning, query, target)) {
+        dmlops_plan_no_sources(planning, result);
+        return;
+    }
+    int64_t past_keys = dmlops_plan_rows_before(planning, &views->key_before, tensors);
+    int64_t past_values = dmlops_plan_rows_before(planning, &views->value_before, tensors);
+    dmlops_plan_Sources found;
+    dmlops_plan_no_sources(planning, &found);
+    dmlops_plan_View key;
+    key = views->key;
+    dmlops_plan_View value;
+    value = views->value;
+    if (0 < keys->items[dmlops_item(planning, 2, keys->count)] && keys->items[dmlops_item(planning, 2, keys->count)] <=
+        dmlops_min(past_keys, past_values)) {
+        key = views->key_before;
+        value = views->value_before;
+    } else {
+        if (reads_past && (0 < past_keys && past_keys < keys->items[dmlops_item(planning, 2, keys->count)]) &&
+            (past_keys == past_values)) {
+            dmlops_plan_int_8 made_1;
+            dmlops_plan_with_rows(planning, keys, past_keys, &made_1);
+            dmlops_plan_int_8 made_2;
+            dmlops_plan_with_rows(planning, values, past_keys, &made_2);
+            dmlops_plan_int_8 key_rows;
+            key_rows = made_1;
+            dmlops_plan_int_8 value_rows;
+            value_rows = made_2;
+            dmlops_plan_Source key_before;
+            dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &key_rows, 0, vector, &key_before);
+            dmlops_plan_Source value_before;
+            dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &value_rows, 0, vector,
+                &value_before);
+            if ((key_before.tensor != -1) && (value_before.tensor != -1)) {
+                dmlops_plan_Sources made_3;
+                made_3 = found;
+                made_3.key_before = key_before;
+                made_3.value_before = value_before;
+                made_3.begin = past_keys;
+                found = made_3;
+            }
+        }
+    }
     if (stores && (views->shared > 0)) {
-        dmlops_plan_Source made_1;
-        dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, keys, vector, &made_1);
-        dmlops_plan_Source made_2;
-        dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, values, vector, &made_2);
-        dmlops_plan_Sources made_3;
-        made_3 = *plain;
-        made_3.key_stored = made_1;
-        made_3.value_stored = made_2;
-        stored = made_3;
+        dmlops_plan_Source made_4;
+        dmlops_plan_written_of(planning, attention, &views->key_stored, tensors, keys, vector, &made_4);
+        dmlops_plan_Source made_5;
+        dmlops_plan_written_of(planning, attention, &views->value_stored, tensors, values, vector, &made_5);
+        dmlops_plan_Sources made_6;
+        made_6 = found;
+        made_6.key_stored = made_4;
+        made_6.value_stored = made_5;
+        found = made_6;
     }
-    int64_t begin = dmlops_plan_rows_before(planning, &views->key_before, tensors);
-    if (!is_split || !(0 < begin && begin < keys->items[dmlops_item(planning, 2, keys->count)]) || (begin !=
-        dmlops_plan_rows_before(planning, &views->value_before, tensors))) {
-        *result = stored;
-        return;
-    }
-    dmlops_plan_int_8 made_4;
-    dmlops_plan_with_rows(planning, keys, begin, &made_4);
-    dmlops_plan_Source key_before;
-    dmlops_plan_source_of(planning, attention, &views->key_before, tensors, &made_4, 0, vector, &key_before);
-    dmlops_plan_int_8 made_5;
-    dmlops_plan_with_rows(planning, values, begin, &made_5);
-    dmlops_plan_Source value_before;
-    dmlops_plan_source_of(planning, attention, &views->value_before, tensors, &made_5, 0, vector, &value_before);
-    if ((key_before.tensor == -1) || (value_before.tensor == -1)) {
-        *result = stored;
-        return;
-    }
-    dmlops_plan_Source made_6;
-    dmlops_plan_source_of(planning, attention, &views->key, tensors, keys, begin, vector, &made_6);
     dmlops_plan_Source made_7;
-    dmlops_plan_source_of(planning, attention, &views->value, tensors, values, begin, vector, &made_7);
-    *result = stored;
-    result->key = made_6;
-    result->value = made_7;
-    result->key_before = key_before;
-    result->value_before = value_before;
-    result->begin = begin;
+    dmlops_plan_source_of(planning, attention, &views->query, tensors, query, 0, vector, &made_7);
+    dmlops_plan_Source made_8;
+    dmlops_plan_source_of(planning, attention, &key, tensors, keys, found.begin, vector, &made_8);
+    dmlops_plan_Source made_9;
+    dmlops_plan_source_of(planning, attention, &value, tensors, values, found.begin, vector, &made_9);
+    dmlops_plan_Source made_10;
+    dmlops_plan_written_of(planning, attention, &views->output, tensors, target, 4, &made_10);
+    *result = found;
+    result->query = made_7;
+    result->key = made_8;
+    result->value = made_9;
+    result->output = made_10;
     return;
 }
 
@@ -4331,8 +4294,9 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The macros of what is accessed directly. */
-DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const dmlops_plan_Sources* sources) {
+/* The macros of what the pass reads and writes, however it multiplies. */
+DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, int scores_from_inputs) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"), dmlops_add(sources->query.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"), dmlops_add(sources->key.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_IN"), dmlops_add(sources->value.tensor, 1));
@@ -4341,14 +4305,16 @@ DMLOPS_CALLED void dmlops_plan_define_sources(dmlops_planning* planning, const d
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_BEFORE_IN"), dmlops_add(sources->value_before.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_STORED_IN"), dmlops_add(sources->key_stored.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"), dmlops_add(sources->value_stored.tensor, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), dmlops_plan_is_whole(planning,
+        &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)],
+        &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)]) ? 4 : 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_FROM_INPUTS"), (int64_t)scores_from_inputs);
 }
 
-/* The macros of the pass: each group takes a block of rows of a head, and a block of columns of its values. `sizes` are
-   those of the result. */
-DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes, const dmlops_plan_Sources* sources,
+/* The macros of the pass in single precision: each group takes a block of rows of a head, and a block of columns of its
+   values. `sizes` are those of the result. */
+DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
     dmlops_plan_Threads* result) {
-    dmlops_plan_define_sources(planning, sources);
     int64_t heads = dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
         sizes->items[dmlops_item(planning, 1, sizes->count)]);
     int64_t across = dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 3, sizes->count)], 256);
@@ -4362,8 +4328,6 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
     dmlops_out_define(planning, "", DMLOPS_TEXT("DEPTH"), 16);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), dmlops_divide(columns, vector));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), dmlops_plan_is_whole(planning,
-        &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)], sizes) ? 4 : 1);
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
         sizes->items[dmlops_item(planning, 2, sizes->count)], rows)), across);
     result->threads = dmlops_multiply(groups, 128);
@@ -4503,8 +4467,8 @@ DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlo
 
 /* The macros of the pass. `sizes` are those of the result. */
 DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
-    dmlops_plan_define_common(planning, sources, parts->vector, parts->keys);
+    dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
+    dmlops_plan_define_few(planning, parts);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 0);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_KV"), (int64_t)(parts->number > 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
@@ -4527,12 +4491,12 @@ DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dml
 /* The macros of the dispatch that combines the parts. `sizes` are those of the result. Each thread takes four columns
    of a query, from no more parts than it loads at once if a group has enough threads. */
 DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
-    dmlops_plan_Sources* sources, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
+    dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
     int64_t lanes = dmlops_divide(sizes->items[dmlops_item(planning, 3, sizes->count)], 4);
     int64_t strands = dmlops_plan_power_below(planning, dmlops_subtract(dmlops_multiply(2,
         dmlops_plan_ceil_div(planning, parts->number, 4)), 1), dmlops_divide(128, lanes));
     int64_t queries = dmlops_divide(128, dmlops_multiply(lanes, strands));
-    dmlops_plan_define_common(planning, sources, parts->vector, parts->keys);
+    dmlops_plan_define_few(planning, parts);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE_QUERIES"), queries);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COMBINE_STRANDS"), strands);
@@ -4545,20 +4509,17 @@ DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The macros of both dispatches, given the elements of a vector and the keys of a part. */
-DMLOPS_CALLED void dmlops_plan_define_common(dmlops_planning* planning, const dmlops_plan_Sources* sources, int64_t
-    vector, int64_t keys) {
-    dmlops_plan_define_sources(planning, sources);
+/* The macros of both dispatches. */
+DMLOPS_CALLED void dmlops_plan_define_few(dmlops_planning* planning, const dmlops_plan_Parts* parts) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("FEW_QUERIES"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), keys);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), parts->vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), parts->keys);
 }
 
 /* Whether cooperative matrices compute the pass: the device has them, all floats are float16, and rows are whole
-   vectors of eight, short enough for a tile of them. `sizes` are those of the result. */
+   vectors of eight, short enough for a tile of them. */
 DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes) {
     if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX)) {
         return 0;
     }
@@ -4571,7 +4532,9 @@ DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlop
     int64_t depth = kept_sizes->items[dmlops_item(planning, attention->query,
         kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->query,
         kept_sizes->count)].count)];
-    int64_t width = sizes->items[dmlops_item(planning, 3, sizes->count)];
+    int64_t width = kept_sizes->items[dmlops_item(planning, attention->target,
+        kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->target,
+        kept_sizes->count)].count)];
     return (dmlops_modulo(depth, 8) == 0) && (dmlops_modulo(width, 8) == 0) && (dmlops_max(depth, width) <= 512);
 }
 
@@ -4638,9 +4601,7 @@ DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dm
 
 /* The macros of the pass. */
 DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
-    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, const dmlops_plan_Parts*
-    parts, dmlops_plan_Threads* result) {
-    dmlops_plan_define_sources(planning, sources);
+    attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     int64_t width = kept_sizes->items[dmlops_item(planning, attention->value,
         kept_sizes->count)].items[dmlops_item(planning, 3, kept_sizes->items[dmlops_item(planning, attention->value,
@@ -4660,7 +4621,6 @@ DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* pla
     dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SPLIT_KV"), (int64_t)(parts->number > 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), parts->keys);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), 4);
     result->threads = dmlops_plan_times(planning, groups, dmlops_multiply(tile.waves, 32));
     result->in_group = dmlops_multiply(tile.waves, 32);
     return;
@@ -8428,78 +8388,71 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     int64_t wanted = led;
     dmlops_plan_Parts parts;
     parts = made_3;
-    dmlops_plan_AttentionViews views;
-    views = op->attention;
+    const dmlops_plan_AttentionViews * views = &op->attention;
+    int64_t float16 = 0;
     const dmlops_plan_Tensor_16 * tensors = &op->tensors;
     const dmlops_plan_int_8_16 * kept_sizes = &op->kept_sizes;
     int attends = (attention->number != -1) && (((led >> attention->target) & 1) == 1);
     if (attends) {
-        dmlops_plan_AttentionViews made_4;
-        dmlops_plan_settled(planning, attention, &views, tensors, kept_sizes, &made_4);
-        views = made_4;
-        int has_units = dmlops_plan_takes_units(planning, attention, tensors, kept_sizes,
-            &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)]);
-        dmlops_plan_Parts made_5;
-        dmlops_plan_parts_of(planning, attention, &views, tensors, kept_sizes, has_units, &made_5);
-        parts = made_5;
-    }
-    int64_t float16 = dmlops_plan_kept_float16(planning, op, shader, led, &parts);
-    if ((float16 != 0) && !parts.applies) {
-        dmlops_plan_Parts made_6;
-        dmlops_plan_unit_parts_of(planning, attention, views.shared, kept_sizes, &made_6);
-        parts = made_6;
-    }
-    if (attends) {
+        int has_units = dmlops_plan_takes_units(planning, attention, tensors, kept_sizes);
+        dmlops_plan_Parts made_4;
+        dmlops_plan_parts_of(planning, attention, views, tensors, kept_sizes, has_units, &made_4);
+        parts = made_4;
+        int reads_halves = parts.applies ? (parts.vector == 8) : has_units;
+        if (reads_halves) {
+            float16 = dmlops_plan_kept_float16(planning, shader);
+        }
+        if ((float16 != 0) && !parts.applies) {
+            dmlops_plan_Parts made_5;
+            dmlops_plan_unit_parts_of(planning, attention, views->shared, kept_sizes, &made_5);
+            parts = made_5;
+        }
         int64_t vector = (float16 != 0) ? 8 : 4;
-        dmlops_plan_Sources plain;
-        dmlops_plan_sources_of(planning, attention, &views, tensors, kept_sizes, vector, &plain);
-        int stores = parts.applies;
-        dmlops_plan_Sources made_7;
-        dmlops_plan_sources_split(planning, attention, &views, tensors, kept_sizes, &plain, vector, 1, stores, &made_7);
-        sources = made_7;
-        dmlops_plan_Pass_32 made_8;
-        dmlops_plan_passes_with(planning, shader, &sources, &made_8);
-        dmlops_plan_Pass_32_copy(&every, &made_8);
+        dmlops_plan_Sources made_6;
+        dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, vector, 1, parts.applies, &made_6);
+        sources = made_6;
+        dmlops_plan_Pass_32 made_7;
+        dmlops_plan_passes_with(planning, shader, &sources, &made_7);
+        dmlops_plan_Pass_32_copy(&every, &made_7);
         wanted = dmlops_plan_leading(planning, &every, there);
         if ((sources.begin > 0) && dmlops_plan_are_read_elsewhere(planning, shader, &every, there, wanted)) {
-            dmlops_plan_Sources made_9;
-            dmlops_plan_sources_split(planning, attention, &views, tensors, kept_sizes, &plain, vector, 0, stores,
-                &made_9);
-            sources = made_9;
-            dmlops_plan_Pass_32 made_10;
-            dmlops_plan_passes_with(planning, shader, &sources, &made_10);
-            dmlops_plan_Pass_32_copy(&every, &made_10);
+            dmlops_plan_Sources made_8;
+            dmlops_plan_sources_of(planning, attention, views, tensors, kept_sizes, vector, 0, parts.applies, &made_8);
+            sources = made_8;
+            dmlops_plan_Pass_32 made_9;
+            dmlops_plan_passes_with(planning, shader, &sources, &made_9);
+            dmlops_plan_Pass_32_copy(&every, &made_9);
             wanted = dmlops_plan_leading(planning, &every, there);
         }
     }
     dmlops_plan_Pass_32 passes;
     passes.count = 0;
-    for (int64_t each_11 = 0; each_11 < every.count; ++each_11) {
-        const dmlops_plan_Pass* one = &every.items[each_11];
+    for (int64_t each_10 = 0; each_10 < every.count; ++each_10) {
+        const dmlops_plan_Pass* one = &every.items[each_10];
         if (dmlops_plan_is_needed(planning, one, there, wanted)) {
             dmlops_plan_Pass_32_append(planning, &passes, one);
         }
     }
     if (shader->sums.count > 0) {
-        dmlops_plan_Pass_32 made_12;
-        dmlops_plan_with_sums(planning, op, shader, &passes, wanted, &made_12);
-        dmlops_plan_Pass_32_copy(&passes, &made_12);
+        dmlops_plan_Pass_32 made_11;
+        dmlops_plan_with_sums(planning, op, shader, &passes, wanted, &made_11);
+        dmlops_plan_Pass_32_copy(&passes, &made_11);
     }
     dmlops_plan_Pass_32 recurrent;
     recurrent.count = 0;
-    for (int64_t each_13 = 0; each_13 < passes.count; ++each_13) {
-        const dmlops_plan_Pass* one = &passes.items[each_13];
+    for (int64_t each_12 = 0; each_12 < passes.count; ++each_12) {
+        const dmlops_plan_Pass* one = &passes.items[each_12];
         if (one->is_along) {
             dmlops_plan_Pass_32_append(planning, &recurrent, one);
         }
     }
     int may_be_alone = recurrent.count == 1;
     result->tiles.count = 0;
-    for (int64_t each_14 = 0; each_14 < passes.count; ++each_14) {
-        const dmlops_plan_Pass* one = &passes.items[each_14];
-        dmlops_plan_SumsTile made_15;
-        dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_15);
-        dmlops_plan_SumsTile_32_append(planning, &result->tiles, &made_15);
+    for (int64_t each_13 = 0; each_13 < passes.count; ++each_13) {
+        const dmlops_plan_Pass* one = &passes.items[each_13];
+        dmlops_plan_SumsTile made_14;
+        dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_14);
+        dmlops_plan_SumsTile_32_append(planning, &result->tiles, &made_14);
     }
     int scores_from_inputs = (attention->scored_by & there) != 0;
     dmlops_plan_Pass_32_copy(&result->passes, &passes);
@@ -8513,32 +8466,24 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     return;
 }
 
-/* The intermediate tensors kept as float16, as bits: what attention with cooperative matrices or by parts reads as
-   float16, each written by a pass that writes nothing else. `wanted` are all that lead to outputs. */
-DMLOPS_CALLED int64_t dmlops_plan_kept_float16(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Parts* parts) {
-    int64_t float16 = 0;
+/* The intermediate tensors kept as float16, as bits: those that attention reads, if each is written by a pass that
+   writes nothing else. */
+DMLOPS_CALLED int64_t dmlops_plan_kept_float16(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader) {
+    (void)planning;
+    int64_t read = 0;
     for (int64_t each_1 = 0; each_1 < shader->passes.count; ++each_1) {
         const dmlops_plan_Pass* one = &shader->passes.items[each_1];
-        if ((one->number == shader->attention.number) && ((one->writes & wanted) != 0)) {
-            dmlops_plan_int_8 shape;
-            dmlops_plan_box_of(planning, op, one, &shape);
-            if (parts->applies) {
-                float16 = (parts->vector == 8) ? one->reads : 0;
-            } else {
-                if (dmlops_plan_takes_units(planning, &shader->attention, &op->tensors, &op->kept_sizes, &shape)) {
-                    float16 = one->reads;
-                }
-            }
+        if (one->number == shader->attention.number) {
+            read = one->reads;
         }
     }
     for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
         const dmlops_plan_Pass* one = &shader->passes.items[each_2];
-        if (((one->writes & float16) != 0) && ((one->writes & float16) != one->writes)) {
+        if (((one->writes & read) != 0) && ((one->writes & read) != one->writes)) {
             return 0;
         }
     }
-    return float16;
+    return read;
 }
 
 /* Whether passes that lead to outputs, other than attention itself, read its keys or values. */
@@ -8983,32 +8928,37 @@ DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
     known, const dmlops_plan_Pass* one, int waits) {
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_box_of(planning, op, one, &made_1);
     const dmlops_plan_AttentionPass * attention = &shader->attention;
-    const dmlops_plan_Sources * sources = &way->sources;
     const dmlops_plan_Parts * parts = &way->parts;
     dmlops_plan_int_8 sizes;
-    dmlops_plan_box_of(planning, op, one, &sizes);
+    sizes = made_1;
     int64_t count = dmlops_plan_element_count(planning, &sizes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_FROM_INPUTS"), (int64_t)way->scores_from_inputs);
+    dmlops_plan_define_access(planning, attention, &op->kept_sizes, &way->sources, way->scores_from_inputs);
+    dmlops_plan_Threads threads;
+    threads.threads = 0;
+    threads.in_group = 0;
     if (parts->applies) {
-        dmlops_plan_Threads few;
-        dmlops_plan_define_parts(planning, &sizes, sources, parts, &few);
-        dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &few, waits);
+        dmlops_plan_Threads made_2;
+        dmlops_plan_define_parts(planning, &sizes, parts, &made_2);
+        threads = made_2;
     } else {
         if (way->float16 != 0) {
-            dmlops_plan_Threads tiles;
-            dmlops_plan_define_attention_cooperative(planning, attention, &op->kept_sizes, sources, parts, &tiles);
-            dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &tiles, waits);
+            dmlops_plan_Threads made_3;
+            dmlops_plan_define_attention_cooperative(planning, attention, &op->kept_sizes, parts, &made_3);
+            threads = made_3;
         } else {
-            dmlops_plan_Threads blocks;
-            dmlops_plan_define_attention(planning, attention, &op->kept_sizes, &sizes, sources, &blocks);
-            dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &blocks, waits);
+            dmlops_plan_Threads made_4;
+            dmlops_plan_define_attention(planning, &sizes, &made_4);
+            threads = made_4;
         }
     }
+    dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &threads, waits);
     if (parts->number > 1) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_FROM_INPUTS"), (int64_t)way->scores_from_inputs);
+        dmlops_plan_define_access(planning, attention, &op->kept_sizes, &way->sources, way->scores_from_inputs);
         dmlops_plan_Threads joining;
-        dmlops_plan_define_join(planning, &sizes, sources, parts, &joining);
+        dmlops_plan_define_join(planning, &sizes, parts, &joining);
         dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &joining, 1);
     }
 }

@@ -119,26 +119,6 @@ def source_of(
     return Source(view.tensor, [first, batch, head, row if sizes[2] > 1 else 0])
 
 
-def sources_of(
-    attention: AttentionPass,
-    views: AttentionViews,
-    tensors: Tensors,
-    kept_sizes: Annotated[Sequence[Sizes], 16],
-    vector: int,
-) -> Sources:
-    """The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of
-    four."""
-    sizes = kept_sizes[attention.target]
-    if not is_whole(kept_sizes[attention.query], sizes):
-        return no_sources()
-    return no_sources()._replace(
-        query=source_of(attention, views.query, tensors, kept_sizes[attention.query], 0, vector),
-        key=source_of(attention, views.key, tensors, kept_sizes[attention.key], 0, vector),
-        value=source_of(attention, views.value, tensors, kept_sizes[attention.value], 0, vector),
-        output=written_of(attention, views.output, tensors, sizes, 4),
-    )
-
-
 def written_of(attention: AttentionPass, view: View, tensors: Tensors, sizes: Sizes, vector: int) -> Source:
     """The tensor of an output's view, if it holds nothing else."""
     output = source_of(attention, view, tensors, sizes, 0, vector)
@@ -154,20 +134,6 @@ def rows_before(view: View, tensors: Tensors) -> int:
     return view.limits[0]
 
 
-def settled(
-    attention: AttentionPass,
-    views: AttentionViews,
-    tensors: Tensors,
-    kept_sizes: Annotated[Sequence[Sizes], 16],
-) -> AttentionViews:
-    """The views, with keys and values in the tensors of the past if these hold all rows."""
-    rows = kept_sizes[attention.key][2]
-    before = min(rows_before(views.key_before, tensors), rows_before(views.value_before, tensors))
-    if rows == 0 or before < rows:
-        return views
-    return views._replace(key=views.key_before, value=views.value_before)
-
-
 def is_whole(query: Sizes, sizes: Sizes) -> bool:
     """Whether rows of queries and of the result are whole vectors of four."""
     return query[3] % 4 == 0 and sizes[3] % 4 == 0
@@ -178,41 +144,43 @@ def with_rows(sizes: Sizes, rows: int) -> Eight:
     return [sizes[0], sizes[1], rows, sizes[3]]
 
 
-def sources_split(
+def sources_of(
     attention: AttentionPass,
     views: AttentionViews,
     tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
-    plain: Sources,
     vector: int,
-    is_split: bool,
+    reads_past: bool,
     stores: bool,
 ) -> Sources:
-    """The tensors that the pass accesses directly, given those of `plain` without regard to past rows: if
-    `is_split`, keys and values of the past are read in place, and if it `stores`, all may be stored on the
-    way."""
-    if not is_whole(kept_sizes[attention.query], kept_sizes[attention.target]):
-        return plain
+    """The tensors that the pass reads directly, in vectors of `vector` elements, and writes, in vectors of
+    four: if it `reads_past`, keys and values of the past are read in place, and if it `stores`, all may be
+    stored on the way. If the past has all of them, they come from there in any case."""
+    query, target = kept_sizes[attention.query], kept_sizes[attention.target]
     keys, values = kept_sizes[attention.key], kept_sizes[attention.value]
-    stored = plain
+    if not is_whole(query, target):
+        return no_sources()
+    past_keys, past_values = rows_before(views.key_before, tensors), rows_before(views.value_before, tensors)
+    found = no_sources()
+    key, value = views.key, views.value
+    if 0 < keys[2] <= min(past_keys, past_values):
+        key, value = views.key_before, views.value_before
+    elif reads_past and 0 < past_keys < keys[2] and past_keys == past_values:
+        key_rows, value_rows = with_rows(keys, past_keys), with_rows(values, past_keys)
+        key_before = source_of(attention, views.key_before, tensors, key_rows, 0, vector)
+        value_before = source_of(attention, views.value_before, tensors, value_rows, 0, vector)
+        if key_before.tensor != NONE and value_before.tensor != NONE:
+            found = found._replace(key_before=key_before, value_before=value_before, begin=past_keys)
     if stores and views.shared > 0:
-        stored = plain._replace(
+        found = found._replace(
             key_stored=written_of(attention, views.key_stored, tensors, keys, vector),
             value_stored=written_of(attention, views.value_stored, tensors, values, vector),
         )
-    begin = rows_before(views.key_before, tensors)
-    if not is_split or not 0 < begin < keys[2] or begin != rows_before(views.value_before, tensors):
-        return stored
-    key_before = source_of(attention, views.key_before, tensors, with_rows(keys, begin), 0, vector)
-    value_before = source_of(attention, views.value_before, tensors, with_rows(values, begin), 0, vector)
-    if key_before.tensor == NONE or value_before.tensor == NONE:
-        return stored
-    return stored._replace(
-        key=source_of(attention, views.key, tensors, keys, begin, vector),
-        value=source_of(attention, views.value, tensors, values, begin, vector),
-        key_before=key_before,
-        value_before=value_before,
-        begin=begin,
+    return found._replace(
+        query=source_of(attention, views.query, tensors, query, 0, vector),
+        key=source_of(attention, key, tensors, keys, found.begin, vector),
+        value=source_of(attention, value, tensors, values, found.begin, vector),
+        output=written_of(attention, views.output, tensors, target, 4),
     )
 
 
@@ -263,8 +231,14 @@ def places_of(
     return places
 
 
-def define_sources(out: Planning, sources: Sources) -> None:
-    """The macros of what is accessed directly."""
+def define_access(
+    out: Planning,
+    attention: AttentionPass,
+    kept_sizes: Annotated[Sequence[Sizes], 16],
+    sources: Sources,
+    scores_from_inputs: bool,
+) -> None:
+    """The macros of what the pass reads and writes, however it multiplies."""
     out.define("QUERY_IN", sources.query.tensor + 1)
     out.define("KEY_IN", sources.key.tensor + 1)
     out.define("VALUE_IN", sources.value.tensor + 1)
@@ -273,18 +247,15 @@ def define_sources(out: Planning, sources: Sources) -> None:
     out.define("VALUE_BEFORE_IN", sources.value_before.tensor + 1)
     out.define("KEY_STORED_IN", sources.key_stored.tensor + 1)
     out.define("VALUE_STORED_IN", sources.value_stored.tensor + 1)
+    out.define(
+        "SCRATCH_VECTOR", 4 if is_whole(kept_sizes[attention.query], kept_sizes[attention.target]) else 1
+    )
+    out.define("SCORES_FROM_INPUTS", int(scores_from_inputs))
 
 
-def define_attention(
-    out: Planning,
-    attention: AttentionPass,
-    kept_sizes: Annotated[Sequence[Sizes], 16],
-    sizes: Sizes,
-    sources: Sources,
-) -> Threads:
-    """The macros of the pass: each group takes a block of rows of a head, and a block of columns of its
-    values. `sizes` are those of the result."""
-    define_sources(out, sources)
+def define_attention(out: Planning, sizes: Sizes) -> Threads:
+    """The macros of the pass in single precision: each group takes a block of rows of a head, and a block of
+    columns of its values. `sizes` are those of the result."""
     heads = times(sizes[0], sizes[1])
     across = ceil_div(sizes[3], ROW_THREADS * MAX_COLUMNS)
     columns = ceil_div(sizes[3], ROW_THREADS * across)
@@ -298,6 +269,5 @@ def define_attention(
     out.define("DEPTH", ATTENTION_DEPTH)
     out.define("VALUE_VECTOR", vector)
     out.define("VALUE_VECTORS", columns // vector)
-    out.define("SCRATCH_VECTOR", 4 if is_whole(kept_sizes[attention.query], sizes) else 1)
     groups = times(times(heads, ceil_div(sizes[2], rows)), across)
     return Threads(groups * ATTENTION_THREADS, ATTENTION_THREADS)

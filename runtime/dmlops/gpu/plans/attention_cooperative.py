@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .attention import Sources, define_sources
 from .attention_parts import Parts, no_parts
 from .capabilities import Capability
 from .definition_types import AttentionPass
@@ -50,16 +49,15 @@ def takes_units(
     attention: AttentionPass,
     tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
-    sizes: Sizes,
 ) -> bool:
     """Whether cooperative matrices compute the pass: the device has them, all floats are float16, and rows
-    are whole vectors of eight, short enough for a tile of them. `sizes` are those of the result."""
+    are whole vectors of eight, short enough for a tile of them."""
     if not out.has(Capability.COOPERATIVE_MATRIX):
         return False
     for tensor in tensors:
         if tensor.is_present and tensor.is_float and not is_float16(tensor):
             return False
-    depth, width = kept_sizes[attention.query][3], sizes[3]
+    depth, width = kept_sizes[attention.query][3], kept_sizes[attention.target][3]
     return depth % 8 == 0 and width % 8 == 0 and max(depth, width) <= WIDEST
 
 
@@ -98,11 +96,9 @@ def define_attention_cooperative(
     out: Planning,
     attention: AttentionPass,
     kept_sizes: Annotated[Sequence[Sizes], 16],
-    sources: Sources,
     parts: Parts,
 ) -> Threads:
     """The macros of the pass."""
-    define_sources(out, sources)
     query, width = kept_sizes[attention.query], kept_sizes[attention.value][3]
     heads, rows = times(query[0], query[1] // parts.shared), query[2] * parts.shared
     tile = units_tile(max(query[3], width))
@@ -115,5 +111,4 @@ def define_attention_cooperative(
     out.define("SHARED", parts.shared)
     out.define("SPLIT_KV", int(parts.number > 1))
     out.define("KEYS_PER_SPLIT", parts.keys)
-    out.define("SCRATCH_VECTOR", 4)
     return Threads(times(groups, tile.waves * WAVE), tile.waves * WAVE)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
-from .attention import Sources, define_sources
 from .definition_types import AttentionPass, AttentionViews
 from .loops import ceil_div, power_below, times
 from .operands import NONE, Sizes, Tensors, Threads
@@ -158,9 +157,9 @@ def words_of(parts: Parts, sizes: Sizes) -> int:
     return times(times(queries, parts.number), sizes[3] + 4)
 
 
-def define_parts(out: Planning, sizes: Sizes, sources: Sources, parts: Parts) -> Threads:
+def define_parts(out: Planning, sizes: Sizes, parts: Parts) -> Threads:
     """The macros of the pass. `sizes` are those of the result."""
-    define_common(out, sources, parts.vector, parts.keys)
+    define_few(out, parts)
     out.define("COMBINE", 0)
     out.define("SPLIT_KV", int(parts.number > 1))
     out.define("SHARED", parts.shared)
@@ -176,13 +175,13 @@ def define_parts(out: Planning, sizes: Sizes, sources: Sources, parts: Parts) ->
     return Threads(times(groups, PARTS_THREADS), PARTS_THREADS)
 
 
-def define_join(out: Planning, sizes: Sizes, sources: Sources, parts: Parts) -> Threads:
+def define_join(out: Planning, sizes: Sizes, parts: Parts) -> Threads:
     """The macros of the dispatch that combines the parts. `sizes` are those of the result. Each thread takes
     four columns of a query, from no more parts than it loads at once if a group has enough threads."""
     lanes = sizes[3] // 4
     strands = power_below(2 * ceil_div(parts.number, COMBINE_FETCHES) - 1, PARTS_THREADS // lanes)
     queries = PARTS_THREADS // (lanes * strands)
-    define_common(out, sources, parts.vector, parts.keys)
+    define_few(out, parts)
     out.define("COMBINE", 1)
     out.define("COMBINE_QUERIES", queries)
     out.define("COMBINE_STRANDS", strands)
@@ -191,10 +190,8 @@ def define_join(out: Planning, sizes: Sizes, sources: Sources, parts: Parts) -> 
     return Threads(times(groups, PARTS_THREADS), PARTS_THREADS)
 
 
-def define_common(out: Planning, sources: Sources, vector: int, keys: int) -> None:
-    """The macros of both dispatches, given the elements of a vector and the keys of a part."""
-    define_sources(out, sources)
+def define_few(out: Planning, parts: Parts) -> None:
+    """The macros of both dispatches."""
     out.define("FEW_QUERIES", 1)
-    out.define("VECTOR", vector)
-    out.define("KEYS_PER_SPLIT", keys)
-    out.define("SCRATCH_VECTOR", 4)
+    out.define("VECTOR", parts.vector)
+    out.define("KEYS_PER_SPLIT", parts.keys)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .attention import define_attention, places_of
+from .attention import define_access, define_attention, places_of
 from .attention_cooperative import define_attention_cooperative
 from .attention_parts import define_join, define_parts, words_of
 from .common_bindings import CommonConstants, Lists, bind_common
@@ -231,22 +231,20 @@ def dispatch_attention(
     waits: bool,
 ) -> None:
     """The dispatch of attention, and one that combines its parts."""
-    attention, sources, parts = shader.attention, way.sources, way.parts
-    sizes = box_of(op, one)
+    attention, parts, sizes = shader.attention, way.parts, box_of(op, one)
     count = element_count(sizes)
-    out.define("SCORES_FROM_INPUTS", int(way.scores_from_inputs))
+    define_access(out, attention, op.kept_sizes, way.sources, way.scores_from_inputs)
+    threads = Threads(0, 0)
     if parts.applies:
-        few = define_parts(out, sizes, sources, parts)
-        dispatch_box(out, op, known, one, sizes, count, 0, few, waits)
+        threads = define_parts(out, sizes, parts)
     elif way.float16 != 0:
-        tiles = define_attention_cooperative(out, attention, op.kept_sizes, sources, parts)
-        dispatch_box(out, op, known, one, sizes, count, 0, tiles, waits)
+        threads = define_attention_cooperative(out, attention, op.kept_sizes, parts)
     else:
-        blocks = define_attention(out, attention, op.kept_sizes, sizes, sources)
-        dispatch_box(out, op, known, one, sizes, count, 0, blocks, waits)
+        threads = define_attention(out, sizes)
+    dispatch_box(out, op, known, one, sizes, count, 0, threads, waits)
     if parts.number > 1:
-        out.define("SCORES_FROM_INPUTS", int(way.scores_from_inputs))
-        joining = define_join(out, sizes, sources, parts)
+        define_access(out, attention, op.kept_sizes, way.sources, way.scores_from_inputs)
+        joining = define_join(out, sizes, parts)
         dispatch_box(out, op, known, one, sizes, count, 0, joining, True)
 
 

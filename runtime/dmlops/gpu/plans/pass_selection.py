@@ -5,14 +5,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .attention import (
-    Source,
-    Sources,
-    no_sources,
-    settled,
-    sources_of,
-    sources_split,
-)
+from .attention import Source, Sources, no_sources, sources_of
 from .attention_cooperative import takes_units, unit_parts_of
 from .attention_parts import Parts, no_parts, parts_of
 from .definition_types import Definition, DefinitionShader, Pass, Passes
@@ -127,25 +120,23 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
     every: Passes = list(shader.passes)
     there = present(op.tensors)
     led = leading(every, there)
-    wanted, parts, views = led, no_parts(), op.attention
+    wanted, parts, views, float16 = led, no_parts(), op.attention, 0
     tensors, kept_sizes = op.tensors, op.kept_sizes
     attends = attention.number != NONE and led >> attention.target & 1 == 1
     if attends:
-        views = settled(attention, views, tensors, kept_sizes)
-        has_units = takes_units(out, attention, tensors, kept_sizes, kept_sizes[attention.target])
+        has_units = takes_units(out, attention, tensors, kept_sizes)
         parts = parts_of(attention, views, tensors, kept_sizes, has_units)
-    float16 = kept_float16(out, op, shader, led, parts)
-    if float16 != 0 and not parts.applies:
-        parts = unit_parts_of(attention, views.shared, kept_sizes)
-    if attends:
+        reads_halves = parts.vector == 8 if parts.applies else has_units
+        if reads_halves:
+            float16 = kept_float16(shader)
+        if float16 != 0 and not parts.applies:
+            parts = unit_parts_of(attention, views.shared, kept_sizes)
         vector = 8 if float16 != 0 else 4
-        plain = sources_of(attention, views, tensors, kept_sizes, vector)
-        stores = parts.applies
-        sources = sources_split(attention, views, tensors, kept_sizes, plain, vector, True, stores)
+        sources = sources_of(attention, views, tensors, kept_sizes, vector, True, parts.applies)
         every = passes_with(shader, sources)
         wanted = leading(every, there)
         if sources.begin > 0 and are_read_elsewhere(shader, every, there, wanted):
-            sources = sources_split(attention, views, tensors, kept_sizes, plain, vector, False, stores)
+            sources = sources_of(attention, views, tensors, kept_sizes, vector, False, parts.applies)
             every = passes_with(shader, sources)
             wanted = leading(every, there)
     passes: Passes = [one for one in every if is_needed(one, there, wanted)]
@@ -158,22 +149,17 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
     return PassSelection(passes, tiles, wanted, led, float16, attends, scores_from_inputs, parts, sources)
 
 
-def kept_float16(out: Planning, op: Definition, shader: DefinitionShader, wanted: int, parts: Parts) -> int:
-    """The intermediate tensors kept as float16, as bits: what attention with cooperative matrices or by parts
-    reads as float16, each written by a pass that writes nothing else. `wanted` are all that lead to
-    outputs."""
-    float16 = 0
+def kept_float16(shader: DefinitionShader) -> int:
+    """The intermediate tensors kept as float16, as bits: those that attention reads, if each is written by a
+    pass that writes nothing else."""
+    read = 0
     for one in shader.passes:
-        if one.number == shader.attention.number and one.writes & wanted != 0:
-            shape = box_of(op, one)
-            if parts.applies:
-                float16 = one.reads if parts.vector == 8 else 0
-            elif takes_units(out, shader.attention, op.tensors, op.kept_sizes, shape):
-                float16 = one.reads
+        if one.number == shader.attention.number:
+            read = one.reads
     for one in shader.passes:
-        if one.writes & float16 != 0 and one.writes & float16 != one.writes:
+        if one.writes & read != 0 and one.writes & read != one.writes:
             return 0
-    return float16
+    return read
 
 
 def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, wanted: int) -> bool:
