@@ -6,13 +6,13 @@ shader has in place of these fall back to the shader of a package generated with
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -20,6 +20,7 @@ from unittest import mock
 from gpu_cases import Case
 
 from dmlops import gpu
+from dmlops.definition import Defined
 from dmlops.gpu import planner_inputs
 from dmlops.gpu.plans import (
     contraction,
@@ -39,7 +40,7 @@ from dmlops.planners import computation
 
 ROOT = Path(__file__).resolve().parents[1]
 
-SHADERS = ("map", "gather", "reduce", "scan")
+SHADERS = ("map", "gather", "reduce", "scan", "rows")
 """Forms that are shaders of their own."""
 
 IN_PLACE = (*SHADERS, "attention")
@@ -74,7 +75,7 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
     "selected": (Choice(definition, "selection_of", lambda *_: sparse_sum.Selection(0, 0, 0)),),
 }
 
-OWN_PLANNERS = ("sliding", "rows", "separable")
+OWN_PLANNERS = ("sliding", "separable")
 """Forms with a planner of their own in the table of these."""
 
 CAPABILITIES: Mapping[str, Capability] = {
@@ -108,6 +109,9 @@ def fallback(form: str, case: Case, capabilities: Capability, folder: Path) -> F
 
 
 def _shader_form(computed: Any) -> str:
+    if isinstance(computed, Defined):
+        shader = import_module(f"dmlops.planners.{computed.desc.OPERATOR.lower()}").PLANNER.shader
+        return "definition" if shader.rows.number == NONE else "rows"
     return computed.form if isinstance(computed, Map) else type(computed).__name__.lower()
 
 
@@ -135,5 +139,5 @@ def by_definition(folder: Path) -> Any:
     package = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = package
     spec.loader.exec_module(package)
-    importlib.import_module(f"{spec.name}.gpu")
+    import_module(f"{spec.name}.gpu")
     return package

@@ -1,8 +1,9 @@
 # ruff: noqa: E501   (tables)
-"""Definitions of reductions: those of the form get the schedule, similar ones do not.
+"""Definitions of reductions: those of the form get the schedule, similar ones do not; what each element makes of
+one goes by rows.
 
 NumPy gives the expected result of each definition, which the reference evaluates as written and, if it has a
-schedule, the shader through that.
+form, the shader through that.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dmlgen.schedules.rows import Rows
 from gpu_device import device
 from schedule_cases import Variant, described
 
 __all__ = ["device"]
 
 REDUCED = "reduced(d): any(Axes[i] == d for i in range(len(Axes)))"
-SOFTMAX = "ACTIVATION_SOFTMAX1"
+SOFTMAX, HARDMAX = "ACTIVATION_SOFTMAX1", "ACTIVATION_HARDMAX1"
 WHEN = "    when: Function not in (ARGMAX, ARGMIN)\n"  # of the rule that input and output have one type
 KEEP = {"axis": (0, 2), "keepdims": True}
 RANDOM = np.random.default_rng(5)
@@ -97,7 +99,7 @@ LINE = (
     'row: "replace(at, Axes[0], 0)"',
 )
 
-RECOGNIZED = [
+ROWS = [
     Case("softmax", SOFTMAX, "exp(InputTensor[at] - Peak[here]) / Sum[here]", lambda x: softmax(x, **KEEP), uses="normalization, softmax"),
     Case("twice softmax", SOFTMAX, "2 * exp(InputTensor[at] - Peak[here]) / Sum[here]", lambda x: 2 * softmax(x, **KEEP), uses="normalization, softmax"),
     Case("log-softmax", SOFTMAX, "InputTensor[at] - (Peak[here] + log(Sum[here]))", lambda x: np.log(softmax(x, **KEEP)), uses="normalization, softmax"),
@@ -108,8 +110,11 @@ RECOGNIZED = [
     Case("deviation", SOFTMAX, '"InputTensor[at] - sum(InputTensor[over(r)] for r in ndindex(extent)) / count"', lambda x: x - x.mean(**KEEP)),
     Case("the other axes", SOFTMAX, '"InputTensor[at] / sum(InputTensor[over(r)] for r in ndindex(extent))"', lambda x: x / x.sum(axis=1, keepdims=True), reduced="reduced(d): all(Axes[i] != d for i in range(len(Axes)))"),
     Case("the axes above", SOFTMAX, '"InputTensor[at] / sum(InputTensor[over(r)] for r in ndindex(extent))"', lambda x: x / x.sum(axis=(1, 2), keepdims=True), reduced="reduced(d): any(Axes[i] < d for i in range(len(Axes)))"),
-    Case("hardmax", SOFTMAX, f'"First[here] == {OWN}"', lambda x: np.eye(15)[of_sets(x).argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), tensors=(FIRST,), input=TIES),
-    Case("last of the greatest", SOFTMAX, f'"Last[here] == {OWN}"', lambda x: np.eye(15)[14 - of_sets(x)[:, ::-1].argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), let=('turned(r): "[extent[d] - 1 - r[d] for d in axes(InputTensor)]"',), tensors=('Last: {sizes: kept, type: int, value: "ravel_index(turned(argmax(InputTensor[over(turned(r))] for r in ndindex(extent))), extent)"}',), input=TIES),
+]  # fmt: skip
+
+RECOGNIZED = [
+    Case("hardmax", HARDMAX, f'"First[here] == {OWN}"', lambda x: np.eye(15)[of_sets(x).argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), tensors=(FIRST,), input=TIES),
+    Case("last of the greatest", HARDMAX, f'"Last[here] == {OWN}"', lambda x: np.eye(15)[14 - of_sets(x)[:, ::-1].argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), let=('turned(r): "[extent[d] - 1 - r[d] for d in axes(InputTensor)]"',), tensors=('Last: {sizes: kept, type: int, value: "ravel_index(turned(argmax(InputTensor[over(turned(r))] for r in ndindex(extent))), extent)"}',), input=TIES),
     sums("sum", "convert(sum(InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: x.sum(**KEEP)),
     sums("greatest of integers", "convert(max(InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: x.max(**KEEP), input=TIES.astype(np.int32)),
     sums("half the square of a norm", "convert(0.5 * sum(InputTensor[over(r)] * InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: (x * x).sum(**KEEP) / 2),
@@ -127,7 +132,7 @@ NEARLY = [
     Case("one axis by replacing", SOFTMAX, '"exp(InputTensor[at] - Top[row]) / Total[row]"', lambda x: softmax(x, axis=0, keepdims=True), let=LINE, tensors=ALONG),
     Case("another element of the set", SOFTMAX, '"InputTensor[here] / sum(InputTensor[over(r)] for r in ndindex(extent))"', lambda x: np.broadcast_to(x[:1, :, :1] / x.sum(**KEEP), x.shape)),
     Case("all but the last", SOFTMAX, '"InputTensor[at] - sum(InputTensor[over(r)] for r in ndindex(most))"', lambda x: x - x[:-1, :, :-1].sum(**KEEP), let=('most: "[extent[d] - 1 if reduced(d) else 1 for d in axes(InputTensor)]"',)),
-    Case("all but the greatest", SOFTMAX, f'"First[here] != {OWN}"', lambda x: 1 - np.eye(15)[of_sets(x).argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), tensors=(FIRST,), input=TIES),
+    Case("all but the greatest", HARDMAX, f'"First[here] != {OWN}"', lambda x: 1 - np.eye(15)[of_sets(x).argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), tensors=(FIRST,), input=TIES),
     sums("mean of integers", "convert(sum(float(InputTensor[over(r)]) for r in ndindex(extent)) / count, OutputTensor)", lambda x: np.trunc(x.mean(**KEEP)), input=TIES.astype(np.int32) * 7),
     sums("of no type that rules demand", "convert(sum(InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: x.sum(**KEEP), replaced={}),
     sums("difference of extremes", "convert(max(InputTensor[over(r)] for r in ndindex(extent)) - min(InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: np.ptp(x, **KEEP)),
@@ -163,6 +168,16 @@ def test_a_reduction_gets_the_schedule(case: Case, device: Any, tmp_path: Path) 
     variant, desc, arrays = run(case, tmp_path)
     wanted = arrays.pop("wanted")
     assert variant.form == "reduce"
+    check(variant.by_definition(desc, arrays)["OutputTensor"], wanted)
+    check(variant.by_shader(desc, arrays, device)["OutputTensor"], wanted)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("case", ROWS, ids=lambda case: case.name)
+def test_elements_that_depend_on_a_reduction_go_by_rows(case: Case, device: Any, tmp_path: Path) -> None:
+    variant, desc, arrays = run(case, tmp_path)
+    wanted = arrays.pop("wanted")
+    assert variant.form_of(Rows) is not None
     check(variant.by_definition(desc, arrays)["OutputTensor"], wanted)
     check(variant.by_shader(desc, arrays, device)["OutputTensor"], wanted)
 

@@ -8,22 +8,16 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... adam_optimizer.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
-// Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
-// in elements.
-//
-//   PASS       what the pass writes:
-//              0 OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor
-//              1 OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor, by rows, each shared by
-//              REDUCTION_THREADS threads that combine their totals
+// Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
+// are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-// In pass 1 only; adjacent dimensions are merged where a single stride covers both in every tensor:
-//   VECTOR     elements of a row that are computed together: 1, 2 or 4
+//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_SETS, of as many rows
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
-//   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
+//   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
+//              partial; else 0
 //   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
 //   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
@@ -39,14 +33,9 @@
 //   OutputParametersTensor: FLOAT32, FLOAT16
 //   OutputFirstMomentTensor: FLOAT32, FLOAT16
 //   OutputSecondMomentTensor: FLOAT32, FLOAT16
-//   X_SIZES_LENGTH  its dimensions
-//   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+// Dispatch groupColumns x rows groups.
 
 // Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
 // in
@@ -80,46 +69,14 @@
 #define REAL_VALUE float
 #define REAL_BITS 32
 
-#if PASS == 1
 typedef vector<INPUT_PARAMETERS_STORED, INPUT_PARAMETERS_VECTOR> InputParametersBuffer;
-#else
-typedef INPUT_PARAMETERS_STORED InputParametersBuffer;
-#endif
-#if PASS == 1
 typedef vector<INPUT_FIRST_MOMENT_STORED, INPUT_FIRST_MOMENT_VECTOR> InputFirstMomentBuffer;
-#else
-typedef INPUT_FIRST_MOMENT_STORED InputFirstMomentBuffer;
-#endif
-#if PASS == 1
 typedef vector<INPUT_SECOND_MOMENT_STORED, INPUT_SECOND_MOMENT_VECTOR> InputSecondMomentBuffer;
-#else
-typedef INPUT_SECOND_MOMENT_STORED InputSecondMomentBuffer;
-#endif
-#if PASS == 1
 typedef vector<GRADIENT_STORED, GRADIENT_VECTOR> GradientBuffer;
-#else
-typedef GRADIENT_STORED GradientBuffer;
-#endif
-#if PASS == 1
 typedef vector<TRAINING_STEP_STORED, TRAINING_STEP_VECTOR> TrainingStepBuffer;
-#else
-typedef TRAINING_STEP_STORED TrainingStepBuffer;
-#endif
-#if PASS == 1
 typedef vector<OUTPUT_PARAMETERS_STORED, OUTPUT_PARAMETERS_VECTOR> OutputParametersBuffer;
-#else
-typedef OUTPUT_PARAMETERS_STORED OutputParametersBuffer;
-#endif
-#if PASS == 1
 typedef vector<OUTPUT_FIRST_MOMENT_STORED, OUTPUT_FIRST_MOMENT_VECTOR> OutputFirstMomentBuffer;
-#else
-typedef OUTPUT_FIRST_MOMENT_STORED OutputFirstMomentBuffer;
-#endif
-#if PASS == 1
 typedef vector<OUTPUT_SECOND_MOMENT_STORED, OUTPUT_SECOND_MOMENT_VECTOR> OutputSecondMomentBuffer;
-#else
-typedef OUTPUT_SECOND_MOMENT_STORED OutputSecondMomentBuffer;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputParametersBuffer> inputParametersTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<InputFirstMomentBuffer> inputFirstMomentTensor : register(t1);
@@ -129,7 +86,7 @@ typedef OUTPUT_SECOND_MOMENT_STORED OutputSecondMomentBuffer;
 [[vk::binding(5, 0)]] RWStructuredBuffer<OutputParametersBuffer> outputParametersTensor : register(u0);
 [[vk::binding(6, 0)]] RWStructuredBuffer<OutputFirstMomentBuffer> outputFirstMomentTensor : register(u1);
 [[vk::binding(7, 0)]] RWStructuredBuffer<OutputSecondMomentBuffer> outputSecondMomentTensor : register(u2);
-#if PASS == 1
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -145,19 +102,9 @@ struct Dimension
     uint outputFirstMomentStride;
     uint outputSecondMomentStride;
 };
-#else
-struct Dimension
-{
-    uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-};
-#endif
 
 [[vk::binding(8, 0)]] cbuffer Params : register(b0)
 {
-#if PASS == 1
     int4 inputParametersSizes[2];
     int4 inputParametersStrides[2];
     int4 inputFirstMomentSizes[2];
@@ -174,12 +121,11 @@ struct Dimension
     int4 outputFirstMomentStrides[2];
     int4 outputSecondMomentSizes[2];
     int4 outputSecondMomentStrides[2];
-    int4 number[2];
     float learningRate;
     float beta2;
     float beta1;
     float epsilon;
-    uint rowCount;
+    uint rowCount;  // or vectors of rows
     uint rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
@@ -197,33 +143,6 @@ struct Dimension
     uint reserved2;
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
-#else
-    Dimension sizes[RANK];  // of the tensor written
-    int4 inputParametersSizes[2];
-    int4 inputParametersStrides[2];
-    int4 inputFirstMomentSizes[2];
-    int4 inputFirstMomentStrides[2];
-    int4 inputSecondMomentSizes[2];
-    int4 inputSecondMomentStrides[2];
-    int4 gradientSizes[2];
-    int4 gradientStrides[2];
-    int4 trainingStepSizes[2];
-    int4 trainingStepStrides[2];
-    int4 outputParametersSizes[2];
-    int4 outputParametersStrides[2];
-    int4 outputFirstMomentSizes[2];
-    int4 outputFirstMomentStrides[2];
-    int4 outputSecondMomentSizes[2];
-    int4 outputSecondMomentStrides[2];
-    int4 number[2];
-    uint count;  // elements to write
-    uint first;  // the number of the first one
-    uint groupColumns;  // thread groups along x
-    float learningRate;
-    float beta2;
-    float beta1;
-    float epsilon;
-#endif
 };
 
 // n / size for every n below 2^32
@@ -231,46 +150,6 @@ uint DivideBySize(uint n, Dimension dimension)
 {
     const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
-}
-
-// A list of integers, usually a coordinate; entries from `length` on are 0
-struct List
-{
-    int entries[8];
-    int length;
-};
-
-List ListOf(int4 first, int4 second, int length)
-{
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
-    return result;
-}
-
-// The offset of a coordinate
-uint OffsetOf(List at, int4 strides[2], int length)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
 }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
@@ -281,46 +160,6 @@ uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
 #else
 #define DXIL_PRECISE precise
 #endif
-
-// The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
-uint LeadingZeros(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
-}
-
-// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
-// of which is set if any bit below them was (round to odd).
-float WideToFloat(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    if (high == 0)
-        return (float)(uint)x;
-    const uint shift = 32 - LeadingZeros(high);
-    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
-    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
-}
-
-// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
-float WideToFloat(int64_t x)
-{
-    const int low = (int)x;
-    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
-        return (float)low;
-    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
-}
-
-// Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
-// becomes 0.
-float Convert(int64_t x, float type) { return WideToFloat(x); }
-int Convert(int64_t x, int type) { return (int)x; }
-uint Convert(int64_t x, uint type) { return (uint)x; }
-int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
 
 // The bit pattern of a number.
 uint Bits(float x)
@@ -508,23 +347,9 @@ INPUT_PARAMETERS_VALUE LoadInputParameters(uint offset)
     return (INPUT_PARAMETERS_VALUE)inputParametersTensor[offset];
 }
 
-// The element at a coordinate, which is clamped to the tensor
-INPUT_PARAMETERS_VALUE ReadInputParameters(List at)
-{
-    return (INPUT_PARAMETERS_VALUE)inputParametersTensor[ClampedOffset(at, inputParametersSizes, inputParametersStrides,
-        INPUT_PARAMETERS_SIZES_LENGTH)];
-}
-
 INPUT_FIRST_MOMENT_VALUE LoadInputFirstMoment(uint offset)
 {
     return (INPUT_FIRST_MOMENT_VALUE)inputFirstMomentTensor[offset];
-}
-
-// The element at a coordinate, which is clamped to the tensor
-INPUT_FIRST_MOMENT_VALUE ReadInputFirstMoment(List at)
-{
-    return (INPUT_FIRST_MOMENT_VALUE)inputFirstMomentTensor[ClampedOffset(at, inputFirstMomentSizes,
-        inputFirstMomentStrides, INPUT_FIRST_MOMENT_SIZES_LENGTH)];
 }
 
 INPUT_SECOND_MOMENT_VALUE LoadInputSecondMoment(uint offset)
@@ -532,22 +357,9 @@ INPUT_SECOND_MOMENT_VALUE LoadInputSecondMoment(uint offset)
     return (INPUT_SECOND_MOMENT_VALUE)inputSecondMomentTensor[offset];
 }
 
-// The element at a coordinate, which is clamped to the tensor
-INPUT_SECOND_MOMENT_VALUE ReadInputSecondMoment(List at)
-{
-    return (INPUT_SECOND_MOMENT_VALUE)inputSecondMomentTensor[ClampedOffset(at, inputSecondMomentSizes,
-        inputSecondMomentStrides, INPUT_SECOND_MOMENT_SIZES_LENGTH)];
-}
-
 GRADIENT_VALUE LoadGradient(uint offset)
 {
     return (GRADIENT_VALUE)gradientTensor[offset];
-}
-
-// The element at a coordinate, which is clamped to the tensor
-GRADIENT_VALUE ReadGradient(List at)
-{
-    return (GRADIENT_VALUE)gradientTensor[ClampedOffset(at, gradientSizes, gradientStrides, GRADIENT_SIZES_LENGTH)];
 }
 
 TRAINING_STEP_VALUE LoadTrainingStep(uint offset)
@@ -555,22 +367,9 @@ TRAINING_STEP_VALUE LoadTrainingStep(uint offset)
     return (TRAINING_STEP_VALUE)trainingStepTensor[offset];
 }
 
-// The element at a coordinate, which is clamped to the tensor
-TRAINING_STEP_VALUE ReadTrainingStep(List at)
-{
-    return (TRAINING_STEP_VALUE)trainingStepTensor[ClampedOffset(at, trainingStepSizes, trainingStepStrides,
-        TRAINING_STEP_SIZES_LENGTH)];
-}
-
 void StoreOutputParameters(uint offset, OUTPUT_PARAMETERS_VALUE value)
 {
     outputParametersTensor[offset] = (OUTPUT_PARAMETERS_STORED)value;
-}
-
-void WriteOutputParameters(List at, OUTPUT_PARAMETERS_VALUE entry)
-{
-    outputParametersTensor[OffsetOf(at, outputParametersStrides, OUTPUT_PARAMETERS_SIZES_LENGTH)] =
-        (OUTPUT_PARAMETERS_STORED)entry;
 }
 
 void StoreOutputFirstMoment(uint offset, OUTPUT_FIRST_MOMENT_VALUE value)
@@ -578,47 +377,19 @@ void StoreOutputFirstMoment(uint offset, OUTPUT_FIRST_MOMENT_VALUE value)
     outputFirstMomentTensor[offset] = (OUTPUT_FIRST_MOMENT_STORED)value;
 }
 
-void WriteOutputFirstMoment(List at, OUTPUT_FIRST_MOMENT_VALUE entry)
-{
-    outputFirstMomentTensor[OffsetOf(at, outputFirstMomentStrides, OUTPUT_FIRST_MOMENT_SIZES_LENGTH)] =
-        (OUTPUT_FIRST_MOMENT_STORED)entry;
-}
-
 void StoreOutputSecondMoment(uint offset, OUTPUT_SECOND_MOMENT_VALUE value)
 {
     outputSecondMomentTensor[offset] = (OUTPUT_SECOND_MOMENT_STORED)value;
 }
 
-void WriteOutputSecondMoment(List at, OUTPUT_SECOND_MOMENT_VALUE entry)
-{
-    outputSecondMomentTensor[OffsetOf(at, outputSecondMomentStrides, OUTPUT_SECOND_MOMENT_SIZES_LENGTH)] =
-        (OUTPUT_SECOND_MOMENT_STORED)entry;
-}
+#if ADJACENT_SETS
+#define ABREAST VECTOR  // rows that a thread works on
+#define ALONG 1  // elements of each in a vector
+#else
+#define ABREAST 1
+#define ALONG VECTOR
+#endif
 
-REAL_VALUE T()
-{
-    return Convert((int64_t)ReadTrainingStep(ListOf(number[0], number[1], NUMBER_LENGTH)), (REAL_VALUE)0);
-}
-
-REAL_VALUE StepSize()
-{
-    return (REAL_VALUE)learningRate * Sqrt((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta2, T()))
-        / ((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta1, T()));
-}
-
-REAL_VALUE FirstMoment(List at)
-{
-    return (REAL_VALUE)beta1 * (REAL_VALUE)ReadInputFirstMoment(at)
-        + ((REAL_VALUE)1.0f - (REAL_VALUE)beta1) * (REAL_VALUE)ReadGradient(at);
-}
-
-REAL_VALUE SecondMoment(List at)
-{
-    return (REAL_VALUE)beta2 * (REAL_VALUE)ReadInputSecondMoment(at)
-        + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * (REAL_VALUE)ReadGradient(at) * (REAL_VALUE)ReadGradient(at);
-}
-
-#if PASS == 1
 struct RowPlace
 {
     uint inputParameters;
@@ -631,7 +402,7 @@ struct RowPlace
     uint outputSecondMoment;
 };
 
-// Where a row starts
+// Where a row, or a vector of rows, starts
 RowPlace LocateRow(uint item)
 {
     RowPlace position = (RowPlace)0;
@@ -682,7 +453,7 @@ void LoadInputParametersElements(uint offset, out float elements[VECTOR])
     const InputParametersBuffer found = inputParametersTensor[offset / INPUT_PARAMETERS_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (INPUT_PARAMETERS_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -697,7 +468,7 @@ void LoadInputFirstMomentElements(uint offset, out float elements[VECTOR])
     const InputFirstMomentBuffer found = inputFirstMomentTensor[offset / INPUT_FIRST_MOMENT_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (INPUT_FIRST_MOMENT_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -712,7 +483,7 @@ void LoadInputSecondMomentElements(uint offset, out float elements[VECTOR])
     const InputSecondMomentBuffer found = inputSecondMomentTensor[offset / INPUT_SECOND_MOMENT_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (INPUT_SECOND_MOMENT_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -727,7 +498,7 @@ void LoadGradientElements(uint offset, out float elements[VECTOR])
     const GradientBuffer found = gradientTensor[offset / GRADIENT_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (GRADIENT_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -742,7 +513,7 @@ void LoadTrainingStepElements(uint offset, out float elements[VECTOR])
     const TrainingStepBuffer found = trainingStepTensor[offset / TRAINING_STEP_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (TRAINING_STEP_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -798,6 +569,12 @@ void StoreOutputSecondMomentElements(uint offset, OUTPUT_SECOND_MOMENT_VALUE ele
 #endif
 }
 
+// A number of each of the rows that a thread works on
+struct OfRows
+{
+    float of[ABREAST];
+};
+
 #define OVER_ELEMENTS [unroll]
 
 // A group works on several rows, or on a part of each of them.
@@ -810,50 +587,28 @@ void WorkOnRows(uint number, uint thread)
     const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = number % partCount * partVectors + lane,
         end = min((number % partCount + 1) * partVectors, rowVectors);
-    uint u, k, item;
+    uint u, k, s, item;
 
     // Operands with one element per row
-    float inputParametersOfRow = 0;
-#if INPUT_PARAMETERS_SINGLE
-    {
-        float found[VECTOR];
-        LoadInputParametersElements(row.inputParameters, found);
-        inputParametersOfRow = found[0];
-    }
-#endif
-    float inputFirstMomentOfRow = 0;
-#if INPUT_FIRST_MOMENT_SINGLE
-    {
-        float found[VECTOR];
-        LoadInputFirstMomentElements(row.inputFirstMoment, found);
-        inputFirstMomentOfRow = found[0];
-    }
-#endif
-    float inputSecondMomentOfRow = 0;
-#if INPUT_SECOND_MOMENT_SINGLE
-    {
-        float found[VECTOR];
-        LoadInputSecondMomentElements(row.inputSecondMoment, found);
-        inputSecondMomentOfRow = found[0];
-    }
-#endif
-    float gradientOfRow = 0;
-#if GRADIENT_SINGLE
-    {
-        float found[VECTOR];
-        LoadGradientElements(row.gradient, found);
-        gradientOfRow = found[0];
-    }
-#endif
-    float trainingStepOfRow = 0;
+    OfRows trainingStepOfRows = (OfRows)0;
     {
         float found[VECTOR];
         LoadTrainingStepElements(row.trainingStep, found);
-        trainingStepOfRow = found[0];
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+            trainingStepOfRows.of[s] = found[s];
     }
 
-    const float ofRow0 = (REAL_VALUE)learningRate * Sqrt((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta2, trainingStepOfRow))
-        / ((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta1, trainingStepOfRow));
+    OfRows ofRow0s;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+    {
+        const float trainingStepOfRow = trainingStepOfRows.of[s];
+        const float ofRow0 = (REAL_VALUE)learningRate
+            * Sqrt((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta2, trainingStepOfRow))
+            / ((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta1, trainingStepOfRow));
+        ofRow0s.of[s] = ofRow0;
+    }
 
     if (own >= rowCount)
         return;
@@ -866,20 +621,17 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
+            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+                : min(item + u * REDUCTION_THREADS, end - 1));
             LoadInputParametersElements(row.inputParameters + place.inputParameters, inputParametersBlock[u]);
-
             LoadInputFirstMomentElements(row.inputFirstMoment + place.inputFirstMoment, inputFirstMomentBlock[u]);
-
             LoadInputSecondMomentElements(row.inputSecondMoment + place.inputSecondMoment, inputSecondMomentBlock[u]);
-
             LoadGradientElements(row.gradient + place.gradient, gradientBlock[u]);
-
         }
-        OVER_ELEMENTS
+OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * REDUCTION_THREADS < end)
+            if (EVEN || item + u * REDUCTION_THREADS < end)
             {
                 const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
                 OUTPUT_PARAMETERS_VALUE outputParametersValues[VECTOR];
@@ -888,6 +640,8 @@ void WorkOnRows(uint number, uint thread)
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
+                    s = k / ALONG;
+                    const float ofRow0 = ofRow0s.of[s];
                     const float inputParametersElement = inputParametersBlock[u][k];
                     const float inputFirstMomentElement = inputFirstMomentBlock[u][k];
                     const float inputSecondMomentElement = inputSecondMomentBlock[u][k];
@@ -913,46 +667,9 @@ void WorkOnRows(uint number, uint thread)
         }
     }
 }
-#endif
-
-#if PASS != 1
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
-}
-#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-#if PASS == 1
     WorkOnRows(group.y * groupColumns + group.x, thread);
-#else
-    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
-    if (item >= count)
-        return;
-    const List at = Numbered(first + item);
-#if PASS == 0  // OutputParametersTensor, OutputFirstMomentTensor, OutputSecondMomentTensor
-    const OUTPUT_PARAMETERS_VALUE entry0 = (OUTPUT_PARAMETERS_VALUE)((REAL_VALUE)ReadInputParameters(at)
-        - StepSize() * FirstMoment(at) / (Sqrt(SecondMoment(at)) + (REAL_VALUE)epsilon));
-    const OUTPUT_FIRST_MOMENT_VALUE entry1 = (OUTPUT_FIRST_MOMENT_VALUE)FirstMoment(at);
-    const OUTPUT_SECOND_MOMENT_VALUE entry2 = (OUTPUT_SECOND_MOMENT_VALUE)SecondMoment(at);
-    DeviceMemoryBarrier();  // read everything before writing anything: an output may share an input's buffer
-    WriteOutputParameters(at, entry0);
-    WriteOutputFirstMoment(at, entry1);
-    WriteOutputSecondMoment(at, entry2);
-#endif
-#endif
 }

@@ -8,21 +8,17 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... batch_normalization.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
-// Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
-// in elements.
-//
-//   PASS       what the pass writes:
-//              0 OutputTensor
-//              1 OutputTensor, by rows, each shared by REDUCTION_THREADS threads that combine their totals
+// Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
+// are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-// In pass 1 only; adjacent dimensions are merged where a single stride covers both in every tensor:
-//   VECTOR     elements of a row that are computed together: 1, 2 or 4
+//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_SETS, of as many rows
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
+//   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
+//              partial; else 0
 //   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
 //   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
@@ -56,12 +52,9 @@
 //              14 ACTIVATION_SHRINK
 //              15 ACTIVATION_CELU
 //              16 ACTIVATION_GELU
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+// Dispatch groupColumns x rows groups.
 
 // Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
 // in
@@ -105,36 +98,12 @@
 #define ACTIVATION_KINDS 0
 #endif
 
-#if PASS == 1
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
-#else
-typedef INPUT_STORED InputBuffer;
-#endif
-#if PASS == 1
 typedef vector<MEAN_STORED, MEAN_VECTOR> MeanBuffer;
-#else
-typedef MEAN_STORED MeanBuffer;
-#endif
-#if PASS == 1
 typedef vector<VARIANCE_STORED, VARIANCE_VECTOR> VarianceBuffer;
-#else
-typedef VARIANCE_STORED VarianceBuffer;
-#endif
-#if PASS == 1
 typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleBuffer;
-#else
-typedef SCALE_STORED ScaleBuffer;
-#endif
-#if PASS == 1
 typedef vector<BIAS_STORED, BIAS_VECTOR> BiasBuffer;
-#else
-typedef BIAS_STORED BiasBuffer;
-#endif
-#if PASS == 1
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#else
-typedef OUTPUT_STORED OutputBuffer;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<MeanBuffer> meanTensor : register(t1);
@@ -151,7 +120,6 @@ struct Activation
     int reserved;
 };
 
-#if PASS == 1
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -167,19 +135,9 @@ struct Dimension
     uint reserved0;
     uint reserved1;
 };
-#else
-struct Dimension
-{
-    uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-};
-#endif
 
 [[vk::binding(6, 0)]] cbuffer Params : register(b0)
 {
-#if PASS == 1
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 meanSizes[2];
@@ -194,7 +152,7 @@ struct Dimension
     int4 outputStrides[2];
     Activation activations[ACTIVATION_COUNT];
     float epsilon;
-    uint rowCount;
+    uint rowCount;  // or vectors of rows
     uint rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
@@ -207,26 +165,6 @@ struct Dimension
     uint outputStep;
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
-#else
-    Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 meanSizes[2];
-    int4 meanStrides[2];
-    int4 varianceSizes[2];
-    int4 varianceStrides[2];
-    int4 scaleSizes[2];
-    int4 scaleStrides[2];
-    int4 biasSizes[2];
-    int4 biasStrides[2];
-    int4 outputSizes[2];
-    int4 outputStrides[2];
-    Activation activations[ACTIVATION_COUNT];
-    uint count;  // elements to write
-    uint first;  // the number of the first one
-    uint groupColumns;  // thread groups along x
-    float epsilon;
-#endif
 };
 
 // n / size for every n below 2^32
@@ -234,52 +172,6 @@ uint DivideBySize(uint n, Dimension dimension)
 {
     const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
-}
-
-// A list of integers, usually a coordinate; entries from `length` on are 0
-struct List
-{
-    int entries[8];
-    int length;
-};
-
-List ListOf(int4 first, int4 second, int length)
-{
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
-    return result;
-}
-
-// One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
-
-// The offset of a coordinate
-uint OffsetOf(List at, int4 strides[2], int length)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
 }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
@@ -595,21 +487,9 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 }
 
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
-}
-
 MEAN_VALUE LoadMean(uint offset)
 {
     return (MEAN_VALUE)meanTensor[offset];
-}
-
-// The element at a coordinate, which is clamped to the tensor
-MEAN_VALUE ReadMean(List at)
-{
-    return (MEAN_VALUE)meanTensor[ClampedOffset(at, meanSizes, meanStrides, MEAN_SIZES_LENGTH)];
 }
 
 VARIANCE_VALUE LoadVariance(uint offset)
@@ -617,21 +497,9 @@ VARIANCE_VALUE LoadVariance(uint offset)
     return (VARIANCE_VALUE)varianceTensor[offset];
 }
 
-// The element at a coordinate, which is clamped to the tensor
-VARIANCE_VALUE ReadVariance(List at)
-{
-    return (VARIANCE_VALUE)varianceTensor[ClampedOffset(at, varianceSizes, varianceStrides, VARIANCE_SIZES_LENGTH)];
-}
-
 SCALE_VALUE LoadScale(uint offset)
 {
     return (SCALE_VALUE)scaleTensor[offset];
-}
-
-// The element at a coordinate, which is clamped to the tensor
-SCALE_VALUE ReadScale(List at)
-{
-    return (SCALE_VALUE)scaleTensor[ClampedOffset(at, scaleSizes, scaleStrides, SCALE_SIZES_LENGTH)];
 }
 
 BIAS_VALUE LoadBias(uint offset)
@@ -639,20 +507,9 @@ BIAS_VALUE LoadBias(uint offset)
     return (BIAS_VALUE)biasTensor[offset];
 }
 
-// The element at a coordinate, which is clamped to the tensor
-BIAS_VALUE ReadBias(List at)
-{
-    return (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)];
-}
-
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
     outputTensor[offset] = (OUTPUT_STORED)value;
-}
-
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
 
 // Applies fused activation `number` to a result
@@ -792,68 +649,14 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     return input;
 }
 
-List Entries(List at)
-{
-    List result = (List)0;
-    result.length = SCALE_SIZES_LENGTH;
-    [unroll]
-    for (int d = 0; d < SCALE_SIZES_LENGTH; d++)
-        result.entries[d] = Entry(ListOf(scaleSizes[0], scaleSizes[1], SCALE_SIZES_LENGTH), d) != 1 ? Entry(at, d) : 0;
-    return result;
-}
+#if ADJACENT_SETS
+#define ABREAST VECTOR  // rows that a thread works on
+#define ALONG 1  // elements of each in a vector
+#else
+#define ABREAST 1
+#define ALONG VECTOR
+#endif
 
-REAL_VALUE Broadcast(List at)
-{
-    return (REAL_VALUE)ReadScale(Entries(at));
-}
-
-List Entries2(List at)
-{
-    List result = (List)0;
-    result.length = MEAN_SIZES_LENGTH;
-    [unroll]
-    for (int d = 0; d < MEAN_SIZES_LENGTH; d++)
-        result.entries[d] = Entry(ListOf(meanSizes[0], meanSizes[1], MEAN_SIZES_LENGTH), d) != 1 ? Entry(at, d) : 0;
-    return result;
-}
-
-REAL_VALUE Broadcast2(List at)
-{
-    return (REAL_VALUE)ReadMean(Entries2(at));
-}
-
-List Entries3(List at)
-{
-    List result = (List)0;
-    result.length = VARIANCE_SIZES_LENGTH;
-    [unroll]
-    for (int d = 0; d < VARIANCE_SIZES_LENGTH; d++)
-        result.entries[d] = Entry(ListOf(varianceSizes[0], varianceSizes[1], VARIANCE_SIZES_LENGTH), d) != 1
-            ? Entry(at, d) : 0;
-    return result;
-}
-
-REAL_VALUE Broadcast3(List at)
-{
-    return (REAL_VALUE)ReadVariance(Entries3(at));
-}
-
-List Entries4(List at)
-{
-    List result = (List)0;
-    result.length = BIAS_SIZES_LENGTH;
-    [unroll]
-    for (int d = 0; d < BIAS_SIZES_LENGTH; d++)
-        result.entries[d] = Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), d) != 1 ? Entry(at, d) : 0;
-    return result;
-}
-
-REAL_VALUE Broadcast4(List at)
-{
-    return (REAL_VALUE)ReadBias(Entries4(at));
-}
-
-#if PASS == 1
 struct RowPlace
 {
     uint input;
@@ -864,7 +667,7 @@ struct RowPlace
     uint output;
 };
 
-// Where a row starts
+// Where a row, or a vector of rows, starts
 RowPlace LocateRow(uint item)
 {
     RowPlace position = (RowPlace)0;
@@ -911,7 +714,7 @@ void LoadInputElements(uint offset, out float elements[VECTOR])
     const InputBuffer found = inputTensor[offset / INPUT_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (INPUT_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -926,7 +729,7 @@ void LoadMeanElements(uint offset, out float elements[VECTOR])
     const MeanBuffer found = meanTensor[offset / MEAN_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (MEAN_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -941,7 +744,7 @@ void LoadVarianceElements(uint offset, out float elements[VECTOR])
     const VarianceBuffer found = varianceTensor[offset / VARIANCE_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (VARIANCE_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -956,7 +759,7 @@ void LoadScaleElements(uint offset, out float elements[VECTOR])
     const ScaleBuffer found = scaleTensor[offset / SCALE_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (SCALE_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -971,7 +774,7 @@ void LoadBiasElements(uint offset, out float elements[VECTOR])
     const BiasBuffer found = biasTensor[offset / BIAS_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (BIAS_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -1001,6 +804,12 @@ void StoreOutputElements(uint offset, OUTPUT_VALUE elements[VECTOR])
 #endif
 }
 
+// A number of each of the rows that a thread works on
+struct OfRows
+{
+    float of[ABREAST];
+};
+
 #if ACTIVATION_KINDS
 #define OVER_ELEMENTS [loop]  // a driver that joins unrolled elements into vectors may forget what is precise
 #else
@@ -1017,128 +826,129 @@ void WorkOnRows(uint number, uint thread)
     const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = number % partCount * partVectors + lane,
         end = min((number % partCount + 1) * partVectors, rowVectors);
-    uint u, k, item;
+    uint u, k, s, item;
 
     // Operands with one element per row
-    float inputOfRow = 0;
-#if INPUT_SINGLE
-    {
-        float found[VECTOR];
-        LoadInputElements(row.input, found);
-        inputOfRow = found[0];
-    }
-#endif
-    float meanOfRow = 0;
+    OfRows meanOfRows = (OfRows)0;
 #if MEAN_SINGLE
     {
         float found[VECTOR];
         LoadMeanElements(row.mean, found);
-        meanOfRow = found[0];
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+            meanOfRows.of[s] = found[s];
     }
 #endif
-    float varianceOfRow = 0;
+    OfRows varianceOfRows = (OfRows)0;
 #if VARIANCE_SINGLE
     {
         float found[VECTOR];
         LoadVarianceElements(row.variance, found);
-        varianceOfRow = found[0];
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+            varianceOfRows.of[s] = found[s];
     }
 #endif
-    float scaleOfRow = 0;
+    OfRows scaleOfRows = (OfRows)0;
 #if SCALE_SINGLE
     {
         float found[VECTOR];
         LoadScaleElements(row.scale, found);
-        scaleOfRow = found[0];
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+            scaleOfRows.of[s] = found[s];
     }
 #endif
-    float biasOfRow = 0;
+    OfRows biasOfRows = (OfRows)0;
 #if BIAS_SINGLE
     {
         float found[VECTOR];
         LoadBiasElements(row.bias, found);
-        biasOfRow = found[0];
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+            biasOfRows.of[s] = found[s];
     }
 #endif
 
     if (own >= rowCount)
         return;
 #if VARIANCE_SINGLE
-    float part0OfRow;
+    OfRows part0s;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
     {
-        const float varianceElement = varianceOfRow;
-        part0OfRow = Sqrt(varianceElement + (REAL_VALUE)epsilon);
+        const float varianceElement = varianceOfRows.of[s];
+        part0s.of[s] = Sqrt(varianceElement + (REAL_VALUE)epsilon);
     }
 #endif
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         float inputBlock[UNROLL][VECTOR];
-        #if !MEAN_SINGLE
+#if !MEAN_SINGLE
         float meanSpread[UNROLL][VECTOR];
-        #endif
-        #if !VARIANCE_SINGLE
+#endif
+#if !VARIANCE_SINGLE
         float varianceSpread[UNROLL][VECTOR];
-        #endif
-        #if !SCALE_SINGLE
+#endif
+#if !SCALE_SINGLE
         float scaleSpread[UNROLL][VECTOR];
-        #endif
-        #if !BIAS_SINGLE
+#endif
+#if !BIAS_SINGLE
         float biasSpread[UNROLL][VECTOR];
-        #endif
-
+#endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
+            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+                : min(item + u * REDUCTION_THREADS, end - 1));
             LoadInputElements(row.input + place.input, inputBlock[u]);
-
-            #if !MEAN_SINGLE
+#if !MEAN_SINGLE
             LoadMeanElements(row.mean + place.mean, meanSpread[u]);
-            #endif
-            #if !VARIANCE_SINGLE
+#endif
+#if !VARIANCE_SINGLE
             LoadVarianceElements(row.variance + place.variance, varianceSpread[u]);
-            #endif
-            #if !SCALE_SINGLE
+#endif
+#if !SCALE_SINGLE
             LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
-            #endif
-            #if !BIAS_SINGLE
+#endif
+#if !BIAS_SINGLE
             LoadBiasElements(row.bias + place.bias, biasSpread[u]);
-            #endif
-
+#endif
         }
-        OVER_ELEMENTS
+OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * REDUCTION_THREADS < end)
+            if (EVEN || item + u * REDUCTION_THREADS < end)
             {
                 const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
                 OUTPUT_VALUE outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
+                    s = k / ALONG;
                     const float inputElement = inputBlock[u][k];
-                    #if MEAN_SINGLE
-                    const float meanElement = meanOfRow;
-                    #else
+#if MEAN_SINGLE
+                    const float meanElement = meanOfRows.of[s];
+#else
                     const float meanElement = meanSpread[u][k];
-                    #endif
-                    #if VARIANCE_SINGLE
-                    const float varianceElement = varianceOfRow;
-                    #else
-                    const float varianceElement = varianceSpread[u][k];
-                    #endif
-                    #if SCALE_SINGLE
-                    const float scaleElement = scaleOfRow;
-                    #else
-                    const float scaleElement = scaleSpread[u][k];
-                    #endif
-                    #if BIAS_SINGLE
-                    const float biasElement = biasOfRow;
-                    #else
-                    const float biasElement = biasSpread[u][k];
-                    #endif
+#endif
 #if VARIANCE_SINGLE
-                    const float part0 = part0OfRow;
+                    const float varianceElement = varianceOfRows.of[s];
+#else
+                    const float varianceElement = varianceSpread[u][k];
+#endif
+#if SCALE_SINGLE
+                    const float scaleElement = scaleOfRows.of[s];
+#else
+                    const float scaleElement = scaleSpread[u][k];
+#endif
+#if BIAS_SINGLE
+                    const float biasElement = biasOfRows.of[s];
+#else
+                    const float biasElement = biasSpread[u][k];
+#endif
+#if VARIANCE_SINGLE
+                    const float part0 = part0s.of[s];
 #else
                     const float part0 = Sqrt(varianceElement + (REAL_VALUE)epsilon);
 #endif
@@ -1150,40 +960,9 @@ void WorkOnRows(uint number, uint thread)
         }
     }
 }
-#endif
-
-#if PASS != 1
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
-}
-#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-#if PASS == 1
     WorkOnRows(group.y * groupColumns + group.x, thread);
-#else
-    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
-    if (item >= count)
-        return;
-    const List at = Numbered(first + item);
-#if PASS == 0  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)Activate(Broadcast(at) * ((REAL_VALUE)ReadInput(at) - Broadcast2(at))
-        / Sqrt(Broadcast3(at) + (REAL_VALUE)epsilon) + Broadcast4(at), 0));
-#endif
-#endif
 }

@@ -8,31 +8,23 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... batch_normalization_grad.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
-// Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
-// in elements.
-//
-//   PASS       what the pass writes:
-//              0 Slope, Tilt
-//              1 OutputGradientTensor
-//              2 OutputScaleGradientTensor
-//              3 OutputBiasGradientTensor
-//              4 OutputGradientTensor, OutputScaleGradientTensor, OutputBiasGradientTensor, by rows, each shared by
-//              REDUCTION_THREADS threads that combine their totals
+// Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
+// are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-// In pass 4 only; adjacent dimensions are merged where a single stride covers both in every tensor:
-//   VECTOR     elements of a row that are computed together: 1, 2 or 4
+//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_SETS, of as many rows
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
-//              only once; else 0
+//   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
+//              partial; else 0
 //   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
+//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
+//              only once; else 0
 //   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
 //              computes: 1 partial totals for rowSlope, rowTilt, to scratch, 2 outputs from these
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
@@ -50,13 +42,9 @@
 //   OutputBiasGradientTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions, for INPUT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+// Dispatch groupColumns x rows groups.
 
 // Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
 // in
@@ -97,41 +85,13 @@
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
 #define REAL_BITS 32
-#if PASS >= 4
-#define KEPT_SLOPE_SIZES_LENGTH 0
-#define KEPT_TILT_SIZES_LENGTH 0
-#endif
 
-#if PASS == 4
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
-#else
-typedef INPUT_STORED InputBuffer;
-#endif
-#if PASS == 4
 typedef vector<INPUT_GRADIENT_STORED, INPUT_GRADIENT_VECTOR> InputGradientBuffer;
-#else
-typedef INPUT_GRADIENT_STORED InputGradientBuffer;
-#endif
-#if PASS == 4
 typedef vector<MEAN_STORED, MEAN_VECTOR> MeanBuffer;
-#else
-typedef MEAN_STORED MeanBuffer;
-#endif
-#if PASS == 4
 typedef vector<VARIANCE_STORED, VARIANCE_VECTOR> VarianceBuffer;
-#else
-typedef VARIANCE_STORED VarianceBuffer;
-#endif
-#if PASS == 4
 typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleBuffer;
-#else
-typedef SCALE_STORED ScaleBuffer;
-#endif
-#if PASS == 4
 typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_GRADIENT_VECTOR> OutputGradientBuffer;
-#else
-typedef OUTPUT_GRADIENT_STORED OutputGradientBuffer;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<InputGradientBuffer> inputGradientTensor : register(t1);
@@ -142,7 +102,7 @@ typedef OUTPUT_GRADIENT_STORED OutputGradientBuffer;
 [[vk::binding(6, 0)]] RWStructuredBuffer<OUTPUT_SCALE_GRADIENT_STORED> outputScaleGradientTensor : register(u1);
 [[vk::binding(7, 0)]] RWStructuredBuffer<OUTPUT_BIAS_GRADIENT_STORED> outputBiasGradientTensor : register(u2);
 [[vk::binding(8, 0)]] RWStructuredBuffer<uint> scratch : register(u3);
-#if PASS == 4
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -158,19 +118,9 @@ struct Dimension
     uint outputScaleGradientStride;
     uint outputBiasGradientStride;
 };
-#else
-struct Dimension
-{
-    uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-};
-#endif
 
 [[vk::binding(9, 0)]] cbuffer Params : register(b0)
 {
-#if PASS == 4
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 inputGradientSizes[2];
@@ -187,13 +137,8 @@ struct Dimension
     int4 outputScaleGradientStrides[2];
     int4 outputBiasGradientSizes[2];
     int4 outputBiasGradientStrides[2];
-    int4 keptSlopeSizes[2];
-    int4 keptTiltSizes[2];
-    int4 extent[2];
-    int keptSlopeFirst;
-    int keptTiltFirst;
     float epsilon;
-    uint rowCount;
+    uint rowCount;  // or vectors of rows
     uint rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
@@ -206,36 +151,10 @@ struct Dimension
     uint outputGradientStep;
     uint outputScaleGradientStep;
     uint outputBiasGradientStep;
+    uint reserved0;
+    uint reserved1;
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
-#else
-    Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 inputGradientSizes[2];
-    int4 inputGradientStrides[2];
-    int4 meanSizes[2];
-    int4 meanStrides[2];
-    int4 varianceSizes[2];
-    int4 varianceStrides[2];
-    int4 scaleSizes[2];
-    int4 scaleStrides[2];
-    int4 outputGradientSizes[2];
-    int4 outputGradientStrides[2];
-    int4 outputScaleGradientSizes[2];
-    int4 outputScaleGradientStrides[2];
-    int4 outputBiasGradientSizes[2];
-    int4 outputBiasGradientStrides[2];
-    int4 keptSlopeSizes[2];
-    int4 keptTiltSizes[2];
-    int4 extent[2];
-    uint count;  // elements to write
-    uint first;  // the number of the first one
-    uint groupColumns;  // thread groups along x
-    int keptSlopeFirst;
-    int keptTiltFirst;
-    float epsilon;
-#endif
 };
 
 // n / size for every n below 2^32
@@ -243,97 +162,6 @@ uint DivideBySize(uint n, Dimension dimension)
 {
     const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
-}
-
-// A list of integers, usually a coordinate; entries from `length` on are 0
-struct List
-{
-    int entries[8];
-    int length;
-};
-
-List ListOf(int4 first, int4 second, int length)
-{
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
-    return result;
-}
-
-// One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
-
-// Whether the box from `first` up to but not including `last` is non-empty
-bool IsBox(List first, List last)
-{
-    bool result = true;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = result && (d >= last.length || first.entries[d] < last.entries[d]);
-    return result;
-}
-
-// The offset of a coordinate
-uint OffsetOf(List at, int4 strides[2], int length)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The row-major index of a coordinate that is clamped to these sizes
-uint ClampedIndex(List at, int4 sizes[2], int length)
-{
-    uint index = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-    {
-        const int size = sizes[d / 4][d % 4];
-        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return index;
-}
-
-// Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
-// These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
-int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
-
-// Advances to the next row of a box; false after the last one
-bool AdvanceRow(inout List at, List first, List last, int row)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 6; d >= 0; d--)
-    {
-        if (d < row && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
 }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
@@ -411,22 +239,9 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 }
 
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
-}
-
 INPUT_GRADIENT_VALUE LoadInputGradient(uint offset)
 {
     return (INPUT_GRADIENT_VALUE)inputGradientTensor[offset];
-}
-
-// The element at a coordinate, which is clamped to the tensor
-INPUT_GRADIENT_VALUE ReadInputGradient(List at)
-{
-    return (INPUT_GRADIENT_VALUE)inputGradientTensor[ClampedOffset(at, inputGradientSizes, inputGradientStrides,
-        INPUT_GRADIENT_SIZES_LENGTH)];
 }
 
 MEAN_VALUE LoadMean(uint offset)
@@ -434,21 +249,9 @@ MEAN_VALUE LoadMean(uint offset)
     return (MEAN_VALUE)meanTensor[offset];
 }
 
-// The element at a coordinate, which is clamped to the tensor
-MEAN_VALUE ReadMean(List at)
-{
-    return (MEAN_VALUE)meanTensor[ClampedOffset(at, meanSizes, meanStrides, MEAN_SIZES_LENGTH)];
-}
-
 VARIANCE_VALUE LoadVariance(uint offset)
 {
     return (VARIANCE_VALUE)varianceTensor[offset];
-}
-
-// The element at a coordinate, which is clamped to the tensor
-VARIANCE_VALUE ReadVariance(List at)
-{
-    return (VARIANCE_VALUE)varianceTensor[ClampedOffset(at, varianceSizes, varianceStrides, VARIANCE_SIZES_LENGTH)];
 }
 
 SCALE_VALUE LoadScale(uint offset)
@@ -456,21 +259,9 @@ SCALE_VALUE LoadScale(uint offset)
     return (SCALE_VALUE)scaleTensor[offset];
 }
 
-// The element at a coordinate, which is clamped to the tensor
-SCALE_VALUE ReadScale(List at)
-{
-    return (SCALE_VALUE)scaleTensor[ClampedOffset(at, scaleSizes, scaleStrides, SCALE_SIZES_LENGTH)];
-}
-
 void StoreOutputGradient(uint offset, OUTPUT_GRADIENT_VALUE value)
 {
     outputGradientTensor[offset] = (OUTPUT_GRADIENT_STORED)value;
-}
-
-void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
-{
-    outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH)] =
-        (OUTPUT_GRADIENT_STORED)entry;
 }
 
 void StoreOutputScaleGradient(uint offset, OUTPUT_SCALE_GRADIENT_VALUE value)
@@ -478,156 +269,19 @@ void StoreOutputScaleGradient(uint offset, OUTPUT_SCALE_GRADIENT_VALUE value)
     outputScaleGradientTensor[offset] = (OUTPUT_SCALE_GRADIENT_STORED)value;
 }
 
-void WriteOutputScaleGradient(List at, OUTPUT_SCALE_GRADIENT_VALUE entry)
-{
-    outputScaleGradientTensor[OffsetOf(at, outputScaleGradientStrides, OUTPUT_SCALE_GRADIENT_SIZES_LENGTH)] =
-        (OUTPUT_SCALE_GRADIENT_STORED)entry;
-}
-
 void StoreOutputBiasGradient(uint offset, OUTPUT_BIAS_GRADIENT_VALUE value)
 {
     outputBiasGradientTensor[offset] = (OUTPUT_BIAS_GRADIENT_STORED)value;
 }
 
-void WriteOutputBiasGradient(List at, OUTPUT_BIAS_GRADIENT_VALUE entry)
-{
-    outputBiasGradientTensor[OffsetOf(at, outputBiasGradientStrides, OUTPUT_BIAS_GRADIENT_SIZES_LENGTH)] =
-        (OUTPUT_BIAS_GRADIENT_STORED)entry;
-}
+#if ADJACENT_SETS
+#define ABREAST VECTOR  // rows that a thread works on
+#define ALONG 1  // elements of each in a vector
+#else
+#define ABREAST 1
+#define ALONG VECTOR
+#endif
 
-REAL_VALUE ReadKeptSlope(List at)
-{
-    const uint index = ClampedIndex(at, keptSlopeSizes, KEPT_SLOPE_SIZES_LENGTH);
-    const uint position = (uint)keptSlopeFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
-}
-
-REAL_VALUE ReadKeptTilt(List at)
-{
-    const uint index = ClampedIndex(at, keptTiltSizes, KEPT_TILT_SIZES_LENGTH);
-    const uint position = (uint)keptTiltFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
-}
-
-void WriteKeptSlope(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptSlopeFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
-
-void WriteKeptTilt(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptTiltFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
-
-bool Reduced(int d)
-{
-    return Entry(ListOf(meanSizes[0], meanSizes[1], MEAN_SIZES_LENGTH), d) == 1;
-}
-
-List Over(List at, List r)
-{
-    List result = (List)0;
-    result.length = INPUT_SIZES_LENGTH;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        result.entries[d] = Reduced(d) ? Entry(r, d) : Entry(at, d);
-    return result;
-}
-
-REAL_VALUE SumOf(List at)
-{
-    const List rLast = ListOf(extent[0], extent[1], EXTENT_LENGTH);
-    const List rFirst = Zeros(rLast.length);
-    const int rRow = EXTENT_ROW;
-    REAL_VALUE result = (REAL_VALUE)0;
-    List r = rFirst;
-    [loop]
-    for (bool morer = IsBox(rFirst, rLast); morer; morer = AdvanceRow(r, rFirst, rLast, rRow))
-    {
-        const int rEnd = RowEnd(rLast, rRow);
-        [loop]
-        for (r.entries[rRow] = rFirst.entries[rRow]; r.entries[rRow] < rEnd; r.entries[rRow]++)
-        {
-            result += (REAL_VALUE)ReadInputGradient(Over(at, r));
-        }
-    }
-    return result;
-}
-
-List Entries(List c)
-{
-    List result = (List)0;
-    result.length = MEAN_SIZES_LENGTH;
-    [unroll]
-    for (int d = 0; d < MEAN_SIZES_LENGTH; d++)
-        result.entries[d] = Entry(ListOf(meanSizes[0], meanSizes[1], MEAN_SIZES_LENGTH), d) != 1 ? Entry(c, d) : 0;
-    return result;
-}
-
-REAL_VALUE Centered(List c)
-{
-    return (REAL_VALUE)ReadInput(c) - (REAL_VALUE)ReadMean(Entries(c));
-}
-
-REAL_VALUE SumOf2(List at)
-{
-    const List rLast = ListOf(extent[0], extent[1], EXTENT_LENGTH);
-    const List rFirst = Zeros(rLast.length);
-    const int rRow = EXTENT_ROW;
-    REAL_VALUE result = (REAL_VALUE)0;
-    List r = rFirst;
-    [loop]
-    for (bool morer = IsBox(rFirst, rLast); morer; morer = AdvanceRow(r, rFirst, rLast, rRow))
-    {
-        const int rEnd = RowEnd(rLast, rRow);
-        [loop]
-        for (r.entries[rRow] = rFirst.entries[rRow]; r.entries[rRow] < rEnd; r.entries[rRow]++)
-        {
-            result += (REAL_VALUE)ReadInputGradient(Over(at, r)) * Centered(Over(at, r));
-        }
-    }
-    return result;
-}
-
-List Entries2(List at)
-{
-    List result = (List)0;
-    result.length = SCALE_SIZES_LENGTH;
-    [unroll]
-    for (int d = 0; d < SCALE_SIZES_LENGTH; d++)
-        result.entries[d] = Entry(ListOf(scaleSizes[0], scaleSizes[1], SCALE_SIZES_LENGTH), d) != 1 ? Entry(at, d) : 0;
-    return result;
-}
-
-REAL_VALUE Broadcast(List at)
-{
-    return (REAL_VALUE)ReadScale(Entries2(at));
-}
-
-List Entries3(List at)
-{
-    List result = (List)0;
-    result.length = VARIANCE_SIZES_LENGTH;
-    [unroll]
-    for (int d = 0; d < VARIANCE_SIZES_LENGTH; d++)
-        result.entries[d] = Entry(ListOf(varianceSizes[0], varianceSizes[1], VARIANCE_SIZES_LENGTH), d) != 1
-            ? Entry(at, d) : 0;
-    return result;
-}
-
-REAL_VALUE Broadcast2(List at)
-{
-    return (REAL_VALUE)ReadVariance(Entries3(at));
-}
-
-REAL_VALUE Rate(List at)
-{
-    return (REAL_VALUE)1.0f / Sqrt(Broadcast2(at) + (REAL_VALUE)epsilon);
-}
-
-#if PASS == 4
 struct RowPlace
 {
     uint input;
@@ -640,7 +294,7 @@ struct RowPlace
     uint outputBiasGradient;
 };
 
-// Where a row starts
+// Where a row, or a vector of rows, starts
 RowPlace LocateRow(uint item)
 {
     RowPlace position = (RowPlace)0;
@@ -691,7 +345,7 @@ void LoadInputElements(uint offset, out float elements[VECTOR])
     const InputBuffer found = inputTensor[offset / INPUT_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (INPUT_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -706,7 +360,7 @@ void LoadInputGradientElements(uint offset, out float elements[VECTOR])
     const InputGradientBuffer found = inputGradientTensor[offset / INPUT_GRADIENT_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (INPUT_GRADIENT_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -721,7 +375,7 @@ void LoadMeanElements(uint offset, out float elements[VECTOR])
     const MeanBuffer found = meanTensor[offset / MEAN_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (MEAN_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -736,7 +390,7 @@ void LoadVarianceElements(uint offset, out float elements[VECTOR])
     const VarianceBuffer found = varianceTensor[offset / VARIANCE_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (VARIANCE_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -751,7 +405,7 @@ void LoadScaleElements(uint offset, out float elements[VECTOR])
     const ScaleBuffer found = scaleTensor[offset / SCALE_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (SCALE_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -775,34 +429,35 @@ void StoreOutputGradientElements(uint offset, OUTPUT_GRADIENT_VALUE elements[VEC
 #endif
 }
 
-// The word of scratch that holds a total of a part of a row
-uint PartialTotal(uint total, uint part, uint row)
+// A number of each of the rows that a thread works on
+struct OfRows
 {
-    return (total * partCount + part) * rowCount + row;
-}
-
-struct RowTotals
-{
-    float of[1];
+    float of[ABREAST];
 };
 
-groupshared float memory[1][NUM_THREADS];
+// The word of scratch that holds a total of a part of a row
+uint PartialTotal(uint total, uint part, uint row, uint s)
+{
+    return ((total * partCount + part) * rowCount + row) * ABREAST + s;
+}
+
+groupshared float memory[ABREAST][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
-RowTotals JoinLanes(RowTotals own, uint thread, uint lane, uint lanes)
+OfRows JoinLanes(OfRows own, uint thread, uint lane, uint lanes)
 {
     const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
         uint s;
-        RowTotals other = own;
+        OfRows other = own;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
         {
             [unroll]
-            for (s = 0; s < 1; s++)
+            for (s = 0; s < ABREAST; s++)
                 other.of[s] = WaveReadLaneAt(own.of[s], WaveGetLaneIndex() ^ distance * step);
         }
         else
@@ -810,18 +465,18 @@ RowTotals JoinLanes(RowTotals own, uint thread, uint lane, uint lanes)
         {
             GroupMemoryBarrierWithGroupSync();
             [unroll]
-            for (s = 0; s < 1; s++)
+            for (s = 0; s < ABREAST; s++)
                 memory[s][thread] = own.of[s];
             GroupMemoryBarrierWithGroupSync();
             [unroll]
-            for (s = 0; s < 1; s++)
+            for (s = 0; s < ABREAST; s++)
                 other.of[s] = memory[s][thread ^ distance * step];
         }
         const bool isSecond = (lane & distance) != 0;
         // the first lane whose result is in the second of the pair
         const uint second = lane / distance * distance | distance;
         [unroll]
-        for (s = 0; s < 1; s++)
+        for (s = 0; s < ABREAST; s++)
         {
             float before = own.of[s], after = other.of[s];
             if (isSecond)
@@ -837,12 +492,6 @@ RowTotals JoinLanes(RowTotals own, uint thread, uint lane, uint lanes)
     return own;
 }
 
-float JoinRow(float value, uint thread, uint lane)
-{
-    const RowTotals totals = { { value } };
-    return JoinLanes(totals, thread, lane, REDUCTION_THREADS).of[0];
-}
-
 #define OVER_ELEMENTS [unroll]
 
 // A group works on several rows, or on a part of each of them.
@@ -855,45 +504,35 @@ void WorkOnRows(uint number, uint thread)
     const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = number % partCount * partVectors + lane,
         end = min((number % partCount + 1) * partVectors, rowVectors);
-    uint u, k, item;
+    uint u, k, s, item;
 
     // Operands with one element per row
-    float inputOfRow = 0;
-#if INPUT_SINGLE
-    {
-        float found[VECTOR];
-        LoadInputElements(row.input, found);
-        inputOfRow = found[0];
-    }
-#endif
-    float inputGradientOfRow = 0;
-#if INPUT_GRADIENT_SINGLE
-    {
-        float found[VECTOR];
-        LoadInputGradientElements(row.inputGradient, found);
-        inputGradientOfRow = found[0];
-    }
-#endif
-    float meanOfRow = 0;
+    OfRows meanOfRows = (OfRows)0;
 #if MEAN_SINGLE
     {
         float found[VECTOR];
         LoadMeanElements(row.mean, found);
-        meanOfRow = found[0];
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+            meanOfRows.of[s] = found[s];
     }
 #endif
-    float varianceOfRow = 0;
+    OfRows varianceOfRows = (OfRows)0;
     {
         float found[VECTOR];
         LoadVarianceElements(row.variance, found);
-        varianceOfRow = found[0];
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+            varianceOfRows.of[s] = found[s];
     }
-    float scaleOfRow = 0;
+    OfRows scaleOfRows = (OfRows)0;
 #if SCALE_SINGLE
     {
         float found[VECTOR];
         LoadScaleElements(row.scale, found);
-        scaleOfRow = found[0];
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+            scaleOfRows.of[s] = found[s];
     }
 #endif
 
@@ -903,179 +542,213 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (u = 0; u < UNROLL; u++)
     {
-        const RowPlace place = LocateVector(min(start + u * REDUCTION_THREADS, end - 1));
+        const RowPlace place = LocateVector(EVEN ? start + u * REDUCTION_THREADS
+            : min(start + u * REDUCTION_THREADS, end - 1));
         LoadInputElements(row.input + place.input, inputBlock[u]);
         LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
-
     }
 #endif
 
-    float total0 = 0;
-    float total1 = 0;
+    OfRows total0s, total1s;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+    {
+        total0s.of[s] = 0;
+        total1s.of[s] = 0;
+    }
 #if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
-        #if !MEAN_SINGLE
+#if !MEAN_SINGLE
         float meanSpread[UNROLL][VECTOR];
-        #endif
-        #if !VARIANCE_SINGLE
+#endif
+#if !VARIANCE_SINGLE
         float varianceSpread[UNROLL][VECTOR];
-        #endif
-        #if !SCALE_SINGLE
+#endif
+#if !SCALE_SINGLE
         float scaleSpread[UNROLL][VECTOR];
-        #endif
-
-#if !WHOLE
+#endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
+            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+                : min(item + u * REDUCTION_THREADS, end - 1));
+#if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
             LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
-
-        }
 #endif
-        float total0OfBlock = 0;
-        float total1OfBlock = 0;
-        [unroll]
-        for (u = 0; u < UNROLL; u++)
+#if !MEAN_SINGLE
+            LoadMeanElements(row.mean + place.mean, meanSpread[u]);
+#endif
+#if !VARIANCE_SINGLE
+            LoadVarianceElements(row.variance + place.variance, varianceSpread[u]);
+#endif
+#if !SCALE_SINGLE
+            LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
+#endif
+        }
+[unroll]
+        for (s = 0; s < ABREAST; s++)
         {
-            if (item + u * REDUCTION_THREADS < end)
+            float total0OfBlock = 0;
+            float total1OfBlock = 0;
+            [unroll]
+            for (u = 0; u < UNROLL; u++)
             {
-                const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
-                #if !MEAN_SINGLE
-                LoadMeanElements(row.mean + place.mean, meanSpread[u]);
-                #endif
-                #if !VARIANCE_SINGLE
-                LoadVarianceElements(row.variance + place.variance, varianceSpread[u]);
-                #endif
-                #if !SCALE_SINGLE
-                LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
-                #endif
-
-                [unroll]
-                for (k = 0; k < VECTOR; k++)
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 {
-                    const float inputElement = inputBlock[u][k];
-                    const float inputGradientElement = inputGradientBlock[u][k];
-                    #if MEAN_SINGLE
-                    const float meanElement = meanOfRow;
-                    #else
-                    const float meanElement = meanSpread[u][k];
-                    #endif
-                    #if VARIANCE_SINGLE
-                    const float varianceElement = varianceOfRow;
-                    #else
-                    const float varianceElement = varianceSpread[u][k];
-                    #endif
-                    #if SCALE_SINGLE
-                    const float scaleElement = scaleOfRow;
-                    #else
-                    const float scaleElement = scaleSpread[u][k];
-                    #endif
-                    total0OfBlock += inputGradientElement;
-                    total1OfBlock += inputGradientElement * (inputElement - meanElement);
+                    [unroll]
+                    for (k = 0; k < ALONG; k++)
+                    {
+                        const float inputElement = inputBlock[u][s + k];
+                        const float inputGradientElement = inputGradientBlock[u][s + k];
+#if MEAN_SINGLE
+                        const float meanElement = meanOfRows.of[s];
+#else
+                        const float meanElement = meanSpread[u][s + k];
+#endif
+#if VARIANCE_SINGLE
+                        const float varianceElement = varianceOfRows.of[s];
+#else
+                        const float varianceElement = varianceSpread[u][s + k];
+#endif
+#if SCALE_SINGLE
+                        const float scaleElement = scaleOfRows.of[s];
+#else
+                        const float scaleElement = scaleSpread[u][s + k];
+#endif
+                        total0OfBlock += inputGradientElement;
+                        total1OfBlock += inputGradientElement * (inputElement - meanElement);
+                    }
                 }
             }
+            total0s.of[s] += total0OfBlock;
+            total1s.of[s] += total1OfBlock;
         }
-        total0 += total0OfBlock;
-        total1 += total1OfBlock;
     }
 #elif TURN > 1
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
-        total0 += asfloat(scratch[PartialTotal(0, item, min(own, rowCount - 1))]);
-        total1 += asfloat(scratch[PartialTotal(1, item, min(own, rowCount - 1))]);
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            total0s.of[s] += asfloat(scratch[PartialTotal(0, item, min(own, rowCount - 1), s)]);
+            total1s.of[s] += asfloat(scratch[PartialTotal(1, item, min(own, rowCount - 1), s)]);
+        }
     }
 #endif
-    total0 = JoinRow(total0, thread, lane);
-    total1 = JoinRow(total1, thread, lane);
+    total0s = JoinLanes(total0s, thread, lane, REDUCTION_THREADS);
+    total1s = JoinLanes(total1s, thread, lane, REDUCTION_THREADS);
 #if TURN == 1
     if (own < rowCount && lane == 0)
     {
-        scratch[PartialTotal(0, number % partCount, own)] = asuint(total0);
-        scratch[PartialTotal(1, number % partCount, own)] = asuint(total1);
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            scratch[PartialTotal(0, number % partCount, own, s)] = asuint(total0s.of[s]);
+            scratch[PartialTotal(1, number % partCount, own, s)] = asuint(total1s.of[s]);
+        }
     }
     return;
 #endif
-    const float rowSlope = total0;
-    const float rowTilt = total1;
+    OfRows rowSlopes, rowTilts;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+    {
+        const float total0 = total0s.of[s];
+        const float total1 = total1s.of[s];
+        const float rowSlope = total0;
+        rowSlopes.of[s] = rowSlope;
+        const float rowTilt = total1;
+        rowTilts.of[s] = rowTilt;
+    }
 
     if (own >= rowCount)
         return;
     if (lane == 0 && number % partCount == 0)
-        StoreOutputScaleGradient(row.outputScaleGradient,
-            (OUTPUT_SCALE_GRADIENT_VALUE)(rowTilt * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow + (REAL_VALUE)epsilon))));
-    if (lane == 0 && number % partCount == 0)
-        StoreOutputBiasGradient(row.outputBiasGradient, (OUTPUT_BIAS_GRADIENT_VALUE)rowSlope);
-#if VARIANCE_SINGLE
-    float part0OfRow;
     {
-        const float varianceElement = varianceOfRow;
-        part0OfRow = Sqrt(varianceElement + (REAL_VALUE)epsilon);
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            const float rowTilt = rowTilts.of[s];
+            const float varianceOfRow = varianceOfRows.of[s];
+            const float rowSlope = rowSlopes.of[s];
+            StoreOutputScaleGradient(row.outputScaleGradient + s * outputScaleGradientStep,
+                (OUTPUT_SCALE_GRADIENT_VALUE)(rowTilt
+                * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow + (REAL_VALUE)epsilon))));
+            StoreOutputBiasGradient(row.outputBiasGradient + s * outputBiasGradientStep,
+                (OUTPUT_BIAS_GRADIENT_VALUE)rowSlope);
+        }
+    }
+#if VARIANCE_SINGLE
+    OfRows part0s;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+    {
+        const float varianceElement = varianceOfRows.of[s];
+        part0s.of[s] = Sqrt(varianceElement + (REAL_VALUE)epsilon);
     }
 #endif
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
-        #if !MEAN_SINGLE
+#if !MEAN_SINGLE
         float meanSpread[UNROLL][VECTOR];
-        #endif
-        #if !VARIANCE_SINGLE
+#endif
+#if !VARIANCE_SINGLE
         float varianceSpread[UNROLL][VECTOR];
-        #endif
-        #if !SCALE_SINGLE
+#endif
+#if !SCALE_SINGLE
         float scaleSpread[UNROLL][VECTOR];
-        #endif
-
+#endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
+            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+                : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
             LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
-
 #endif
-            #if !MEAN_SINGLE
+#if !MEAN_SINGLE
             LoadMeanElements(row.mean + place.mean, meanSpread[u]);
-            #endif
-            #if !VARIANCE_SINGLE
+#endif
+#if !VARIANCE_SINGLE
             LoadVarianceElements(row.variance + place.variance, varianceSpread[u]);
-            #endif
-            #if !SCALE_SINGLE
+#endif
+#if !SCALE_SINGLE
             LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
-            #endif
-
+#endif
         }
-        OVER_ELEMENTS
+OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * REDUCTION_THREADS < end)
+            if (EVEN || item + u * REDUCTION_THREADS < end)
             {
                 const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
                 OUTPUT_GRADIENT_VALUE outputGradientValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
+                    s = k / ALONG;
                     const float inputElement = inputBlock[u][k];
                     const float inputGradientElement = inputGradientBlock[u][k];
-                    #if MEAN_SINGLE
-                    const float meanElement = meanOfRow;
-                    #else
+#if MEAN_SINGLE
+                    const float meanElement = meanOfRows.of[s];
+#else
                     const float meanElement = meanSpread[u][k];
-                    #endif
-                    #if VARIANCE_SINGLE
-                    const float varianceElement = varianceOfRow;
-                    #else
-                    const float varianceElement = varianceSpread[u][k];
-                    #endif
-                    #if SCALE_SINGLE
-                    const float scaleElement = scaleOfRow;
-                    #else
-                    const float scaleElement = scaleSpread[u][k];
-                    #endif
+#endif
 #if VARIANCE_SINGLE
-                    const float part0 = part0OfRow;
+                    const float varianceElement = varianceOfRows.of[s];
+#else
+                    const float varianceElement = varianceSpread[u][k];
+#endif
+#if SCALE_SINGLE
+                    const float scaleElement = scaleOfRows.of[s];
+#else
+                    const float scaleElement = scaleSpread[u][k];
+#endif
+#if VARIANCE_SINGLE
+                    const float part0 = part0s.of[s];
 #else
                     const float part0 = Sqrt(varianceElement + (REAL_VALUE)epsilon);
 #endif
@@ -1087,46 +760,9 @@ void WorkOnRows(uint number, uint thread)
         }
     }
 }
-#endif
-
-#if PASS != 4
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
-}
-#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-#if PASS == 4
     WorkOnRows(group.y * groupColumns + group.x, thread);
-#else
-    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
-    if (item >= count)
-        return;
-    const List at = Numbered(first + item);
-#if PASS == 0  // Slope, Tilt
-    WriteKeptSlope(first + item, SumOf(at));
-    WriteKeptTilt(first + item, SumOf2(at));
-#elif PASS == 1  // OutputGradientTensor
-    WriteOutputGradient(at, (OUTPUT_GRADIENT_VALUE)((REAL_VALUE)ReadInputGradient(at) * Broadcast(at) * Rate(at)));
-#elif PASS == 2  // OutputScaleGradientTensor
-    WriteOutputScaleGradient(at, (OUTPUT_SCALE_GRADIENT_VALUE)(ReadKeptTilt(at) * Rate(at)));
-#elif PASS == 3  // OutputBiasGradientTensor
-    WriteOutputBiasGradient(at, (OUTPUT_BIAS_GRADIENT_VALUE)ReadKeptSlope(at));
-#endif
-#endif
 }

@@ -8,31 +8,23 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... batch_normalization_training.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
-// Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
-// in elements.
-//
-//   PASS       what the pass writes:
-//              0 Mean, Center, Variance
-//              1 OutputTensor
-//              2 OutputMeanTensor
-//              3 OutputVarianceTensor
-//              4 OutputTensor, OutputMeanTensor, OutputVarianceTensor, by rows, each shared by REDUCTION_THREADS
-//              threads that combine their totals
+// Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
+// are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-// In pass 4 only; adjacent dimensions are merged where a single stride covers both in every tensor:
-//   VECTOR     elements of a row that are computed together: 1, 2 or 4
+//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_SETS, of as many rows
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
-//              only once; else 0
+//   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
+//              partial; else 0
 //   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
+//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
+//              only once; else 0
 //   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
 //              computes: 1 partial totals for rowMean, rowCenter, rowVariance, ofRow0, to scratch, 2 outputs from these
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
@@ -49,7 +41,6 @@
 //   X_SIZES_LENGTH  its dimensions, for INPUT, FUSED_ADD
 //   An optional tensor that is absent has none of these; any buffer may then be bound in its place.
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
 //   ACTIVATION_COUNT  fused activations, 1 if not defined
 //   ACTIVATION_KINDS  bit mask of their kinds, where bit n stands for:
 //              0 ACTIVATION_ELU
@@ -69,12 +60,9 @@
 //              14 ACTIVATION_SHRINK
 //              15 ACTIVATION_CELU
 //              16 ACTIVATION_GELU
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+// Dispatch groupColumns x rows groups.
 
 #ifdef FUSED_ADD_TYPE
 #define FUSED_ADD_PRESENT 1
@@ -123,42 +111,17 @@
 #ifndef ACTIVATION_COUNT
 #define ACTIVATION_COUNT 1
 #endif
-#if PASS >= 4
-#define KEPT_MEAN_SIZES_LENGTH 0
-#define KEPT_CENTER_SIZES_LENGTH 0
-#define KEPT_VARIANCE_SIZES_LENGTH 0
-#endif
 
 // What only some passes define
 #ifndef ACTIVATION_KINDS
 #define ACTIVATION_KINDS 0
 #endif
 
-#if PASS == 4
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
-#else
-typedef INPUT_STORED InputBuffer;
-#endif
-#if PASS == 4
 typedef vector<FUSED_ADD_STORED, FUSED_ADD_VECTOR> FusedAddBuffer;
-#else
-typedef FUSED_ADD_STORED FusedAddBuffer;
-#endif
-#if PASS == 4
 typedef vector<SCALE_STORED, SCALE_VECTOR> ScaleBuffer;
-#else
-typedef SCALE_STORED ScaleBuffer;
-#endif
-#if PASS == 4
 typedef vector<BIAS_STORED, BIAS_VECTOR> BiasBuffer;
-#else
-typedef BIAS_STORED BiasBuffer;
-#endif
-#if PASS == 4
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#else
-typedef OUTPUT_STORED OutputBuffer;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] StructuredBuffer<ScaleBuffer> scaleTensor : register(t1);
@@ -177,7 +140,6 @@ struct Activation
     int reserved;
 };
 
-#if PASS == 4
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -193,19 +155,9 @@ struct Dimension
     uint outputVarianceStride;
     uint reserved0;
 };
-#else
-struct Dimension
-{
-    uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-};
-#endif
 
 [[vk::binding(8, 0)]] cbuffer Params : register(b0)
 {
-#if PASS == 4
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 scaleSizes[2];
@@ -220,18 +172,10 @@ struct Dimension
     int4 outputMeanStrides[2];
     int4 outputVarianceSizes[2];
     int4 outputVarianceStrides[2];
-    int4 keptMeanSizes[2];
-    int4 keptCenterSizes[2];
-    int4 keptVarianceSizes[2];
-    int4 extent[2];
     Activation activations[ACTIVATION_COUNT];
-    int keptMeanFirst;
-    int keptCenterFirst;
-    int keptVarianceFirst;
     int product;
     float epsilon;
-    int product2;
-    uint rowCount;
+    uint rowCount;  // or vectors of rows
     uint rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
@@ -247,37 +191,6 @@ struct Dimension
     uint reserved1;
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
-#else
-    Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 scaleSizes[2];
-    int4 scaleStrides[2];
-    int4 biasSizes[2];
-    int4 biasStrides[2];
-    int4 fusedAddSizes[2];
-    int4 fusedAddStrides[2];
-    int4 outputSizes[2];
-    int4 outputStrides[2];
-    int4 outputMeanSizes[2];
-    int4 outputMeanStrides[2];
-    int4 outputVarianceSizes[2];
-    int4 outputVarianceStrides[2];
-    int4 keptMeanSizes[2];
-    int4 keptCenterSizes[2];
-    int4 keptVarianceSizes[2];
-    int4 extent[2];
-    Activation activations[ACTIVATION_COUNT];
-    uint count;  // elements to write
-    uint first;  // the number of the first one
-    uint groupColumns;  // thread groups along x
-    int keptMeanFirst;
-    int keptCenterFirst;
-    int keptVarianceFirst;
-    int product;
-    float epsilon;
-    int product2;
-#endif
 };
 
 // n / size for every n below 2^32
@@ -285,97 +198,6 @@ uint DivideBySize(uint n, Dimension dimension)
 {
     const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
-}
-
-// A list of integers, usually a coordinate; entries from `length` on are 0
-struct List
-{
-    int entries[8];
-    int length;
-};
-
-List ListOf(int4 first, int4 second, int length)
-{
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
-    return result;
-}
-
-// One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
-
-// Whether the box from `first` up to but not including `last` is non-empty
-bool IsBox(List first, List last)
-{
-    bool result = true;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = result && (d >= last.length || first.entries[d] < last.entries[d]);
-    return result;
-}
-
-// The offset of a coordinate
-uint OffsetOf(List at, int4 strides[2], int length)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The row-major index of a coordinate that is clamped to these sizes
-uint ClampedIndex(List at, int4 sizes[2], int length)
-{
-    uint index = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-    {
-        const int size = sizes[d / 4][d % 4];
-        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return index;
-}
-
-// Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
-// These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
-int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
-
-// Advances to the next row of a box; false after the last one
-bool AdvanceRow(inout List at, List first, List last, int row)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 6; d >= 0; d--)
-    {
-        if (d < row && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
 }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
@@ -698,21 +520,9 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 }
 
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
-}
-
 SCALE_VALUE LoadScale(uint offset)
 {
     return (SCALE_VALUE)scaleTensor[offset];
-}
-
-// The element at a coordinate, which is clamped to the tensor
-SCALE_VALUE ReadScale(List at)
-{
-    return (SCALE_VALUE)scaleTensor[ClampedOffset(at, scaleSizes, scaleStrides, SCALE_SIZES_LENGTH)];
 }
 
 BIAS_VALUE LoadBias(uint offset)
@@ -720,22 +530,9 @@ BIAS_VALUE LoadBias(uint offset)
     return (BIAS_VALUE)biasTensor[offset];
 }
 
-// The element at a coordinate, which is clamped to the tensor
-BIAS_VALUE ReadBias(List at)
-{
-    return (BIAS_VALUE)biasTensor[ClampedOffset(at, biasSizes, biasStrides, BIAS_SIZES_LENGTH)];
-}
-
 FUSED_ADD_VALUE LoadFusedAdd(uint offset)
 {
     return (FUSED_ADD_VALUE)fusedAddTensor[offset];
-}
-
-// The element at a coordinate, which is clamped to the tensor
-FUSED_ADD_VALUE ReadFusedAdd(List at)
-{
-    return FUSED_ADD_PRESENT ? (FUSED_ADD_VALUE)fusedAddTensor[ClampedOffset(at, fusedAddSizes, fusedAddStrides,
-        FUSED_ADD_SIZES_LENGTH)] : (FUSED_ADD_VALUE)0;
 }
 
 void StoreOutput(uint offset, OUTPUT_VALUE value)
@@ -743,69 +540,14 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     outputTensor[offset] = (OUTPUT_STORED)value;
 }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
-}
-
 void StoreOutputMean(uint offset, OUTPUT_MEAN_VALUE value)
 {
     outputMeanTensor[offset] = (OUTPUT_MEAN_STORED)value;
 }
 
-void WriteOutputMean(List at, OUTPUT_MEAN_VALUE entry)
-{
-    outputMeanTensor[OffsetOf(at, outputMeanStrides, OUTPUT_MEAN_SIZES_LENGTH)] = (OUTPUT_MEAN_STORED)entry;
-}
-
 void StoreOutputVariance(uint offset, OUTPUT_VARIANCE_VALUE value)
 {
     outputVarianceTensor[offset] = (OUTPUT_VARIANCE_STORED)value;
-}
-
-void WriteOutputVariance(List at, OUTPUT_VARIANCE_VALUE entry)
-{
-    outputVarianceTensor[OffsetOf(at, outputVarianceStrides, OUTPUT_VARIANCE_SIZES_LENGTH)] =
-        (OUTPUT_VARIANCE_STORED)entry;
-}
-
-REAL_VALUE ReadKeptMean(List at)
-{
-    const uint index = ClampedIndex(at, keptMeanSizes, KEPT_MEAN_SIZES_LENGTH);
-    const uint position = (uint)keptMeanFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
-}
-
-REAL_VALUE ReadKeptCenter(List at)
-{
-    const uint index = ClampedIndex(at, keptCenterSizes, KEPT_CENTER_SIZES_LENGTH);
-    const uint position = (uint)keptCenterFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
-}
-
-REAL_VALUE ReadKeptVariance(List at)
-{
-    const uint index = ClampedIndex(at, keptVarianceSizes, KEPT_VARIANCE_SIZES_LENGTH);
-    const uint position = (uint)keptVarianceFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
-}
-
-void WriteKeptMean(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptMeanFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
-
-void WriteKeptCenter(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptCenterFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
-
-void WriteKeptVariance(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptVarianceFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
 }
 
 // Applies fused activation `number` to a result
@@ -945,126 +687,14 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     return input;
 }
 
-bool Reduced(int d)
-{
-    return Entry(ListOf(scaleSizes[0], scaleSizes[1], SCALE_SIZES_LENGTH), d) == 1;
-}
+#if ADJACENT_SETS
+#define ABREAST VECTOR  // rows that a thread works on
+#define ALONG 1  // elements of each in a vector
+#else
+#define ABREAST 1
+#define ALONG VECTOR
+#endif
 
-List Over(List at, List r)
-{
-    List result = (List)0;
-    result.length = INPUT_SIZES_LENGTH;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        result.entries[d] = Reduced(d) ? Entry(r, d) : Entry(at, d);
-    return result;
-}
-
-REAL_VALUE SumOf(List at)
-{
-    const List rLast = ListOf(extent[0], extent[1], EXTENT_LENGTH);
-    const List rFirst = Zeros(rLast.length);
-    const int rRow = EXTENT_ROW;
-    REAL_VALUE result = (REAL_VALUE)0;
-    List r = rFirst;
-    [loop]
-    for (bool morer = IsBox(rFirst, rLast); morer; morer = AdvanceRow(r, rFirst, rLast, rRow))
-    {
-        const int rEnd = RowEnd(rLast, rRow);
-        [loop]
-        for (r.entries[rRow] = rFirst.entries[rRow]; r.entries[rRow] < rEnd; r.entries[rRow]++)
-        {
-            result += (REAL_VALUE)ReadInput(Over(at, r));
-        }
-    }
-    return result;
-}
-
-REAL_VALUE Count()
-{
-    return Convert(product, (REAL_VALUE)0);
-}
-
-REAL_VALUE Center(List at)
-{
-    return ReadKeptMean(at);
-}
-
-REAL_VALUE Deviation(List at, List c)
-{
-    return (REAL_VALUE)ReadInput(c) - ReadKeptCenter(at);
-}
-
-REAL_VALUE SumOf2(List at)
-{
-    const List rLast = ListOf(extent[0], extent[1], EXTENT_LENGTH);
-    const List rFirst = Zeros(rLast.length);
-    const int rRow = EXTENT_ROW;
-    REAL_VALUE result = (REAL_VALUE)0;
-    List r = rFirst;
-    [loop]
-    for (bool morer = IsBox(rFirst, rLast); morer; morer = AdvanceRow(r, rFirst, rLast, rRow))
-    {
-        const int rEnd = RowEnd(rLast, rRow);
-        [loop]
-        for (r.entries[rRow] = rFirst.entries[rRow]; r.entries[rRow] < rEnd; r.entries[rRow]++)
-        {
-            result += Deviation(at, Over(at, r)) * Deviation(at, Over(at, r));
-        }
-    }
-    return result;
-}
-
-List Entries(List at)
-{
-    List result = (List)0;
-    result.length = SCALE_SIZES_LENGTH;
-    [unroll]
-    for (int d = 0; d < SCALE_SIZES_LENGTH; d++)
-        result.entries[d] = Entry(ListOf(scaleSizes[0], scaleSizes[1], SCALE_SIZES_LENGTH), d) != 1 ? Entry(at, d) : 0;
-    return result;
-}
-
-REAL_VALUE Broadcast(List at)
-{
-    return (REAL_VALUE)ReadScale(Entries(at));
-}
-
-List Here(List at)
-{
-    List result = (List)0;
-    result.length = INPUT_SIZES_LENGTH;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        result.entries[d] = Reduced(d) ? 0 : Entry(at, d);
-    return result;
-}
-
-List Entries2(List at)
-{
-    List result = (List)0;
-    result.length = BIAS_SIZES_LENGTH;
-    [unroll]
-    for (int d = 0; d < BIAS_SIZES_LENGTH; d++)
-        result.entries[d] = Entry(ListOf(biasSizes[0], biasSizes[1], BIAS_SIZES_LENGTH), d) != 1 ? Entry(at, d) : 0;
-    return result;
-}
-
-REAL_VALUE Broadcast2(List at)
-{
-    return (REAL_VALUE)ReadBias(Entries2(at));
-}
-
-REAL_VALUE Chosen(List at)
-{
-    if (FUSED_ADD_PRESENT != 0)
-    {
-        return (REAL_VALUE)ReadFusedAdd(at);
-    }
-    return (REAL_VALUE)0.0f;
-}
-
-#if PASS == 4
 struct RowPlace
 {
     uint input;
@@ -1076,7 +706,7 @@ struct RowPlace
     uint outputVariance;
 };
 
-// Where a row starts
+// Where a row, or a vector of rows, starts
 RowPlace LocateRow(uint item)
 {
     RowPlace position = (RowPlace)0;
@@ -1125,7 +755,7 @@ void LoadInputElements(uint offset, out float elements[VECTOR])
     const InputBuffer found = inputTensor[offset / INPUT_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (INPUT_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -1140,7 +770,7 @@ void LoadFusedAddElements(uint offset, out float elements[VECTOR])
     const FusedAddBuffer found = fusedAddTensor[offset / FUSED_ADD_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (FUSED_ADD_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -1155,7 +785,7 @@ void LoadScaleElements(uint offset, out float elements[VECTOR])
     const ScaleBuffer found = scaleTensor[offset / SCALE_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (SCALE_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -1170,7 +800,7 @@ void LoadBiasElements(uint offset, out float elements[VECTOR])
     const BiasBuffer found = biasTensor[offset / BIAS_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (BIAS_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -1194,40 +824,41 @@ void StoreOutputElements(uint offset, OUTPUT_VALUE elements[VECTOR])
 #endif
 }
 
-// The word of scratch that holds a total of a part of a row
-uint PartialTotal(uint total, uint part, uint row)
+// A number of each of the rows that a thread works on
+struct OfRows
 {
-    return (total * partCount + part) * rowCount + row;
+    float of[ABREAST];
+};
+
+// The word of scratch that holds a total of a part of a row
+uint PartialTotal(uint total, uint part, uint row, uint s)
+{
+    return ((total * partCount + part) * rowCount + row) * ABREAST + s;
 }
 
 // The elements in a part of a row
 float ElementsOf(uint part)
 {
-    return (float)((min((part + 1) * partVectors, rowVectors) - part * partVectors) * VECTOR);
+    return (float)((min((part + 1) * partVectors, rowVectors) - part * partVectors) * ALONG);
 }
 
-struct RowTotals
-{
-    float of[1];
-};
-
-groupshared float memory[1][NUM_THREADS];
+groupshared float memory[ABREAST][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
-RowTotals JoinLanes(RowTotals own, uint thread, uint lane, uint lanes)
+OfRows JoinLanes(OfRows own, uint thread, uint lane, uint lanes)
 {
     const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
         uint s;
-        RowTotals other = own;
+        OfRows other = own;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
         {
             [unroll]
-            for (s = 0; s < 1; s++)
+            for (s = 0; s < ABREAST; s++)
                 other.of[s] = WaveReadLaneAt(own.of[s], WaveGetLaneIndex() ^ distance * step);
         }
         else
@@ -1235,18 +866,18 @@ RowTotals JoinLanes(RowTotals own, uint thread, uint lane, uint lanes)
         {
             GroupMemoryBarrierWithGroupSync();
             [unroll]
-            for (s = 0; s < 1; s++)
+            for (s = 0; s < ABREAST; s++)
                 memory[s][thread] = own.of[s];
             GroupMemoryBarrierWithGroupSync();
             [unroll]
-            for (s = 0; s < 1; s++)
+            for (s = 0; s < ABREAST; s++)
                 other.of[s] = memory[s][thread ^ distance * step];
         }
         const bool isSecond = (lane & distance) != 0;
         // the first lane whose result is in the second of the pair
         const uint second = lane / distance * distance | distance;
         [unroll]
-        for (s = 0; s < 1; s++)
+        for (s = 0; s < ABREAST; s++)
         {
             float before = own.of[s], after = other.of[s];
             if (isSecond)
@@ -1260,12 +891,6 @@ RowTotals JoinLanes(RowTotals own, uint thread, uint lane, uint lanes)
         }
     }
     return own;
-}
-
-float JoinRow(float value, uint thread, uint lane)
-{
-    const RowTotals totals = { { value } };
-    return JoinLanes(totals, thread, lane, REDUCTION_THREADS).of[0];
 }
 
 #if ACTIVATION_KINDS
@@ -1284,39 +909,27 @@ void WorkOnRows(uint number, uint thread)
     const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = number % partCount * partVectors + lane,
         end = min((number % partCount + 1) * partVectors, rowVectors);
-    uint u, k, item;
+    uint u, k, s, item;
 
     // Operands with one element per row
-    float inputOfRow = 0;
-#if INPUT_SINGLE
-    {
-        float found[VECTOR];
-        LoadInputElements(row.input, found);
-        inputOfRow = found[0];
-    }
-#endif
-    float fusedAddOfRow = 0;
-#if FUSED_ADD_PRESENT && FUSED_ADD_SINGLE
-    {
-        float found[VECTOR];
-        LoadFusedAddElements(row.fusedAdd, found);
-        fusedAddOfRow = found[0];
-    }
-#endif
-    float scaleOfRow = 0;
+    OfRows scaleOfRows = (OfRows)0;
 #if SCALE_SINGLE
     {
         float found[VECTOR];
         LoadScaleElements(row.scale, found);
-        scaleOfRow = found[0];
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+            scaleOfRows.of[s] = found[s];
     }
 #endif
-    float biasOfRow = 0;
+    OfRows biasOfRows = (OfRows)0;
 #if BIAS_SINGLE
     {
         float found[VECTOR];
         LoadBiasElements(row.bias, found);
-        biasOfRow = found[0];
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+            biasOfRows.of[s] = found[s];
     }
 #endif
 
@@ -1325,191 +938,245 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (u = 0; u < UNROLL; u++)
     {
-        const RowPlace place = LocateVector(min(start + u * REDUCTION_THREADS, end - 1));
+        const RowPlace place = LocateVector(EVEN ? start + u * REDUCTION_THREADS
+            : min(start + u * REDUCTION_THREADS, end - 1));
         LoadInputElements(row.input + place.input, inputBlock[u]);
-
     }
 #endif
 
-    float total0 = 0;
+    OfRows total0s;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+    {
+        total0s.of[s] = 0;
+    }
 #if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
-        #if !SCALE_SINGLE
+#if !SCALE_SINGLE
         float scaleSpread[UNROLL][VECTOR];
-        #endif
-        #if !BIAS_SINGLE
-        float biasSpread[UNROLL][VECTOR];
-        #endif
-
-#if !WHOLE
-        [unroll]
-        for (u = 0; u < UNROLL; u++)
-        {
-            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
-            LoadInputElements(row.input + place.input, inputBlock[u]);
-
-        }
 #endif
-        float total0OfBlock = 0;
+#if !BIAS_SINGLE
+        float biasSpread[UNROLL][VECTOR];
+#endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * REDUCTION_THREADS < end)
+            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+                : min(item + u * REDUCTION_THREADS, end - 1));
+#if !WHOLE
+            LoadInputElements(row.input + place.input, inputBlock[u]);
+#endif
+#if !SCALE_SINGLE
+            LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
+#endif
+#if !BIAS_SINGLE
+            LoadBiasElements(row.bias + place.bias, biasSpread[u]);
+#endif
+        }
+[unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            float total0OfBlock = 0;
+            [unroll]
+            for (u = 0; u < UNROLL; u++)
             {
-                const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
-                #if !SCALE_SINGLE
-                LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
-                #endif
-                #if !BIAS_SINGLE
-                LoadBiasElements(row.bias + place.bias, biasSpread[u]);
-                #endif
-
-                [unroll]
-                for (k = 0; k < VECTOR; k++)
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 {
-                    const float inputElement = inputBlock[u][k];
-                    #if SCALE_SINGLE
-                    const float scaleElement = scaleOfRow;
-                    #else
-                    const float scaleElement = scaleSpread[u][k];
-                    #endif
-                    #if BIAS_SINGLE
-                    const float biasElement = biasOfRow;
-                    #else
-                    const float biasElement = biasSpread[u][k];
-                    #endif
-                    total0OfBlock += inputElement;
+                    [unroll]
+                    for (k = 0; k < ALONG; k++)
+                    {
+                        const float inputElement = inputBlock[u][s + k];
+#if SCALE_SINGLE
+                        const float scaleElement = scaleOfRows.of[s];
+#else
+                        const float scaleElement = scaleSpread[u][s + k];
+#endif
+#if BIAS_SINGLE
+                        const float biasElement = biasOfRows.of[s];
+#else
+                        const float biasElement = biasSpread[u][s + k];
+#endif
+                        total0OfBlock += inputElement;
+                    }
                 }
             }
+            total0s.of[s] += total0OfBlock;
         }
-        total0 += total0OfBlock;
     }
 #elif TURN > 1
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
-        total0 += asfloat(scratch[PartialTotal(0, item, min(own, rowCount - 1))]);
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            total0s.of[s] += asfloat(scratch[PartialTotal(0, item, min(own, rowCount - 1), s)]);
+        }
     }
 #endif
-    total0 = JoinRow(total0, thread, lane);
+    total0s = JoinLanes(total0s, thread, lane, REDUCTION_THREADS);
 #if TURN == 1
     if (own < rowCount && lane == 0)
     {
-        scratch[PartialTotal(0, number % partCount, own)] = asuint(total0);
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            scratch[PartialTotal(0, number % partCount, own, s)] = asuint(total0s.of[s]);
+        }
     }
 #endif
-    const float rowMean = total0 / Convert(product2, (REAL_VALUE)0);
-    const float rowCenter = rowMean;
+    OfRows rowMeans, rowCenters;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+    {
+        const float total0 = total0s.of[s];
+        const float rowMean = total0 / Convert(product, (REAL_VALUE)0);
+        rowMeans.of[s] = rowMean;
+        const float rowCenter = rowMean;
+        rowCenters.of[s] = rowCenter;
+    }
 
-    float total1 = 0;
-    float differences = 0;
-    float center = rowCenter;
+    OfRows total1s, differencess;
+    OfRows centers;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+    {
+        total1s.of[s] = 0;
+        differencess.of[s] = 0;
+        centers.of[s] = rowCenters.of[s];
 #if TURN == 1
-    center = total0 / ElementsOf(number % partCount);
+        centers.of[s] = total0s.of[s] / ElementsOf(number % partCount);
 #endif
+    }
 #if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
-        #if !SCALE_SINGLE
+#if !SCALE_SINGLE
         float scaleSpread[UNROLL][VECTOR];
-        #endif
-        #if !BIAS_SINGLE
-        float biasSpread[UNROLL][VECTOR];
-        #endif
-
-#if !WHOLE
-        [unroll]
-        for (u = 0; u < UNROLL; u++)
-        {
-            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
-            LoadInputElements(row.input + place.input, inputBlock[u]);
-
-        }
 #endif
-        float total1OfBlock = 0;
-        float differencesOfBlock = 0;
+#if !BIAS_SINGLE
+        float biasSpread[UNROLL][VECTOR];
+#endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * REDUCTION_THREADS < end)
+            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+                : min(item + u * REDUCTION_THREADS, end - 1));
+#if !WHOLE
+            LoadInputElements(row.input + place.input, inputBlock[u]);
+#endif
+#if !SCALE_SINGLE
+            LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
+#endif
+#if !BIAS_SINGLE
+            LoadBiasElements(row.bias + place.bias, biasSpread[u]);
+#endif
+        }
+[unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            const float center = centers.of[s];
+            float total1OfBlock = 0;
+            float differencesOfBlock = 0;
+            [unroll]
+            for (u = 0; u < UNROLL; u++)
             {
-                const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
-                #if !SCALE_SINGLE
-                LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
-                #endif
-                #if !BIAS_SINGLE
-                LoadBiasElements(row.bias + place.bias, biasSpread[u]);
-                #endif
-
-                [unroll]
-                for (k = 0; k < VECTOR; k++)
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 {
-                    const float inputElement = inputBlock[u][k];
-                    #if SCALE_SINGLE
-                    const float scaleElement = scaleOfRow;
-                    #else
-                    const float scaleElement = scaleSpread[u][k];
-                    #endif
-                    #if BIAS_SINGLE
-                    const float biasElement = biasOfRow;
-                    #else
-                    const float biasElement = biasSpread[u][k];
-                    #endif
-                    const float difference = inputElement - center;
-                    differencesOfBlock += difference;
-                    total1OfBlock += difference * difference;
+                    [unroll]
+                    for (k = 0; k < ALONG; k++)
+                    {
+                        const float inputElement = inputBlock[u][s + k];
+#if SCALE_SINGLE
+                        const float scaleElement = scaleOfRows.of[s];
+#else
+                        const float scaleElement = scaleSpread[u][s + k];
+#endif
+#if BIAS_SINGLE
+                        const float biasElement = biasOfRows.of[s];
+#else
+                        const float biasElement = biasSpread[u][s + k];
+#endif
+                        total1OfBlock += (inputElement - center) * (inputElement - center);
+                        differencesOfBlock += inputElement - center;
+                    }
                 }
             }
+            total1s.of[s] += total1OfBlock;
+            differencess.of[s] += differencesOfBlock;
         }
-        total1 += total1OfBlock;
-        differences += differencesOfBlock;
     }
 #elif TURN > 1
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
-        total1 += asfloat(scratch[PartialTotal(1, item, min(own, rowCount - 1))]);
-        const float away = asfloat(scratch[PartialTotal(2, item, min(own, rowCount - 1))]) - center;
-        total1 += away * (2 * asfloat(scratch[PartialTotal(3, item, min(own, rowCount - 1))])
-            + ElementsOf(item) * away);
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            const float part = asfloat(scratch[PartialTotal(1, item, min(own, rowCount - 1), s)]),
+                partCenter = asfloat(scratch[PartialTotal(3, item, min(own, rowCount - 1), s)]);
+            const float away = partCenter - centers.of[s];
+            total1s.of[s] += part + away * (2 * asfloat(scratch[PartialTotal(2, item, min(own, rowCount - 1), s)])
+                + ElementsOf(item) * away);
+        }
     }
 #endif
-    total1 = JoinRow(total1, thread, lane);
+    total1s = JoinLanes(total1s, thread, lane, REDUCTION_THREADS);
 #if TURN == 1
-    differences = JoinRow(differences, thread, lane);
+    differencess = JoinLanes(differencess, thread, lane, REDUCTION_THREADS);
+#endif
+#if TURN == 1
     if (own < rowCount && lane == 0)
     {
-        scratch[PartialTotal(1, number % partCount, own)] = asuint(total1);
-        scratch[PartialTotal(2, number % partCount, own)] = asuint(center);
-        scratch[PartialTotal(3, number % partCount, own)] = asuint(differences);
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            scratch[PartialTotal(1, number % partCount, own, s)] = asuint(total1s.of[s]);
+            scratch[PartialTotal(2, number % partCount, own, s)] = asuint(differencess.of[s]);
+            scratch[PartialTotal(3, number % partCount, own, s)] = asuint(centers.of[s]);
+        }
     }
     return;
 #endif
-    const float rowVariance = total1 / Convert(product2, (REAL_VALUE)0);
-    const float ofRow0 = Sqrt(rowVariance + (REAL_VALUE)epsilon);
+    OfRows rowVariances, ofRow0s;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+    {
+        const float total1 = total1s.of[s];
+        const float rowVariance = total1 / Convert(product, (REAL_VALUE)0);
+        rowVariances.of[s] = rowVariance;
+        const float ofRow0 = Sqrt(rowVariance + (REAL_VALUE)epsilon);
+        ofRow0s.of[s] = ofRow0;
+    }
 
     if (own >= rowCount)
         return;
     if (lane == 0 && number % partCount == 0)
-        StoreOutputMean(row.outputMean, (OUTPUT_MEAN_VALUE)rowMean);
-    if (lane == 0 && number % partCount == 0)
-        StoreOutputVariance(row.outputVariance, (OUTPUT_VARIANCE_VALUE)rowVariance);
+    {
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            const float rowMean = rowMeans.of[s];
+            const float rowVariance = rowVariances.of[s];
+            StoreOutputMean(row.outputMean + s * outputMeanStep, (OUTPUT_MEAN_VALUE)rowMean);
+            StoreOutputVariance(row.outputVariance + s * outputVarianceStep, (OUTPUT_VARIANCE_VALUE)rowVariance);
+        }
+    }
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         float fusedAddBlock[UNROLL][VECTOR];
-        #if !SCALE_SINGLE
+#if !SCALE_SINGLE
         float scaleSpread[UNROLL][VECTOR];
-        #endif
-        #if !BIAS_SINGLE
+#endif
+#if !BIAS_SINGLE
         float biasSpread[UNROLL][VECTOR];
-        #endif
-
+#endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
+            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+                : min(item + u * REDUCTION_THREADS, end - 1));
 #if FUSED_ADD_PRESENT
             LoadFusedAddElements(row.fusedAdd + place.fusedAdd, fusedAddBlock[u]);
-
 #else
             [unroll]
             for (k = 0; k < VECTOR; k++)
@@ -1517,38 +1184,39 @@ void WorkOnRows(uint number, uint thread)
 #endif
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
-
 #endif
-            #if !SCALE_SINGLE
+#if !SCALE_SINGLE
             LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
-            #endif
-            #if !BIAS_SINGLE
+#endif
+#if !BIAS_SINGLE
             LoadBiasElements(row.bias + place.bias, biasSpread[u]);
-            #endif
-
+#endif
         }
-        OVER_ELEMENTS
+OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * REDUCTION_THREADS < end)
+            if (EVEN || item + u * REDUCTION_THREADS < end)
             {
                 const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
                 OUTPUT_VALUE outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
+                    s = k / ALONG;
+                    const float rowMean = rowMeans.of[s];
+                    const float ofRow0 = ofRow0s.of[s];
                     const float inputElement = inputBlock[u][k];
                     const float fusedAddElement = fusedAddBlock[u][k];
-                    #if SCALE_SINGLE
-                    const float scaleElement = scaleOfRow;
-                    #else
+#if SCALE_SINGLE
+                    const float scaleElement = scaleOfRows.of[s];
+#else
                     const float scaleElement = scaleSpread[u][k];
-                    #endif
-                    #if BIAS_SINGLE
-                    const float biasElement = biasOfRow;
-                    #else
+#endif
+#if BIAS_SINGLE
+                    const float biasElement = biasOfRows.of[s];
+#else
                     const float biasElement = biasSpread[u][k];
-                    #endif
+#endif
                     outputValues[k] = (OUTPUT_VALUE)Activate(scaleElement * (inputElement - rowMean) / ofRow0
                         + biasElement + (FUSED_ADD_PRESENT != 0 ? fusedAddElement : (REAL_VALUE)0.0f), 0);
                 }
@@ -1557,48 +1225,9 @@ void WorkOnRows(uint number, uint thread)
         }
     }
 }
-#endif
-
-#if PASS != 4
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
-}
-#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-#if PASS == 4
     WorkOnRows(group.y * groupColumns + group.x, thread);
-#else
-    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
-    if (item >= count)
-        return;
-    const List at = Numbered(first + item);
-#if PASS == 0  // Mean, Center, Variance
-    WriteKeptMean(first + item, SumOf(at) / Count());
-    WriteKeptCenter(first + item, Center(at));
-    WriteKeptVariance(first + item, SumOf2(at) / Count());
-#elif PASS == 1  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)Activate(Broadcast(at) * ((REAL_VALUE)ReadInput(at) - ReadKeptMean(Here(at)))
-        / Sqrt(ReadKeptVariance(Here(at)) + (REAL_VALUE)epsilon) + Broadcast2(at) + Chosen(at), 0));
-#elif PASS == 2  // OutputMeanTensor
-    WriteOutputMean(at, (OUTPUT_MEAN_VALUE)ReadKeptMean(at));
-#elif PASS == 3  // OutputVarianceTensor
-    WriteOutputVariance(at, (OUTPUT_VARIANCE_VALUE)ReadKeptVariance(at));
-#endif
-#endif
 }

@@ -8,33 +8,22 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... dynamic_quantize_linear.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
-// Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
-// in elements.
-//
-//   PASS       what the pass writes:
-//              0 Low, High
-//              1 Scale
-//              2 Factor, Point
-//              3 OutputTensor
-//              4 OutputScaleTensor
-//              5 OutputZeroPointTensor
-//              6 OutputTensor, OutputScaleTensor, OutputZeroPointTensor, by rows, each shared by REDUCTION_THREADS
-//              threads that combine their totals
+// Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
+// are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-// In pass 6 only; adjacent dimensions are merged where a single stride covers both in every tensor:
-//   VECTOR     elements of a row that are computed together: 1, 2 or 4
+//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_SETS, of as many rows
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
-//   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
-//              only once; else 0
+//   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
+//              partial; else 0
 //   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
+//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
+//              only once; else 0
 //   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
 //              computes: 1 partial totals for rowLow, rowHigh, rowScale, rowFactor, ofRow0, to scratch, 2 outputs from
 //              these
@@ -48,13 +37,9 @@
 //   OutputZeroPointTensor: INT8, UINT8
 //   X_SIZES_LENGTH  its dimensions, for INPUT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   BYTES      1 if a thread writes four adjacent elements of 8 bits each to an output, as one word; else 0
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+// Dispatch groupColumns x rows groups.
 
 // Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
 // in; its least and greatest value, and whether it is a float
@@ -95,31 +80,15 @@
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
 #define REAL_BITS 32
-#if PASS >= 6
-#define KEPT_LOW_SIZES_LENGTH 0
-#define KEPT_HIGH_SIZES_LENGTH 0
-#define KEPT_SCALE_SIZES_LENGTH 0
-#define KEPT_FACTOR_SIZES_LENGTH 0
-#define KEPT_POINT_SIZES_LENGTH 0
-#endif
 
-// What only some passes define
-#ifndef BYTES
-#define BYTES 0
-#endif
-
-#if PASS == 6
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
-#else
-typedef INPUT_STORED InputBuffer;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_SCALE_STORED> outputScaleTensor : register(u1);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_ZERO_POINT_STORED> outputZeroPointTensor : register(u2);
 [[vk::binding(4, 0)]] RWStructuredBuffer<uint> scratch : register(u3);
-#if PASS == 6
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -131,19 +100,9 @@ struct Dimension
     uint outputScaleStride;
     uint outputZeroPointStride;
 };
-#else
-struct Dimension
-{
-    uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-};
-#endif
 
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
-#if PASS == 6
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];
@@ -152,18 +111,7 @@ struct Dimension
     int4 outputScaleStrides[2];
     int4 outputZeroPointSizes[2];
     int4 outputZeroPointStrides[2];
-    int4 keptLowSizes[2];
-    int4 keptHighSizes[2];
-    int4 keptScaleSizes[2];
-    int4 keptFactorSizes[2];
-    int4 keptPointSizes[2];
-    int4 number[2];
-    int keptLowFirst;
-    int keptHighFirst;
-    int keptScaleFirst;
-    int keptFactorFirst;
-    int keptPointFirst;
-    uint rowCount;
+    uint rowCount;  // or vectors of rows
     uint rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
@@ -174,33 +122,9 @@ struct Dimension
     uint outputZeroPointStep;
     uint reserved0;
     uint reserved1;
+    uint reserved2;
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
-#else
-    Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 outputSizes[2];
-    int4 outputStrides[2];
-    int4 outputScaleSizes[2];
-    int4 outputScaleStrides[2];
-    int4 outputZeroPointSizes[2];
-    int4 outputZeroPointStrides[2];
-    int4 keptLowSizes[2];
-    int4 keptHighSizes[2];
-    int4 keptScaleSizes[2];
-    int4 keptFactorSizes[2];
-    int4 keptPointSizes[2];
-    int4 number[2];
-    uint count;  // elements to write
-    uint first;  // the number of the first one
-    uint groupColumns;  // thread groups along x
-    int keptLowFirst;
-    int keptHighFirst;
-    int keptScaleFirst;
-    int keptFactorFirst;
-    int keptPointFirst;
-#endif
 };
 
 // n / size for every n below 2^32
@@ -208,92 +132,6 @@ uint DivideBySize(uint n, Dimension dimension)
 {
     const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
-}
-
-// A list of integers, usually a coordinate; entries from `length` on are 0
-struct List
-{
-    int entries[8];
-    int length;
-};
-
-List ListOf(int4 first, int4 second, int length)
-{
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
-    return result;
-}
-
-// Whether the box from `first` up to but not including `last` is non-empty
-bool IsBox(List first, List last)
-{
-    bool result = true;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = result && (d >= last.length || first.entries[d] < last.entries[d]);
-    return result;
-}
-
-// The offset of a coordinate
-uint OffsetOf(List at, int4 strides[2], int length)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The row-major index of a coordinate that is clamped to these sizes
-uint ClampedIndex(List at, int4 sizes[2], int length)
-{
-    uint index = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-    {
-        const int size = sizes[d / 4][d % 4];
-        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return index;
-}
-
-// Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
-// These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
-int RowOf(List last) { return max(last.length, 1) - 1; }
-int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
-
-// Advances to the next row of a box; false after the last one
-bool AdvanceRow(inout List at, List first, List last, int row)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 6; d >= 0; d--)
-    {
-        if (d < row && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
 }
 
 // The bit pattern of a number.
@@ -478,12 +316,6 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 }
 
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
-}
-
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
     // Other threads write the other elements of this word. Both atomics depend on the value, so that it is computed,
@@ -496,16 +328,6 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     InterlockedOr(outputTensor[offset / perWord], (mask & (uint)value) << shift);
 }
 
-uint OffsetInOutput(List at)
-{
-    return OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH);
-}
-
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
-}
-
 OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
 {
     return (OUTPUT_VALUE)Quantize((float)x, OUTPUT_LOWEST, OUTPUT_HIGHEST);
@@ -514,11 +336,6 @@ OUTPUT_VALUE QuantizeOutput(REAL_VALUE x)
 void StoreOutputScale(uint offset, OUTPUT_SCALE_VALUE value)
 {
     outputScaleTensor[offset] = (OUTPUT_SCALE_STORED)value;
-}
-
-void WriteOutputScale(List at, OUTPUT_SCALE_VALUE entry)
-{
-    outputScaleTensor[OffsetOf(at, outputScaleStrides, OUTPUT_SCALE_SIZES_LENGTH)] = (OUTPUT_SCALE_STORED)entry;
 }
 
 void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
@@ -533,134 +350,14 @@ void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
     InterlockedOr(outputZeroPointTensor[offset / perWord], (mask & (uint)value) << shift);
 }
 
-uint OffsetInOutputZeroPoint(List at)
-{
-    return OffsetOf(at, outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH);
-}
+#if ADJACENT_SETS
+#define ABREAST VECTOR  // rows that a thread works on
+#define ALONG 1  // elements of each in a vector
+#else
+#define ABREAST 1
+#define ALONG VECTOR
+#endif
 
-void WriteOutputZeroPoint(List at, OUTPUT_ZERO_POINT_VALUE entry)
-{
-    StoreOutputZeroPoint(OffsetOf(at, outputZeroPointStrides, OUTPUT_ZERO_POINT_SIZES_LENGTH), entry);
-}
-
-REAL_VALUE ReadKeptLow(List at)
-{
-    const uint index = ClampedIndex(at, keptLowSizes, KEPT_LOW_SIZES_LENGTH);
-    const uint position = (uint)keptLowFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
-}
-
-REAL_VALUE ReadKeptHigh(List at)
-{
-    const uint index = ClampedIndex(at, keptHighSizes, KEPT_HIGH_SIZES_LENGTH);
-    const uint position = (uint)keptHighFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
-}
-
-REAL_VALUE ReadKeptScale(List at)
-{
-    const uint index = ClampedIndex(at, keptScaleSizes, KEPT_SCALE_SIZES_LENGTH);
-    const uint position = (uint)keptScaleFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
-}
-
-REAL_VALUE ReadKeptFactor(List at)
-{
-    const uint index = ClampedIndex(at, keptFactorSizes, KEPT_FACTOR_SIZES_LENGTH);
-    const uint position = (uint)keptFactorFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
-}
-
-int ReadKeptPoint(List at)
-{
-    const uint index = ClampedIndex(at, keptPointSizes, KEPT_POINT_SIZES_LENGTH);
-    const uint position = (uint)keptPointFirst + index * (1);
-    return (int)scratch[position];
-}
-
-void WriteKeptLow(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptLowFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
-
-void WriteKeptHigh(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptHighFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
-
-void WriteKeptScale(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptScaleFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
-
-void WriteKeptFactor(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptFactorFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
-
-void WriteKeptPoint(uint number, int entry)
-{
-    const uint position = (uint)keptPointFirst + number * (1);
-    scratch[position] = (uint)entry;
-}
-
-precise REAL_VALUE MinOf()
-{
-    const List pLast = ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH);
-    const List pFirst = Zeros(pLast.length);
-    const int pRow = RowOf(pLast);
-    precise REAL_VALUE result = (REAL_VALUE)asfloat(0x7f800000u);
-    List p = pFirst;
-    [loop]
-    for (bool morep = IsBox(pFirst, pLast); morep; morep = AdvanceRow(p, pFirst, pLast, pRow))
-    {
-        const int pEnd = RowEnd(pLast, pRow);
-        [loop]
-        for (p.entries[pRow] = pFirst.entries[pRow]; p.entries[pRow] < pEnd; p.entries[pRow]++)
-        {
-            result = Min(result, (REAL_VALUE)ReadInput(p));
-        }
-    }
-    return result;
-}
-
-precise REAL_VALUE MaxOf()
-{
-    const List pLast = ListOf(inputSizes[0], inputSizes[1], INPUT_SIZES_LENGTH);
-    const List pFirst = Zeros(pLast.length);
-    const int pRow = RowOf(pLast);
-    precise REAL_VALUE result = (REAL_VALUE)asfloat(0xff800000u);
-    List p = pFirst;
-    [loop]
-    for (bool morep = IsBox(pFirst, pLast); morep; morep = AdvanceRow(p, pFirst, pLast, pRow))
-    {
-        const int pEnd = RowEnd(pLast, pRow);
-        [loop]
-        for (p.entries[pRow] = pFirst.entries[pRow]; p.entries[pRow] < pEnd; p.entries[pRow]++)
-        {
-            result = Max(result, (REAL_VALUE)ReadInput(p));
-        }
-    }
-    return result;
-}
-
-precise REAL_VALUE Chosen()
-{
-    if (Less(ReadKeptLow(ListOf(number[0], number[1], NUMBER_LENGTH)),
-        ReadKeptHigh(ListOf(number[0], number[1], NUMBER_LENGTH))))
-    {
-        return Divide(ReadKeptHigh(ListOf(number[0], number[1], NUMBER_LENGTH))
-            - ReadKeptLow(ListOf(number[0], number[1], NUMBER_LENGTH)),
-            Convert((int)OUTPUT_HIGHEST - (int)OUTPUT_LOWEST, (REAL_VALUE)0));
-    }
-    return (REAL_VALUE)1.0f;
-}
-
-#if PASS == 6
 struct RowPlace
 {
     uint input;
@@ -669,7 +366,7 @@ struct RowPlace
     uint outputZeroPoint;
 };
 
-// Where a row starts
+// Where a row, or a vector of rows, starts
 RowPlace LocateRow(uint item)
 {
     RowPlace position = (RowPlace)0;
@@ -712,7 +409,7 @@ void LoadInputElements(uint offset, out float elements[VECTOR])
     const InputBuffer found = inputTensor[offset / INPUT_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (INPUT_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -736,34 +433,35 @@ void StoreOutputElements(uint offset, OUTPUT_VALUE elements[VECTOR])
 #endif
 }
 
-// The word of scratch that holds a total of a part of a row
-uint PartialTotal(uint total, uint part, uint row)
+// A number of each of the rows that a thread works on
+struct OfRows
 {
-    return (total * partCount + part) * rowCount + row;
-}
-
-struct RowTotals
-{
-    float of[1];
+    float of[ABREAST];
 };
 
-groupshared float memory[1][NUM_THREADS];
+// The word of scratch that holds a total of a part of a row
+uint PartialTotal(uint total, uint part, uint row, uint s)
+{
+    return ((total * partCount + part) * rowCount + row) * ABREAST + s;
+}
+
+groupshared float memory[ABREAST][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
-RowTotals JoinLanes(uint kind, RowTotals own, uint thread, uint lane, uint lanes)
+OfRows JoinLanes(uint kind, OfRows own, uint thread, uint lane, uint lanes)
 {
     const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
         uint s;
-        RowTotals other = own;
+        OfRows other = own;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
         {
             [unroll]
-            for (s = 0; s < 1; s++)
+            for (s = 0; s < ABREAST; s++)
                 other.of[s] = WaveReadLaneAt(own.of[s], WaveGetLaneIndex() ^ distance * step);
         }
         else
@@ -771,18 +469,18 @@ RowTotals JoinLanes(uint kind, RowTotals own, uint thread, uint lane, uint lanes
         {
             GroupMemoryBarrierWithGroupSync();
             [unroll]
-            for (s = 0; s < 1; s++)
+            for (s = 0; s < ABREAST; s++)
                 memory[s][thread] = own.of[s];
             GroupMemoryBarrierWithGroupSync();
             [unroll]
-            for (s = 0; s < 1; s++)
+            for (s = 0; s < ABREAST; s++)
                 other.of[s] = memory[s][thread ^ distance * step];
         }
         const bool isSecond = (lane & distance) != 0;
         // the first lane whose result is in the second of the pair
         const uint second = lane / distance * distance | distance;
         [unroll]
-        for (s = 0; s < 1; s++)
+        for (s = 0; s < ABREAST; s++)
         {
             float before = own.of[s], after = other.of[s];
             if (isSecond)
@@ -798,12 +496,6 @@ RowTotals JoinLanes(uint kind, RowTotals own, uint thread, uint lane, uint lanes
     return own;
 }
 
-float JoinRow(uint kind, float value, uint thread, uint lane)
-{
-    const RowTotals totals = { { value } };
-    return JoinLanes(kind, totals, thread, lane, REDUCTION_THREADS).of[0];
-}
-
 #define OVER_ELEMENTS [unroll]
 
 // A group works on several rows, or on a part of each of them.
@@ -816,116 +508,148 @@ void WorkOnRows(uint number, uint thread)
     const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = number % partCount * partVectors + lane,
         end = min((number % partCount + 1) * partVectors, rowVectors);
-    uint u, k, item;
+    uint u, k, s, item;
 
     // Operands with one element per row
-    float inputOfRow = 0;
-#if INPUT_SINGLE
-    {
-        float found[VECTOR];
-        LoadInputElements(row.input, found);
-        inputOfRow = found[0];
-    }
-#endif
 
     float inputBlock[UNROLL][VECTOR];
 #if WHOLE
     [unroll]
     for (u = 0; u < UNROLL; u++)
     {
-        const RowPlace place = LocateVector(min(start + u * REDUCTION_THREADS, end - 1));
+        const RowPlace place = LocateVector(EVEN ? start + u * REDUCTION_THREADS
+            : min(start + u * REDUCTION_THREADS, end - 1));
         LoadInputElements(row.input + place.input, inputBlock[u]);
-
     }
 #endif
 
-    float total0 = asfloat(0x7f800000u);
-    float total1 = asfloat(0xff800000u);
+    OfRows total0s, total1s;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+    {
+        total0s.of[s] = asfloat(0x7f800000u);
+        total1s.of[s] = asfloat(0xff800000u);
+    }
 #if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+                : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
-        [unroll]
-        for (u = 0; u < UNROLL; u++)
-        {
-            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
             LoadInputElements(row.input + place.input, inputBlock[u]);
-
-        }
 #endif
-        float total0OfBlock = asfloat(0x7f800000u);
-        float total1OfBlock = asfloat(0xff800000u);
-        [unroll]
-        for (u = 0; u < UNROLL; u++)
+        }
+[unroll]
+        for (s = 0; s < ABREAST; s++)
         {
-            if (item + u * REDUCTION_THREADS < end)
+            float total0OfBlock = asfloat(0x7f800000u);
+            float total1OfBlock = asfloat(0xff800000u);
+            [unroll]
+            for (u = 0; u < UNROLL; u++)
             {
-                [unroll]
-                for (k = 0; k < VECTOR; k++)
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 {
-                    const float inputElement = inputBlock[u][k];
-                    total0OfBlock = Min(total0OfBlock, inputElement);
-                    total1OfBlock = Max(total1OfBlock, inputElement);
+                    [unroll]
+                    for (k = 0; k < ALONG; k++)
+                    {
+                        const float inputElement = inputBlock[u][s + k];
+                        total0OfBlock = Min(total0OfBlock, inputElement);
+                        total1OfBlock = Max(total1OfBlock, inputElement);
+                    }
                 }
             }
+            total0s.of[s] = Min(total0s.of[s], total0OfBlock);
+            total1s.of[s] = Max(total1s.of[s], total1OfBlock);
         }
-        total0 = Min(total0, total0OfBlock);
-        total1 = Max(total1, total1OfBlock);
     }
 #elif TURN > 1
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
-        total0 = Min(total0, asfloat(scratch[PartialTotal(0, item, min(own, rowCount - 1))]));
-        total1 = Max(total1, asfloat(scratch[PartialTotal(1, item, min(own, rowCount - 1))]));
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            total0s.of[s] = Min(total0s.of[s], asfloat(scratch[PartialTotal(0, item, min(own, rowCount - 1), s)]));
+            total1s.of[s] = Max(total1s.of[s], asfloat(scratch[PartialTotal(1, item, min(own, rowCount - 1), s)]));
+        }
     }
 #endif
-    total0 = JoinRow(1, total0, thread, lane);
-    total1 = JoinRow(0, total1, thread, lane);
+    total0s = JoinLanes(1, total0s, thread, lane, REDUCTION_THREADS);
+    total1s = JoinLanes(0, total1s, thread, lane, REDUCTION_THREADS);
 #if TURN == 1
     if (own < rowCount && lane == 0)
     {
-        scratch[PartialTotal(0, number % partCount, own)] = asuint(total0);
-        scratch[PartialTotal(1, number % partCount, own)] = asuint(total1);
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            scratch[PartialTotal(0, number % partCount, own, s)] = asuint(total0s.of[s]);
+            scratch[PartialTotal(1, number % partCount, own, s)] = asuint(total1s.of[s]);
+        }
     }
     return;
 #endif
-    const float rowLow = Min(total0, (REAL_VALUE)0.0f);
-    const float rowHigh = Max(total1, (REAL_VALUE)0.0f);
-    const float rowScale = Less(rowLow, rowHigh) ? Divide(rowHigh - rowLow,
-        Convert((int)OUTPUT_HIGHEST - (int)OUTPUT_LOWEST, (REAL_VALUE)0)) : (REAL_VALUE)1.0f;
-    const float rowFactor = Divide((REAL_VALUE)1.0f, rowScale);
-    const float ofRow0 = Convert((int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
-        - Divide(rowLow, rowScale))), (REAL_VALUE)0);
+    OfRows rowLows, rowHighs, rowScales, rowFactors, ofRow0s;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+    {
+        const float total0 = total0s.of[s];
+        const float total1 = total1s.of[s];
+        const float rowLow = Min(total0, (REAL_VALUE)0.0f);
+        rowLows.of[s] = rowLow;
+        const float rowHigh = Max(total1, (REAL_VALUE)0.0f);
+        rowHighs.of[s] = rowHigh;
+        const float rowScale = Less(rowLow, rowHigh)
+            ? Divide(rowHigh - rowLow, Convert((int)OUTPUT_HIGHEST - (int)OUTPUT_LOWEST, (REAL_VALUE)0))
+            : (REAL_VALUE)1.0f;
+        rowScales.of[s] = rowScale;
+        const float rowFactor = Divide((REAL_VALUE)1.0f, rowScale);
+        rowFactors.of[s] = rowFactor;
+        const float ofRow0 = Convert((int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
+            - Divide(rowLow, rowScale))), (REAL_VALUE)0);
+        ofRow0s.of[s] = ofRow0;
+    }
 
     if (own >= rowCount)
         return;
     if (lane == 0 && number % partCount == 0)
-        StoreOutputScale(row.outputScale, (OUTPUT_SCALE_VALUE)rowScale);
-    if (lane == 0 && number % partCount == 0)
-        StoreOutputZeroPoint(row.outputZeroPoint,
-            (OUTPUT_ZERO_POINT_VALUE)(int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
-            - Divide(rowLow, rowScale))));
+    {
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            const float rowScale = rowScales.of[s];
+            const float rowLow = rowLows.of[s];
+            StoreOutputScale(row.outputScale + s * outputScaleStep, (OUTPUT_SCALE_VALUE)rowScale);
+            StoreOutputZeroPoint(row.outputZeroPoint + s * outputZeroPointStep,
+                (OUTPUT_ZERO_POINT_VALUE)(int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
+                - Divide(rowLow, rowScale))));
+        }
+    }
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
+            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+                : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
-
 #endif
         }
-        OVER_ELEMENTS
+OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * REDUCTION_THREADS < end)
+            if (EVEN || item + u * REDUCTION_THREADS < end)
             {
                 const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
                 OUTPUT_VALUE outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
+                    s = k / ALONG;
+                    const float rowFactor = rowFactors.of[s];
+                    const float ofRow0 = ofRow0s.of[s];
                     const float inputElement = inputBlock[u][k];
                     outputValues[k] = (OUTPUT_VALUE)(int)QuantizeOutput(RoundEven(inputElement * rowFactor) + ofRow0);
                 }
@@ -934,86 +658,9 @@ void WorkOnRows(uint number, uint thread)
         }
     }
 }
-#endif
-
-#if PASS != 6
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
-}
-#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-#if PASS == 6
     WorkOnRows(group.y * groupColumns + group.x, thread);
-#else
-    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
-    if (item >= count)
-        return;
-    const List at = Numbered(first + item);
-#if PASS == 0  // Low, High
-    WriteKeptLow(first + item, Min(MinOf(), (REAL_VALUE)0.0f));
-    WriteKeptHigh(first + item, Max(MaxOf(), (REAL_VALUE)0.0f));
-#elif PASS == 1  // Scale
-    WriteKeptScale(first + item, Chosen());
-#elif PASS == 2  // Factor, Point
-    WriteKeptFactor(first + item, Divide((REAL_VALUE)1.0f, ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH))));
-    WriteKeptPoint(first + item, (int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
-        - Divide(ReadKeptLow(ListOf(number[0], number[1], NUMBER_LENGTH)),
-        ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH))))));
-#elif PASS == 3  // OutputTensor
-#if BYTES
-    List begin = at;
-    begin.entries[RANK - 1] *= 4;
-    uint word = 0;
-    [loop]
-    for (int k = 0; k < 4; k++)
-    {
-        List at = begin;
-        at.entries[RANK - 1] += k;
-        word |= ((uint)(OUTPUT_VALUE)(int)QuantizeOutput(RoundEven((REAL_VALUE)ReadInput(at)
-            * ReadKeptFactor(ListOf(number[0], number[1], NUMBER_LENGTH)))
-            + Convert(ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH)), (REAL_VALUE)0)) & 0xff) << (8 * k);
-    }
-    outputTensor[OffsetInOutput(begin) / 4] = word;
-#else
-    WriteOutput(at, (OUTPUT_VALUE)(int)QuantizeOutput(RoundEven((REAL_VALUE)ReadInput(at)
-        * ReadKeptFactor(ListOf(number[0], number[1], NUMBER_LENGTH)))
-        + Convert(ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH)), (REAL_VALUE)0)));
-#endif
-#elif PASS == 4  // OutputScaleTensor
-    WriteOutputScale(at, (OUTPUT_SCALE_VALUE)ReadKeptScale(ListOf(number[0], number[1], NUMBER_LENGTH)));
-#elif PASS == 5  // OutputZeroPointTensor
-#if BYTES
-    List begin = at;
-    begin.entries[RANK - 1] *= 4;
-    uint word = 0;
-    [loop]
-    for (int k = 0; k < 4; k++)
-    {
-        List at = begin;
-        at.entries[RANK - 1] += k;
-        word |= ((uint)(OUTPUT_ZERO_POINT_VALUE)ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH)) & 0xff)
-            << (8 * k);
-    }
-    outputZeroPointTensor[OffsetInOutputZeroPoint(begin) / 4] = word;
-#else
-    WriteOutputZeroPoint(at, (OUTPUT_ZERO_POINT_VALUE)ReadKeptPoint(ListOf(number[0], number[1], NUMBER_LENGTH)));
-#endif
-#endif
-#endif
 }

@@ -7,28 +7,22 @@
 //   dxc -T cs_6_2 -E CSMain -enable-16bit-types -D ... lp_normalization.hlsl
 //   for Vulkan also: -spirv -fspv-target-env=vulkan1.2 -fvk-use-dx-layout -fspv-extension=KHR
 //
-// Computes the operator by its definition, in passes: each writes an intermediate tensor, to `scratch`, or outputs.
-// Generic passes compute one element per thread; faster ones replace them where a plan says so. Sizes and strides are
-// in elements.
-//
-//   PASS       what the pass writes:
-//              0 Norm
-//              1 OutputTensor
-//              2 OutputTensor, by rows, each shared by REDUCTION_THREADS threads that combine their totals
+// Computes the operator by rows, each shared by REDUCTION_THREADS threads that combine their totals. Sizes and strides
+// are in elements; adjacent dimensions are merged where a single stride covers both in every tensor.
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-// In pass 2 only; adjacent dimensions are merged where a single stride covers both in every tensor:
-//   VECTOR     elements of a row that are computed together: 1, 2 or 4
+//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_SETS, of as many rows
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
-//   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
-//              only once; else 0
+//   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
+//              partial; else 0
 //   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
+//   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
+//              only once; else 0
 //   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
 //              computes: 1 partial totals for rowNorm, ofRow0, to scratch, 2 outputs from these
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
@@ -39,13 +33,9 @@
 //   OutputTensor: FLOAT32, FLOAT16
 //   X_SIZES_LENGTH  its dimensions, for INPUT
 //   X_LENGTH   entries of the list X in the constants: 0 to 8
-//   X_ROW      of a box, the last dimension along which it has several coordinates, 0 if none
-//   RANK       dimensions of the tensor written, 1 or more
-//   DIMENSION_ORDER  dimensions from the outermost to the innermost, 4 bits for each, the outermost lowest: as outputs
-//              lie in memory
 //   NUM_THREADS  threads in a group
 //
-// Dispatch groupColumns x rows groups, enough for their threads to cover `count` elements.
+// Dispatch groupColumns x rows groups.
 
 // Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
 // in
@@ -68,25 +58,14 @@
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
 #define REAL_BITS 32
-#if PASS >= 2
-#define KEPT_NORM_SIZES_LENGTH 0
-#endif
 
-#if PASS == 2
 typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
-#else
-typedef INPUT_STORED InputBuffer;
-#endif
-#if PASS == 2
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
-#else
-typedef OUTPUT_STORED OutputBuffer;
-#endif
 
 [[vk::binding(0, 0)]] StructuredBuffer<InputBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
-#if PASS == 2
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -98,30 +77,16 @@ struct Dimension
     uint reserved0;
     uint reserved1;
 };
-#else
-struct Dimension
-{
-    uint size;  // elements, or vectors of them
-    uint multiplier;  // these three divide by size
-    uint halving;
-    uint shift;
-};
-#endif
 
 [[vk::binding(3, 0)]] cbuffer Params : register(b0)
 {
-#if PASS == 2
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
-    int4 keptNormSizes[2];
-    int4 extent[2];
-    int keptNormFirst;
     int isNumber;
-    int axis;
     float epsilon;
-    uint rowCount;
+    uint rowCount;  // or vectors of rows
     uint rowVectors;
     uint partVectors;  // of a part of a row
     uint partCount;  // parts of a row
@@ -129,24 +94,10 @@ struct Dimension
     uint inputStep;
     uint outputStep;
     uint reserved0;
+    uint reserved1;
+    uint reserved2;
     Dimension keptLoops[KEPT_RANK];  // outermost first
     Dimension rowLoops[REDUCED_RANK];
-#else
-    Dimension sizes[RANK];  // of the tensor written
-    int4 inputSizes[2];
-    int4 inputStrides[2];
-    int4 outputSizes[2];
-    int4 outputStrides[2];
-    int4 keptNormSizes[2];
-    int4 extent[2];
-    uint count;  // elements to write
-    uint first;  // the number of the first one
-    uint groupColumns;  // thread groups along x
-    int keptNormFirst;
-    int isNumber;
-    int axis;
-    float epsilon;
-#endif
 };
 
 // n / size for every n below 2^32
@@ -154,97 +105,6 @@ uint DivideBySize(uint n, Dimension dimension)
 {
     const uint high = (uint)(((uint64_t)n * dimension.multiplier) >> 32);
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
-}
-
-// A list of integers, usually a coordinate; entries from `length` on are 0
-struct List
-{
-    int entries[8];
-    int length;
-};
-
-List ListOf(int4 first, int4 second, int length)
-{
-    const List result = { first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3], length };
-    return result;
-}
-
-List Zeros(int length)
-{
-    List result = (List)0;
-    result.length = length;
-    return result;
-}
-
-// One entry; 0 out of range
-int Entry(List list, int index)
-{
-    return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
-}
-
-// Whether the box from `first` up to but not including `last` is non-empty
-bool IsBox(List first, List last)
-{
-    bool result = true;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result = result && (d >= last.length || first.entries[d] < last.entries[d]);
-    return result;
-}
-
-// The offset of a coordinate
-uint OffsetOf(List at, int4 strides[2], int length)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-        offset += (uint)at.entries[d] * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The same for a coordinate that is clamped to these sizes
-uint ClampedOffset(List at, int4 sizes[2], int4 strides[2], int length)
-{
-    uint offset = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-        offset += (uint)clamp(at.entries[d], 0, sizes[d / 4][d % 4] - 1) * (uint)strides[d / 4][d % 4];
-    return offset;
-}
-
-// The row-major index of a coordinate that is clamped to these sizes
-uint ClampedIndex(List at, int4 sizes[2], int length)
-{
-    uint index = 0;
-    [unroll]
-    for (int d = 0; d < length; d++)
-    {
-        const int size = sizes[d / 4][d % 4];
-        index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
-    }
-    return index;
-}
-
-// Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
-// These are its last dimension, and where rows along `row` end. A box of rank 0 has one row of length 1.
-int RowEnd(List last, int row) { return last.length > 0 ? last.entries[row] : 1; }
-
-// Advances to the next row of a box; false after the last one
-bool AdvanceRow(inout List at, List first, List last, int row)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 6; d >= 0; d--)
-    {
-        if (d < row && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
 }
 
 // Marks results that depend on the order of operations, which DXIL lets compilers change unless they are `precise`.
@@ -346,112 +206,26 @@ INPUT_VALUE LoadInput(uint offset)
     return (INPUT_VALUE)inputTensor[offset];
 }
 
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
-}
-
 void StoreOutput(uint offset, OUTPUT_VALUE value)
 {
     outputTensor[offset] = (OUTPUT_STORED)value;
 }
 
-void WriteOutput(List at, OUTPUT_VALUE entry)
-{
-    outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
-}
+#if ADJACENT_SETS
+#define ABREAST VECTOR  // rows that a thread works on
+#define ALONG 1  // elements of each in a vector
+#else
+#define ABREAST 1
+#define ALONG VECTOR
+#endif
 
-REAL_VALUE ReadKeptNorm(List at)
-{
-    const uint index = ClampedIndex(at, keptNormSizes, KEPT_NORM_SIZES_LENGTH);
-    const uint position = (uint)keptNormFirst + index * (REAL_BITS / 32);
-    return asfloat(scratch[position]);
-}
-
-void WriteKeptNorm(uint number, REAL_VALUE entry)
-{
-    const uint position = (uint)keptNormFirst + number * (REAL_BITS / 32);
-    scratch[position] = asuint(entry);
-}
-
-bool Reduced(int d)
-{
-    return d == axis;
-}
-
-List Over(List at, List r)
-{
-    List result = (List)0;
-    result.length = INPUT_SIZES_LENGTH;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        result.entries[d] = Reduced(d) ? Entry(r, d) : Entry(at, d);
-    return result;
-}
-
-REAL_VALUE SumOf(List at)
-{
-    const List rLast = ListOf(extent[0], extent[1], EXTENT_LENGTH);
-    const List rFirst = Zeros(rLast.length);
-    const int rRow = EXTENT_ROW;
-    REAL_VALUE result = (REAL_VALUE)0;
-    List r = rFirst;
-    [loop]
-    for (bool morer = IsBox(rFirst, rLast); morer; morer = AdvanceRow(r, rFirst, rLast, rRow))
-    {
-        const int rEnd = RowEnd(rLast, rRow);
-        [loop]
-        for (r.entries[rRow] = rFirst.entries[rRow]; r.entries[rRow] < rEnd; r.entries[rRow]++)
-        {
-            result += (REAL_VALUE)ReadInput(Over(at, r)) * (REAL_VALUE)ReadInput(Over(at, r));
-        }
-    }
-    return result;
-}
-
-REAL_VALUE Chosen(List at)
-{
-    if (isNumber != 0)
-    {
-        const List rLast = ListOf(extent[0], extent[1], EXTENT_LENGTH);
-        const List rFirst = Zeros(rLast.length);
-        const int rRow = EXTENT_ROW;
-        REAL_VALUE result = (REAL_VALUE)0;
-        List r = rFirst;
-        [loop]
-        for (bool morer = IsBox(rFirst, rLast); morer; morer = AdvanceRow(r, rFirst, rLast, rRow))
-        {
-            const int rEnd = RowEnd(rLast, rRow);
-            [loop]
-            for (r.entries[rRow] = rFirst.entries[rRow]; r.entries[rRow] < rEnd; r.entries[rRow]++)
-            {
-                result += Abs((REAL_VALUE)ReadInput(Over(at, r)));
-            }
-        }
-        return result;
-    }
-    return Sqrt(SumOf(at));
-}
-
-List Here(List at)
-{
-    List result = (List)0;
-    result.length = INPUT_SIZES_LENGTH;
-    [unroll]
-    for (int d = 0; d < INPUT_SIZES_LENGTH; d++)
-        result.entries[d] = Reduced(d) ? 0 : Entry(at, d);
-    return result;
-}
-
-#if PASS == 2
 struct RowPlace
 {
     uint input;
     uint output;
 };
 
-// Where a row starts
+// Where a row, or a vector of rows, starts
 RowPlace LocateRow(uint item)
 {
     RowPlace position = (RowPlace)0;
@@ -490,7 +264,7 @@ void LoadInputElements(uint offset, out float elements[VECTOR])
     const InputBuffer found = inputTensor[offset / INPUT_VECTOR];
     [unroll]
     for (k = 0; k < VECTOR; k++)
-        elements[k] = (float)found[k];
+        elements[k] = (INPUT_VALUE)found[k];
 #else
     [unroll]
     for (k = 0; k < VECTOR; k++)
@@ -520,34 +294,35 @@ void StoreOutputElements(uint offset, OUTPUT_VALUE elements[VECTOR])
 #endif
 }
 
-// The word of scratch that holds a total of a part of a row
-uint PartialTotal(uint total, uint part, uint row)
+// A number of each of the rows that a thread works on
+struct OfRows
 {
-    return (total * partCount + part) * rowCount + row;
-}
-
-struct RowTotals
-{
-    float of[1];
+    float of[ABREAST];
 };
 
-groupshared float memory[1][NUM_THREADS];
+// The word of scratch that holds a total of a part of a row
+uint PartialTotal(uint total, uint part, uint row, uint s)
+{
+    return ((total * partCount + part) * rowCount + row) * ABREAST + s;
+}
+
+groupshared float memory[ABREAST][NUM_THREADS];
 
 // Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
 // same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
-RowTotals JoinLanes(RowTotals own, uint thread, uint lane, uint lanes)
+OfRows JoinLanes(OfRows own, uint thread, uint lane, uint lanes)
 {
     const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
         uint s;
-        RowTotals other = own;
+        OfRows other = own;
 #if WAVES
         if (distance * step < WaveGetLaneCount())
         {
             [unroll]
-            for (s = 0; s < 1; s++)
+            for (s = 0; s < ABREAST; s++)
                 other.of[s] = WaveReadLaneAt(own.of[s], WaveGetLaneIndex() ^ distance * step);
         }
         else
@@ -555,18 +330,18 @@ RowTotals JoinLanes(RowTotals own, uint thread, uint lane, uint lanes)
         {
             GroupMemoryBarrierWithGroupSync();
             [unroll]
-            for (s = 0; s < 1; s++)
+            for (s = 0; s < ABREAST; s++)
                 memory[s][thread] = own.of[s];
             GroupMemoryBarrierWithGroupSync();
             [unroll]
-            for (s = 0; s < 1; s++)
+            for (s = 0; s < ABREAST; s++)
                 other.of[s] = memory[s][thread ^ distance * step];
         }
         const bool isSecond = (lane & distance) != 0;
         // the first lane whose result is in the second of the pair
         const uint second = lane / distance * distance | distance;
         [unroll]
-        for (s = 0; s < 1; s++)
+        for (s = 0; s < ABREAST; s++)
         {
             float before = own.of[s], after = other.of[s];
             if (isSecond)
@@ -582,12 +357,6 @@ RowTotals JoinLanes(RowTotals own, uint thread, uint lane, uint lanes)
     return own;
 }
 
-float JoinRow(float value, uint thread, uint lane)
-{
-    const RowTotals totals = { { value } };
-    return JoinLanes(totals, thread, lane, REDUCTION_THREADS).of[0];
-}
-
 #define OVER_ELEMENTS [unroll]
 
 // A group works on several rows, or on a part of each of them.
@@ -600,81 +369,99 @@ void WorkOnRows(uint number, uint thread)
     const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = number % partCount * partVectors + lane,
         end = min((number % partCount + 1) * partVectors, rowVectors);
-    uint u, k, item;
+    uint u, k, s, item;
 
     // Operands with one element per row
-    float inputOfRow = 0;
-#if INPUT_SINGLE
-    {
-        float found[VECTOR];
-        LoadInputElements(row.input, found);
-        inputOfRow = found[0];
-    }
-#endif
 
     float inputBlock[UNROLL][VECTOR];
 #if WHOLE
     [unroll]
     for (u = 0; u < UNROLL; u++)
     {
-        const RowPlace place = LocateVector(min(start + u * REDUCTION_THREADS, end - 1));
+        const RowPlace place = LocateVector(EVEN ? start + u * REDUCTION_THREADS
+            : min(start + u * REDUCTION_THREADS, end - 1));
         LoadInputElements(row.input + place.input, inputBlock[u]);
-
     }
 #endif
 
-    float total0 = 0;
-    float total1 = 0;
+    OfRows total0s, total1s;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+    {
+        total0s.of[s] = 0;
+        total1s.of[s] = 0;
+    }
 #if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
+        [unroll]
+        for (u = 0; u < UNROLL; u++)
+        {
+            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+                : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
-        [unroll]
-        for (u = 0; u < UNROLL; u++)
-        {
-            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
             LoadInputElements(row.input + place.input, inputBlock[u]);
-
-        }
 #endif
-        float total0OfBlock = 0;
-        float total1OfBlock = 0;
-        [unroll]
-        for (u = 0; u < UNROLL; u++)
+        }
+[unroll]
+        for (s = 0; s < ABREAST; s++)
         {
-            if (item + u * REDUCTION_THREADS < end)
+            float total0OfBlock = 0;
+            float total1OfBlock = 0;
+            [unroll]
+            for (u = 0; u < UNROLL; u++)
             {
-                [unroll]
-                for (k = 0; k < VECTOR; k++)
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 {
-                    const float inputElement = inputBlock[u][k];
-                    total0OfBlock += Abs(inputElement);
-                    total1OfBlock += inputElement * inputElement;
+                    [unroll]
+                    for (k = 0; k < ALONG; k++)
+                    {
+                        const float inputElement = inputBlock[u][s + k];
+                        total0OfBlock += Abs(inputElement);
+                        total1OfBlock += inputElement * inputElement;
+                    }
                 }
             }
+            total0s.of[s] += total0OfBlock;
+            total1s.of[s] += total1OfBlock;
         }
-        total0 += total0OfBlock;
-        total1 += total1OfBlock;
     }
 #elif TURN > 1
     for (item = lane; item < partCount; item += REDUCTION_THREADS)
     {
-        total0 += asfloat(scratch[PartialTotal(0, item, min(own, rowCount - 1))]);
-        total1 += asfloat(scratch[PartialTotal(1, item, min(own, rowCount - 1))]);
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            total0s.of[s] += asfloat(scratch[PartialTotal(0, item, min(own, rowCount - 1), s)]);
+            total1s.of[s] += asfloat(scratch[PartialTotal(1, item, min(own, rowCount - 1), s)]);
+        }
     }
 #endif
-    total0 = JoinRow(total0, thread, lane);
-    total1 = JoinRow(total1, thread, lane);
+    total0s = JoinLanes(total0s, thread, lane, REDUCTION_THREADS);
+    total1s = JoinLanes(total1s, thread, lane, REDUCTION_THREADS);
 #if TURN == 1
     if (own < rowCount && lane == 0)
     {
-        scratch[PartialTotal(0, number % partCount, own)] = asuint(total0);
-        scratch[PartialTotal(1, number % partCount, own)] = asuint(total1);
+        [unroll]
+        for (s = 0; s < ABREAST; s++)
+        {
+            scratch[PartialTotal(0, number % partCount, own, s)] = asuint(total0s.of[s]);
+            scratch[PartialTotal(1, number % partCount, own, s)] = asuint(total1s.of[s]);
+        }
     }
     return;
 #endif
-    const float rowNorm = isNumber != 0 ? total0 : Sqrt(total1);
-    const float ofRow0 = Max(rowNorm, (REAL_VALUE)epsilon);
+    OfRows rowNorms, ofRow0s;
+    [unroll]
+    for (s = 0; s < ABREAST; s++)
+    {
+        const float total0 = total0s.of[s];
+        const float total1 = total1s.of[s];
+        const float rowNorm = isNumber != 0 ? total0 : Sqrt(total1);
+        rowNorms.of[s] = rowNorm;
+        const float ofRow0 = Max(rowNorm, (REAL_VALUE)epsilon);
+        ofRow0s.of[s] = ofRow0;
+    }
 
     if (own >= rowCount)
         return;
@@ -683,22 +470,24 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
-            const RowPlace place = LocateVector(min(item + u * REDUCTION_THREADS, end - 1));
+            const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
+                : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
-
 #endif
         }
-        OVER_ELEMENTS
+OVER_ELEMENTS
         for (u = 0; u < UNROLL; u++)
         {
-            if (item + u * REDUCTION_THREADS < end)
+            if (EVEN || item + u * REDUCTION_THREADS < end)
             {
                 const RowPlace place = LocateVector(item + u * REDUCTION_THREADS);
                 OUTPUT_VALUE outputValues[VECTOR];
                 OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
+                    s = k / ALONG;
+                    const float ofRow0 = ofRow0s.of[s];
                     const float inputElement = inputBlock[u][k];
                     outputValues[k] = (OUTPUT_VALUE)(inputElement / ofRow0);
                 }
@@ -707,41 +496,9 @@ void WorkOnRows(uint number, uint thread)
         }
     }
 }
-#endif
-
-#if PASS != 2
-#define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
-
-// The coordinate of an element, given its number in that order of dimensions
-List Numbered(uint number)
-{
-    List at = Zeros(RANK);
-    [unroll]
-    for (int i = RANK - 1; i >= 0; i--)
-    {
-        const int d = DIMENSION_AT(i);
-        const uint rest = i > 0 ? DivideBySize(number, sizes[d]) : 0;
-        at.entries[d] = (int)(number - rest * sizes[d].size);
-        number = rest;
-    }
-    return at;
-}
-#endif
 
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-#if PASS == 2
     WorkOnRows(group.y * groupColumns + group.x, thread);
-#else
-    const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
-    if (item >= count)
-        return;
-    const List at = Numbered(first + item);
-#if PASS == 0  // Norm
-    WriteKeptNorm(first + item, Chosen(at));
-#elif PASS == 1  // OutputTensor
-    WriteOutput(at, (OUTPUT_VALUE)((REAL_VALUE)ReadInput(at) / Max(ReadKeptNorm(Here(at)), (REAL_VALUE)epsilon)));
-#endif
-#endif
 }

@@ -25,13 +25,12 @@
 //              reduced dimension, or kept dimension with ADJACENT_SETS, has stride 1 and its size and all other strides
 //              are multiples of VECTOR
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
-//   WHOLE      1 if a set has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
-//              only once; else 0
+//   EVEN       1 if sets, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
+//              partial; else 0
 //   REDUCTION_THREADS  threads that share a set: a power of 2, NUM_THREADS at most
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
 //   ADJACENT_SETS  1 if neighboring threads work on neighboring sets, 0 if on neighboring elements of one set
-//   EVEN       1 if sets are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is partial; else 0
 //   NUM_THREADS  threads in a group, a power of 2
 //   KEPT_RANK  dimensions that are not reduced, after merging, 1 to 8
 //   REDUCED_RANK  dimensions that are reduced, after merging, 1 to 8
@@ -480,49 +479,49 @@ float Sqrt(float x)
 #endif
 
 #if FUNCTION == 0  // ARGMAX
-StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return TiedRank(x); }
+StateValue Map(INPUT_VALUE x) { return TiedRank(x); }
 #elif FUNCTION == 1  // ARGMIN
-StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return TiedRank(Opposite(x)); }
+StateValue Map(INPUT_VALUE x) { return TiedRank(Opposite(x)); }
 #elif FUNCTION == 2  // AVERAGE
-StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
+StateValue Map(INPUT_VALUE x) { return x; }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
-INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return Quotient(x, count); }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE count) { return Quotient(x, count); }
 #elif FUNCTION == 3  // L1
-StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return Abs(x); }
+StateValue Map(INPUT_VALUE x) { return Abs(x); }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
-INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE count) { return x; }
 #elif FUNCTION == 4  // L2
-StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return x * x; }
+StateValue Map(INPUT_VALUE x) { return x * x; }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
-INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return Sqrt(x); }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE count) { return Sqrt(x); }
 #elif FUNCTION == 5  // LOG_SUM
-StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
+StateValue Map(INPUT_VALUE x) { return x; }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
-INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return Log(x); }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE count) { return Log(x); }
 #elif FUNCTION == 6  // LOG_SUM_EXP
-StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return Exp(x); }
+StateValue Map(INPUT_VALUE x) { return Exp(x); }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
-INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return Log(x); }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE count) { return Log(x); }
 #elif FUNCTION == 7  // MAX
-StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return Rank(x); }
+StateValue Map(INPUT_VALUE x) { return Rank(x); }
 StateValue Merge(StateValue x, StateValue y) { return max(x, y); }
-INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return OfRank(x, (INPUT_VALUE)0); }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE count) { return OfRank(x, (INPUT_VALUE)0); }
 #elif FUNCTION == 8  // MIN
-StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return Rank(Opposite(x)); }
+StateValue Map(INPUT_VALUE x) { return Rank(Opposite(x)); }
 StateValue Merge(StateValue x, StateValue y) { return max(x, y); }
-INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return Opposite(OfRank(x, (INPUT_VALUE)0)); }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE count) { return Opposite(OfRank(x, (INPUT_VALUE)0)); }
 #elif FUNCTION == 9  // MULTIPLY
-StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
+StateValue Map(INPUT_VALUE x) { return x; }
 StateValue Merge(StateValue x, StateValue y) { return x * y; }
-INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE count) { return x; }
 #elif FUNCTION == 10  // SUM
-StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return x; }
+StateValue Map(INPUT_VALUE x) { return x; }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
-INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE count) { return x; }
 #elif FUNCTION == 11  // SUM_SQUARE
-StateValue Map(INPUT_VALUE x, INPUT_VALUE y) { return x * x; }
+StateValue Map(INPUT_VALUE x) { return x * x; }
 StateValue Merge(StateValue x, StateValue y) { return x + y; }
-INPUT_VALUE Finish(StateValue x, INPUT_VALUE y, INPUT_VALUE count) { return x; }
+INPUT_VALUE Finish(StateValue x, INPUT_VALUE count) { return x; }
 #endif
 
 // Combines the partial results of two parts of a set
@@ -550,12 +549,10 @@ State Append(State a, State b)
 #endif
 }
 
-typedef INPUT_VALUE Item;
-
-State StateOf(Item item, uint index, INPUT_VALUE shift)
+State StateOf(INPUT_VALUE element, uint index)
 {
     State state = (State)0;
-    state.value = Map(item, shift);
+    state.value = Map(element);
 #if CHOOSES
     state.index = index;
 #endif
@@ -606,27 +603,15 @@ struct Share
     uint parts;
 };
 
-// The partial results of a thread's sets, and their shifts
+// The partial results of a thread's sets
 struct States
 {
     State of[ABREAST];
 };
-struct Shifts
-{
-    INPUT_VALUE of[ABREAST];
-};
-
-void LoadBlock(Share share, uint first, out Item items[UNROLL][VECTOR])
-{
-    [unroll]
-    for (uint u = 0; u < UNROLL; u++)
-        Load(share.offset + LocateVector(EVEN ? first + u * REDUCTION_THREADS
-            : min(first + u * REDUCTION_THREADS, share.end - 1)).input, items[u]);
-}
 
 #if PASS == 2
 // Combines a share of the results of parts; zero-initialized if that is empty
-States Gather(Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
+States Gather(Share share)
 {
     States total = (States)0;
     for (uint part = share.lane; part < share.parts; part += REDUCTION_THREADS)
@@ -634,7 +619,7 @@ States Gather(Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
         [unroll]
         for (uint s = 0; s < ABREAST; s++)
         {
-            State state = partials[(part * sets + share.set) * ABREAST + s];
+            const State state = partials[(part * sets + share.set) * ABREAST + s];
             if (part == share.lane)
                 total.of[s] = state;
             else
@@ -644,39 +629,57 @@ States Gather(Share share, Shifts shifts, Item whole[UNROLL][VECTOR])
     return total;
 }
 #else
-// Reduces a share; zero-initialized if that is empty. With WHOLE, `items` holds all of it.
-States Gather(Share share, Shifts shifts, Item items[UNROLL][VECTOR])
+void LoadBlock(Share share, uint first, out INPUT_VALUE elements[UNROLL][VECTOR])
+{
+    [unroll]
+    for (uint u = 0; u < UNROLL; u++)
+        Load(share.offset + LocateVector(EVEN ? first + u * REDUCTION_THREADS
+            : min(first + u * REDUCTION_THREADS, share.end - 1)).input, elements[u]);
+}
+
+// Reduces the vectors from `first` on
+States Reduce(Share share, uint first, INPUT_VALUE elements[UNROLL][VECTOR])
+{
+    States block = (States)0;
+    [unroll]
+    for (uint s = 0; s < ABREAST; s++)
+    {
+        [unroll]
+        for (uint u = 0; u < UNROLL; u++)
+        {
+            const uint item = first + u * REDUCTION_THREADS;
+            if (!EVEN && item >= share.end)
+                break;
+            [unroll]
+            for (uint k = 0; k < ALONG; k++)
+            {
+                const State state = StateOf(elements[u][s + k], item * ALONG + k);
+                if (u == 0 && k == 0)
+                    block.of[s] = state;
+                else
+                    block.of[s] = Append(block.of[s], state);
+            }
+        }
+    }
+    return block;
+}
+
+// Reduces a share; zero-initialized if that is empty
+States Gather(Share share)
 {
     States total = (States)0;
     for (uint first = share.first; first < share.end; first += REDUCTION_THREADS * UNROLL)
     {
-#if !WHOLE
-        LoadBlock(share, first, items);
-#endif
+        INPUT_VALUE elements[UNROLL][VECTOR];
+        LoadBlock(share, first, elements);
+        const States block = Reduce(share, first, elements);
         [unroll]
         for (uint s = 0; s < ABREAST; s++)
         {
-            State block = (State)0;
-            [unroll]
-            for (uint u = 0; u < UNROLL; u++)
-            {
-                const uint item = first + u * REDUCTION_THREADS;
-                if (!EVEN && item >= share.end)
-                    break;
-                [unroll]
-                for (uint k = 0; k < ALONG; k++)
-                {
-                    const State state = StateOf(items[u][s + k], item * ALONG + k, shifts.of[s]);
-                    if (u == 0 && k == 0)
-                        block = state;
-                    else
-                        block = Append(block, state);
-                }
-            }
             if (first == share.first)
-                total.of[s] = block;
+                total.of[s] = block.of[s];
             else
-                total.of[s] = Append(total.of[s], block);
+                total.of[s] = Append(total.of[s], block.of[s]);
         }
     }
     return total;
@@ -801,13 +804,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     // lanes with anything to combine
     const uint lanes = min(REDUCTION_THREADS, PASS == 2 ? share.parts : share.end - part * partExtent);
 
-    Item whole[UNROLL][VECTOR];
-#if WHOLE && PASS != 2
-    LoadBlock(share, share.first, whole);
-#endif
-    uint s;
-    Shifts shifts = (Shifts)0;
-    const States states = JoinLanes(Gather(share, shifts, whole), thread, lane, lanes);
+    const States states = JoinLanes(Gather(share), thread, lane, lanes);
     if (set >= sets)
         return;
 
@@ -815,23 +812,19 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     if (lane > 0)
         return;
     [unroll]
-    for (s = 0; s < ABREAST; s++)
-    {
-        State state = states.of[s];
-        outputTensor[(part * sets + set) * ABREAST + s] = state;
-    }
+    for (uint s = 0; s < ABREAST; s++)
+        outputTensor[(part * sets + set) * ABREAST + s] = states.of[s];
 #else
     if (lane > 0)
         return;
     [unroll]
-    for (s = 0; s < ABREAST; s++)
+    for (uint s = 0; s < ABREAST; s++)
     {
         const uint offset = position.output + s * (kept[KEPT_RANK - 1].outputStride / ABREAST);
 #if CHOOSES
         StoreOutput(offset, Finished(offset, (OUTPUT_VALUE)states.of[s].index));
 #else
-        StoreOutput(offset, Finished(offset, (OUTPUT_VALUE)Finish(states.of[s].value, shifts.of[s],
-            (INPUT_VALUE)count)));
+        StoreOutput(offset, Finished(offset, (OUTPUT_VALUE)Finish(states.of[s].value, (INPUT_VALUE)count)));
 #endif
     }
 #endif

@@ -22,7 +22,7 @@
 
 #define DMLOPS_MAX_DEFINES 124
 #define DMLOPS_MAX_BINDINGS 17
-#define DMLOPS_MAX_CONSTANTS 580
+#define DMLOPS_MAX_CONSTANTS 544
 #define DMLOPS_MAX_SCRATCH 4
 #define DMLOPS_MAX_READ_WRITE_OUTPUTS 2
 #define DMLOPS_SCRATCH UINT32_MAX   /* instead of a member: a scratch buffer */
@@ -1563,6 +1563,66 @@ typedef struct dmlops_plan_PassSelection {
     dmlops_plan_Sources sources;
 } dmlops_plan_PassSelection;
 
+typedef struct dmlops_plan_Loop_16 {
+    int64_t count;
+    dmlops_plan_Loop items[16];
+} dmlops_plan_Loop_16;
+
+static inline void dmlops_plan_Loop_16_append(dmlops_planning* planning, dmlops_plan_Loop_16* list, const dmlops_plan_Loop* item) {
+    if (list->count < 16) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_Loop_16_insert(dmlops_planning* planning, dmlops_plan_Loop_16* list, int64_t place, const dmlops_plan_Loop* item) {
+    if (list->count >= 16 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_Loop_16_copy(dmlops_plan_Loop_16* to, const dmlops_plan_Loop_16* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+typedef struct dmlops_plan_Sets {
+    dmlops_plan_Loop_16 kept;
+    dmlops_plan_Loop_16 reduced;
+    int64_t number;
+    int64_t extent;
+    int is_across;
+    int is_reread;
+} dmlops_plan_Sets;
+
+typedef struct dmlops_plan_Sharing {
+    int64_t extent;
+    int64_t unroll;
+    int64_t lanes;
+    int64_t threads;
+} dmlops_plan_Sharing;
+
+typedef struct dmlops_plan_RowsParams {
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_int_64 scalars;
+    int64_t rowCount;
+    int64_t rowVectors;
+    int64_t partVectors;
+    int64_t partCount;
+    int64_t groupColumns;
+    dmlops_plan_int_16 steps;
+    dmlops_plan_Dimension_16 keptLoops;
+    dmlops_plan_Dimension_16 rowLoops;
+} dmlops_plan_RowsParams;
+
 typedef struct dmlops_plan_Space {
     dmlops_plan_int_64 firsts;
     int64_t words;
@@ -1719,35 +1779,6 @@ typedef struct dmlops_plan_GatherParams {
     dmlops_plan_GatherLookup_8 lookups;
 } dmlops_plan_GatherParams;
 
-typedef struct dmlops_plan_Loop_16 {
-    int64_t count;
-    dmlops_plan_Loop items[16];
-} dmlops_plan_Loop_16;
-
-static inline void dmlops_plan_Loop_16_append(dmlops_planning* planning, dmlops_plan_Loop_16* list, const dmlops_plan_Loop* item) {
-    if (list->count < 16) {
-        list->items[list->count++] = *item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_Loop_16_insert(dmlops_planning* planning, dmlops_plan_Loop_16* list, int64_t place, const dmlops_plan_Loop* item) {
-    if (list->count >= 16 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = *item;
-}
-
-DMLOPS_CALLED void dmlops_plan_Loop_16_copy(dmlops_plan_Loop_16* to, const dmlops_plan_Loop_16* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
 typedef struct dmlops_plan_Moved {
     int64_t bytes;
     dmlops_plan_Loop_16 loops;
@@ -1798,29 +1829,12 @@ typedef struct dmlops_plan_PhiloxParams {
     dmlops_plan_Dimension_16 dimensions;
 } dmlops_plan_PhiloxParams;
 
-typedef struct dmlops_plan_Sets {
-    dmlops_plan_Loop_16 kept;
-    dmlops_plan_Loop_16 reduced;
-    int64_t number;
-    int64_t extent;
-    int is_across;
-    int is_reread;
-} dmlops_plan_Sets;
-
-typedef struct dmlops_plan_Sharing {
-    int64_t extent;
-    int64_t unroll;
-    int64_t lanes;
-    int64_t threads;
-} dmlops_plan_Sharing;
-
 typedef struct dmlops_plan_Reduce {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
     dmlops_plan_int_8 reduced;
     int is_each;
     int chooses;
-    int shifts;
     dmlops_plan_Switch_8 switches;
 } dmlops_plan_Reduce;
 
@@ -1840,28 +1854,6 @@ typedef struct dmlops_plan_ReduceParams {
     dmlops_plan_Dimension_16 kept;
     dmlops_plan_Dimension_16 reduced;
 } dmlops_plan_ReduceParams;
-
-typedef struct dmlops_plan_RowsParams {
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
-    dmlops_plan_int_64 scalars;
-    int64_t rowCount;
-    int64_t rowVectors;
-    int64_t partVectors;
-    int64_t partCount;
-    int64_t groupColumns;
-    dmlops_plan_int_16 steps;
-    dmlops_plan_Dimension_16 keptLoops;
-    dmlops_plan_Dimension_16 rowLoops;
-} dmlops_plan_RowsParams;
-
-typedef struct dmlops_plan_Layout {
-    dmlops_plan_Loop_16 kept;
-    dmlops_plan_Loop_16 reduced;
-    dmlops_plan_int_64 widths;
-    int64_t vector;
-} dmlops_plan_Layout;
 
 typedef struct dmlops_plan_Scan {
     dmlops_plan_Tensor input;
@@ -2394,7 +2386,6 @@ DMLOPS_CALLED void dmlops_plan_Reduce_empty(dmlops_plan_Reduce* record) {
     record->reduced.count = 0;
     record->is_each = 0;
     record->chooses = 0;
-    record->shifts = 0;
     record->switches.count = 0;
 }
 
@@ -2782,6 +2773,30 @@ DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
+DMLOPS_CALLED void dmlops_put_RowsParams(
+    dmlops_planning* planning, const dmlops_plan_RowsParams* record) {
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
+    dmlops_put_word(planning, record->rowCount);
+    dmlops_put_word(planning, record->rowVectors);
+    dmlops_put_word(planning, record->partVectors);
+    dmlops_put_word(planning, record->partCount);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_words(planning, record->steps.items, record->steps.count);
+    for (int64_t i = 0; i < record->keptLoops.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->keptLoops.items[i]);
+        dmlops_put_padding(planning);
+    }
+    for (int64_t i = 0; i < record->rowLoops.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->rowLoops.items[i]);
+        dmlops_put_padding(planning);
+    }
+}
+
 DMLOPS_CALLED void dmlops_put_DefinitionParams(
     dmlops_planning* planning, const dmlops_plan_DefinitionParams* record) {
     for (int64_t i = 0; i < record->sizes.count; ++i) {
@@ -2882,30 +2897,6 @@ DMLOPS_CALLED void dmlops_put_ReduceParams(
     for (int64_t i = 0; i < record->reduced.count; ++i) {
         dmlops_put_padding(planning);
         dmlops_put_Dimension(planning, &record->reduced.items[i]);
-        dmlops_put_padding(planning);
-    }
-}
-
-DMLOPS_CALLED void dmlops_put_RowsParams(
-    dmlops_planning* planning, const dmlops_plan_RowsParams* record) {
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-    dmlops_put_word(planning, record->rowCount);
-    dmlops_put_word(planning, record->rowVectors);
-    dmlops_put_word(planning, record->partVectors);
-    dmlops_put_word(planning, record->partCount);
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->steps.items, record->steps.count);
-    for (int64_t i = 0; i < record->keptLoops.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->keptLoops.items[i]);
-        dmlops_put_padding(planning);
-    }
-    for (int64_t i = 0; i < record->rowLoops.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->rowLoops.items[i]);
         dmlops_put_padding(planning);
     }
 }
@@ -3378,6 +3369,39 @@ DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const d
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted);
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED void dmlops_plan_axes_of(dmlops_planning* planning, const dmlops_plan_int_8* reduced, int64_t flag,
+    dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Tensor* source, const
+    dmlops_plan_Tensor_16* tensors, int64_t taking, const dmlops_plan_int_8* axes, const dmlops_plan_int_8* order,
+    dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
+    dmlops_plan_Dimension_16* result);
+DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across, dmlops_plan_int_64* result);
+DMLOPS_CALLED void dmlops_plan_vector_loop(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced, int is_across, dmlops_plan_Loop* result);
+DMLOPS_CALLED void dmlops_plan_in_vectors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t vector,
+    dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_sets_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced, int64_t vector, int is_across, int is_reread, dmlops_plan_Sets* result);
+DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
+DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced);
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets);
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
+    dmlops_plan_Sharing* result);
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets);
+DMLOPS_CALLED int dmlops_plan_is_even(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+    dmlops_plan_Sharing* sharing);
+DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result);
+DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows);
+DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths);
+DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_RowsPass* rows, const dmlops_plan_Loop_16* reduced, const dmlops_plan_int_64* widths, int64_t vector);
+DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result);
@@ -3446,42 +3470,11 @@ DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* op);
-DMLOPS_CALLED void dmlops_plan_axes_of(dmlops_planning* planning, const dmlops_plan_int_8* reduced, int64_t flag,
-    dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Tensor* source, const
-    dmlops_plan_Tensor_16* tensors, int64_t taking, const dmlops_plan_int_8* axes, const dmlops_plan_int_8* order,
-    dmlops_plan_Loop_16* result);
-DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
-    dmlops_plan_Dimension_16* result);
-DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_Loop* inner, const dmlops_plan_Loop_16* outer, dmlops_plan_int_64* result);
-DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
-DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced);
-DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets);
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
-    dmlops_plan_Sharing* result);
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets);
-DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
-    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result);
 DMLOPS_CALLED void dmlops_plan_reduced_order(dmlops_planning* planning, const dmlops_plan_Reduce* op,
     dmlops_plan_int_8* result);
-DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* op, const
-    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across);
 DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* op);
 DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
     dmlops_plan_Sharing* sharing, int64_t count, int64_t number);
-DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows);
-DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths);
-DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Layout* result);
-DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found);
-DMLOPS_CALLED int dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
     decreasing, dmlops_plan_Lines* result);
 DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* op, const
@@ -8566,6 +8559,420 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
+/* The dimensions that sets run along (`flag` 1), or the others (0). */
+DMLOPS_CALLED void dmlops_plan_axes_of(dmlops_planning* planning, const dmlops_plan_int_8* reduced, int64_t flag,
+    dmlops_plan_int_8* result) {
+    result->count = 0;
+    for (int64_t axis = 0; axis < reduced->count; ++axis) {
+        const int64_t found = reduced->items[axis];
+        if (found == flag) {
+            dmlops_plan_int_8_append(planning, result, axis);
+        }
+    }
+    return;
+}
+
+/* Some dimensions of the tensor that sets are of, merged; at least one loop. Strides are those of this tensor, of all
+   tensors, and of `order`, by which loops are sorted. A tensor has stride 0 where all neighbors are the same
+   element, or if it is not among those `taking` part, as bits. */
+DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Tensor* source, const
+    dmlops_plan_Tensor_16* tensors, int64_t taking, const dmlops_plan_int_8* axes, const dmlops_plan_int_8* order,
+    dmlops_plan_Loop_16* result) {
+    dmlops_plan_Loop_16 loops;
+    loops.count = 0;
+    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
+        const int64_t axis = axes->items[each_1];
+        dmlops_plan_int_16 strides;
+        strides.count = 0;
+        dmlops_plan_int_16_append(planning, &strides, source->strides.items[dmlops_item(planning, axis,
+            source->strides.count)]);
+        for (int64_t place = 0; place < tensors->count; ++place) {
+            const dmlops_plan_Tensor* tensor = &tensors->items[place];
+            int is_along = (((taking >> place) & 1) == 1) && tensor->is_present &&
+                (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1);
+            dmlops_plan_int_16_append(planning, &strides, is_along ? tensor->strides.items[dmlops_item(planning, axis,
+                tensor->strides.count)] : 0);
+        }
+        dmlops_plan_int_16_append(planning, &strides, order->items[dmlops_item(planning, axis, order->count)]);
+        dmlops_plan_Loop made_2;
+        made_2.size = source->sizes.items[dmlops_item(planning, axis, source->sizes.count)];
+        dmlops_plan_int_16_copy(&made_2.strides, &strides);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_2);
+    }
+    dmlops_plan_Loop_16 made_3;
+    dmlops_plan_merged(planning, &loops, &made_3);
+    dmlops_plan_Loop_16_copy(&loops, &made_3);
+    if (loops.count == 0) {
+        dmlops_plan_Loop made_4;
+        dmlops_plan_lone(planning, dmlops_add(tensors->count, 2), 0, &made_4);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_4);
+    }
+    dmlops_plan_Loop_16_copy(result, &loops);
+    return;
+}
+
+/* Loops as shaders take them, with one stride per tensor. */
+DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
+    dmlops_plan_Dimension_16* result) {
+    dmlops_plan_Loop_16 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < loops->count; ++each_2) {
+        const dmlops_plan_Loop* loop = &loops->items[each_2];
+        dmlops_plan_int_16 made_3;
+        made_3.count = 0;
+        for (int64_t each_4 = dmlops_clip(1, loop->strides.count); each_4 < dmlops_clip(-1, loop->strides.count);
+            ++each_4) {
+            const int64_t item = loop->strides.items[each_4];
+            dmlops_plan_int_16_append(planning, &made_3, item);
+        }
+        dmlops_plan_Loop made_5;
+        made_5.size = loop->size;
+        dmlops_plan_int_16_copy(&made_5.strides, &made_3);
+        dmlops_plan_Loop_16_append(planning, &made_1, &made_5);
+    }
+    dmlops_plan_dimensions(planning, &made_1, result);
+    return;
+}
+
+/* For each tensor the adjacent elements that make up a vector, along a set or across sets; 1 for absent ones. */
+DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
+    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across, dmlops_plan_int_64* result) {
+    dmlops_plan_Loop inner;
+    dmlops_plan_vector_loop(planning, kept, reduced, is_across, &inner);
+    dmlops_plan_Loop_16 outer;
+    outer.count = 0;
+    dmlops_plan_Loop made_1;
+    dmlops_plan_vector_loop(planning, kept, reduced, !is_across, &made_1);
+    dmlops_plan_Loop_16_append(planning, &outer, &made_1);
+    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, kept->count); ++each_2) {
+        const dmlops_plan_Loop* loop = &kept->items[each_2];
+        dmlops_plan_Loop_16_append(planning, &outer, loop);
+    }
+    for (int64_t each_3 = 0; each_3 < dmlops_clip(-1, reduced->count); ++each_3) {
+        const dmlops_plan_Loop* loop = &reduced->items[each_3];
+        dmlops_plan_Loop_16_append(planning, &outer, loop);
+    }
+    result->count = 0;
+    for (int64_t place = 0; place < tensors->count; ++place) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[place];
+        int64_t width = 1;
+        if (tensor->is_present) {
+            dmlops_plan_int_64 others;
+            others.count = 0;
+            for (int64_t each_4 = 0; each_4 < outer.count; ++each_4) {
+                const dmlops_plan_Loop* loop = &outer.items[each_4];
+                dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning,
+                    dmlops_add(place, 1), loop->strides.count)]);
+            }
+            width = dmlops_plan_vector_width(planning, tensor->bits, inner.size,
+                inner.strides.items[dmlops_item(planning, dmlops_add(place, 1), inner.strides.count)], &others);
+        }
+        dmlops_plan_int_64_append(planning, result, width);
+    }
+    return;
+}
+
+/* The loop that vectors are along. */
+DMLOPS_CALLED void dmlops_plan_vector_loop(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced, int is_across, dmlops_plan_Loop* result) {
+    *result = *(is_across ? &kept->items[dmlops_item(planning, -1, kept->count)] :
+        &reduced->items[dmlops_item(planning, -1, reduced->count)]);
+    return;
+}
+
+/* The loops with an innermost one over vectors of so many elements. */
+DMLOPS_CALLED void dmlops_plan_in_vectors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t vector,
+    dmlops_plan_Loop_16* result) {
+    const dmlops_plan_Loop * inner = &loops->items[dmlops_item(planning, -1, loops->count)];
+    result->count = 0;
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, loops->count); ++each_1) {
+        const dmlops_plan_Loop* item = &loops->items[each_1];
+        dmlops_plan_Loop_16_append(planning, result, item);
+    }
+    dmlops_plan_Loop made_2;
+    dmlops_plan_in_steps(planning, inner, vector, &made_2);
+    dmlops_plan_Loop_16_append(planning, result, &made_2);
+    return;
+}
+
+/* Sets of so many elements a vector. */
+DMLOPS_CALLED void dmlops_plan_sets_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced, int64_t vector, int is_across, int is_reread, dmlops_plan_Sets* result) {
+    dmlops_plan_Loop_16 across;
+    dmlops_plan_in_vectors(planning, kept, is_across ? vector : 1, &across);
+    dmlops_plan_Loop_16 along;
+    dmlops_plan_in_vectors(planning, reduced, is_across ? 1 : vector, &along);
+    dmlops_plan_Loop_16_copy(&result->kept, &across);
+    dmlops_plan_Loop_16_copy(&result->reduced, &along);
+    result->number = dmlops_plan_repeats(planning, &across);
+    result->extent = dmlops_plan_repeats(planning, &along);
+    result->is_across = is_across;
+    result->is_reread = is_reread;
+    return;
+}
+
+/* The least power of 2 that is not below a positive number. */
+DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number) {
+    (void)planning;
+    return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
+}
+
+/* Whether adjacent elements belong to different sets. */
+DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced) {
+    return (dmlops_plan_repeats(planning, kept) > 1) && (kept->items[dmlops_item(planning, -1,
+        kept->count)].strides.items[dmlops_item(planning, 0, kept->items[dmlops_item(planning, -1,
+        kept->count)].strides.count)] < reduced->items[dmlops_item(planning, -1,
+        reduced->count)].strides.items[dmlops_item(planning, 0, reduced->items[dmlops_item(planning, -1,
+        reduced->count)].strides.count)]);
+}
+
+/* The threads that can share a set, if neighboring threads work on neighboring sets where these are adjacent. */
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
+    int64_t neighbors = sets->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, sets->number)) : 1;
+    return dmlops_divide(512, neighbors);
+}
+
+/* Divides sets among threads in parts of `extent` vectors: as many as have something to load, with more in flight for
+   each where a set is long or stays in registers. Few sets are shared by more threads, each with fewer vectors;
+   many, by fewer. `lanes` and `unroll` only grow or only shrink, within bounds. */
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
+    dmlops_plan_Sharing* result) {
+    int64_t most = dmlops_plan_most_lanes(planning, sets);
+    int64_t number = dmlops_plan_times(planning, sets->number, dmlops_plan_ceil_div(planning, sets->extent, extent));
+    int is_whole = !sets->is_across && (extent <= dmlops_multiply(most, 8));
+    int is_deep = sets->is_across && sets->is_reread && (sets->extent > dmlops_multiply(most, 8));
+    int64_t unroll = (is_whole || is_deep) ? 8 : 4;
+    int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
+    while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
+        && (dmlops_plan_times(planning, number, lanes) < 16384))) {
+        unroll = dmlops_divide(unroll, 2);
+        lanes = dmlops_plan_ceil_div(planning, extent, unroll);
+    }
+    lanes = dmlops_min(most, dmlops_plan_power_of_two(planning, lanes));
+    int64_t least = sets->is_across ? 1 : 128;
+    while (planning->reason == DMLOPS_REASON_NONE && (!sets->is_reread && (lanes > least) &&
+        (dmlops_plan_times(planning, number, lanes) >= 524288))) {
+        lanes = dmlops_divide(lanes, 2);
+        unroll = 8;
+    }
+    int64_t threads = dmlops_multiply(dmlops_divide(512, most), lanes);
+    result->extent = extent;
+    result->unroll = unroll;
+    result->lanes = lanes;
+    result->threads = dmlops_max(threads, 128);
+    return;
+}
+
+/* The vectors in a part of a set: all of them if there are enough sets to saturate a GPU, or if they are short: the
+   largest group takes at most so many rounds of loads. Where elements are read again, splitting takes another
+   dispatch, and pays only for longer and fewer sets. */
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
+    dmlops_plan_Sharing sharing;
+    dmlops_plan_shared(planning, sets, sets->extent, &sharing);
+    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing.lanes), sharing.threads);
+    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, dmlops_multiply(dmlops_multiply(sharing.lanes,
+        sharing.unroll), 1024));
+    int64_t most = dmlops_multiply(dmlops_plan_most_lanes(planning, sets), sharing.unroll);
+    int64_t least = sets->is_across ? most : dmlops_multiply(128, sharing.unroll);
+    int64_t enough = sets->is_reread ? 132 : 512;
+    int64_t rounds = sets->is_reread ? 5 : 3;
+    if ((sets->extent > dmlops_multiply(most, rounds)) && (groups < enough)) {
+        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups), dmlops_plan_ceil_div(planning,
+            sets->extent, least)), parts);
+    }
+    if (parts == 1) {
+        return sets->extent;
+    }
+    int64_t size = dmlops_plan_ceil_div(planning, sets->extent, parts);
+    int64_t step = (size > most) ? most : least;
+    return dmlops_multiply(dmlops_plan_ceil_div(planning, size, step), step);
+}
+
+/* Whether all blocks of vectors that threads have in flight are full. */
+DMLOPS_CALLED int dmlops_plan_is_even(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+    dmlops_plan_Sharing* sharing) {
+    (void)planning;
+    int64_t block = dmlops_multiply(sharing->lanes, sharing->unroll);
+    return (dmlops_modulo(sets->extent, sharing->extent) == 0) && (dmlops_modulo(sharing->extent, block) == 0);
+}
+
+/* The macros of how threads share sets, whose elements they may combine, and the groups. */
+DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result) {
+    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, sharing->extent);
+    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing->lanes),
+        sharing->threads), parts);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing->threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), sharing->lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_SETS"), (int64_t)sets->is_across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing->unroll);
+    if (is_combined) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
+            DMLOPS_CAPABILITY_WAVE_OPERATIONS));
+    }
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), sets->kept.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), sets->reduced.count);
+    dmlops_plan_grid(planning, dmlops_multiply(groups, sharing->threads), sharing->threads, 1, result);
+    return;
+}
+
+/* The tensors that are read or written, as bits. */
+DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows) {
+    (void)planning;
+    return (rows->read | rows->each) | rows->of_rows;
+}
+
+/* The elements of a vector: adjacent in the rows' tensor and in all outputs of its size. */
+DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths) {
+    int64_t vector = 0;
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        int is_whole = (((rows->each >> place) & 1) == 1) || (place == rows->source);
+        if (is_whole && tensor->is_present) {
+            vector = dmlops_gcd(vector, widths->items[dmlops_item(planning, place, widths->count)]);
+        }
+    }
+    return vector;
+}
+
+/* The macros of how tensors are accessed. */
+DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_RowsPass* rows, const dmlops_plan_Loop_16* reduced, const dmlops_plan_int_64* widths, int64_t vector) {
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        if ((((rows->read | rows->each) >> place) & 1) == 1) {
+            int is_packed = tensor->is_present && (widths->items[dmlops_item(planning, place, widths->count)] >=
+                vector);
+            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), is_packed ? vector : 1);
+            if (((rows->read >> place) & 1) == 1) {
+                int is_one = 1;
+                for (int64_t each_1 = 0; each_1 < reduced->count; ++each_1) {
+                    const dmlops_plan_Loop* loop = &reduced->items[each_1];
+                    is_one = is_one && (loop->strides.items[dmlops_item(planning, dmlops_add(place, 1),
+                        loop->strides.count)] == 0);
+                }
+                dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"), (int64_t)is_one);
+            }
+        }
+    }
+}
+
+/* One dispatch. If rows are split, one for each turn of partial totals and one for the outputs. Tensors have the
+   dimensions of the rows' tensor, each of the same size or 1. */
+DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    const dmlops_plan_RowsPass * rows = &shader->rows;
+    const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, shader->rows.source,
+        op->tensors.count)];
+    dmlops_plan_CommonConstants known;
+    dmlops_plan_begin_form(planning, op, shader, &op->tensors.items[dmlops_item(planning, rows->output,
+        op->tensors.count)], &known);
+    dmlops_plan_int_8 flags;
+    flags.count = 0;
+    dmlops_plan_int_8_extend(planning, &flags, op->reduced.count, op->reduced.items);
+    if (flags.count == 0) {
+        dmlops_plan_int_8_fill(planning, &flags, source->sizes.count, 1);
+    }
+    dmlops_plan_int_8 made_1;
+    dmlops_plan_axes_of(planning, &flags, 0, &made_1);
+    dmlops_plan_Loop_16 kept;
+    dmlops_plan_loops_along(planning, source, &op->tensors, dmlops_plan_taking_part(planning, rows), &made_1,
+        &source->strides, &kept);
+    dmlops_plan_int_8 made_2;
+    dmlops_plan_axes_of(planning, &flags, 1, &made_2);
+    dmlops_plan_Loop_16 reduced;
+    dmlops_plan_loops_along(planning, source, &op->tensors, dmlops_plan_taking_part(planning, rows), &made_2,
+        &source->strides, &reduced);
+    if ((op->reduced.count == 0) && (reduced.count > 1)) {
+        dmlops_plan_Loop_16 made_3;
+        made_3.count = 0;
+        for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, reduced.count); ++each_4) {
+            const dmlops_plan_Loop* item = &reduced.items[each_4];
+            dmlops_plan_Loop_16_append(planning, &made_3, item);
+        }
+        dmlops_plan_Loop_16_copy(&kept, &made_3);
+        dmlops_plan_Loop_16 made_5;
+        made_5.count = 0;
+        for (int64_t each_6 = dmlops_clip(-1, reduced.count); each_6 < reduced.count; ++each_6) {
+            const dmlops_plan_Loop* item = &reduced.items[each_6];
+            dmlops_plan_Loop_16_append(planning, &made_5, item);
+        }
+        dmlops_plan_Loop_16_copy(&reduced, &made_5);
+    }
+    int is_across = dmlops_plan_are_across(planning, &kept, &reduced);
+    dmlops_plan_int_64 widths;
+    dmlops_plan_widths_along(planning, &op->tensors, &kept, &reduced, is_across, &widths);
+    int64_t vector = dmlops_plan_vector_along(planning, op, rows, &widths);
+    if (is_across && (dmlops_plan_repeats(planning, &kept) < 16384)) {
+        vector = 1;
+    }
+    dmlops_plan_Loop made_7;
+    dmlops_plan_vector_loop(planning, &kept, &reduced, is_across, &made_7);
+    dmlops_plan_int_16 steps;
+    dmlops_plan_int_16_copy(&steps, &made_7.strides);
+    dmlops_plan_define_vectors(planning, op, rows, &reduced, &widths, vector);
+    dmlops_plan_Sets sets;
+    dmlops_plan_sets_of(planning, &kept, &reduced, vector, is_across, 1, &sets);
+    int has_statistics = rows->turns > 0;
+    int64_t extent = has_statistics ? dmlops_plan_part_extent(planning, &sets) : sets.extent;
+    dmlops_plan_Sharing sharing;
+    dmlops_plan_shared(planning, &sets, extent, &sharing);
+    if (!has_statistics) {
+        extent = dmlops_min(extent, dmlops_multiply(dmlops_multiply(4, sharing.lanes), sharing.unroll));
+        dmlops_plan_Sharing made_8;
+        made_8 = sharing;
+        made_8.extent = extent;
+        sharing = made_8;
+    }
+    int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
+    int is_split = has_statistics && (parts > 1);
+    if (has_statistics) {
+        int64_t totals = dmlops_multiply(dmlops_multiply(rows->totals, sets.number), is_across ? vector : 1);
+        dmlops_plan_Buffer made_9;
+        made_9 = dmlops_out_scratch(planning, is_split ? dmlops_multiply(dmlops_multiply(4, totals), parts) : 8, 0);
+        dmlops_out_write(planning, &made_9);
+    }
+    dmlops_plan_Groups groups;
+    dmlops_plan_define_sharing(planning, &sets, &sharing, has_statistics, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)dmlops_plan_is_even(planning, &sets, &sharing));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
+    dmlops_out_share(planning);
+    dmlops_plan_int_16 made_10;
+    made_10.count = 0;
+    for (int64_t each_11 = dmlops_clip(1, steps.count); each_11 < dmlops_clip(-1, steps.count); ++each_11) {
+        const int64_t stride = steps.items[each_11];
+        dmlops_plan_int_16_append(planning, &made_10, dmlops_modulo(stride, INT64_C(4294967296)));
+    }
+    dmlops_plan_Dimension_16 made_12;
+    dmlops_plan_of_tensors(planning, &sets.kept, &made_12);
+    dmlops_plan_Dimension_16 made_13;
+    dmlops_plan_of_tensors(planning, &sets.reduced, &made_13);
+    dmlops_plan_RowsParams params;
+    dmlops_plan_int_512_copy(&params.lists, &known.lists);
+    dmlops_plan_int_32_copy(&params.activations, &known.activations);
+    dmlops_plan_int_64_copy(&params.elements, &op->elements);
+    dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
+    params.rowCount = sets.number;
+    params.rowVectors = sets.extent;
+    params.partVectors = extent;
+    params.partCount = parts;
+    params.groupColumns = groups.columns;
+    dmlops_plan_int_16_copy(&params.steps, &made_10);
+    dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_12);
+    dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_13);
+    for (int64_t place = 0; place < (is_split ? dmlops_add(rows->turns, 1) : 1); ++place) {
+        if (has_statistics) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(extent <= dmlops_multiply(sharing.lanes,
+                sharing.unroll)));
+            dmlops_out_define(planning, "", DMLOPS_TEXT("TURN"), dmlops_add(place, (int64_t)is_split));
+        }
+        dmlops_put_RowsParams(planning, &params);
+        dmlops_out_dispatch(planning, &groups, place > 0);
+    }
+}
+
 /* The place of each intermediate tensor, without rows that attention reads elsewhere; the tensors that are `copied`, as
    bits, are followed by copies as float16. Those that no output needs have none; their sizes may be meaningless. */
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -8666,6 +9073,10 @@ DMLOPS_CALLED int64_t dmlops_plan_lanes_along(dmlops_planning* planning, int64_t
 /* The dispatches; none if every output is absent. */
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
+    if (shader->rows.number != -1) {
+        dmlops_plan_rows(planning, op, shader);
+        return;
+    }
     dmlops_out_begin(planning);
     for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
@@ -9835,204 +10246,6 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* The dimensions that sets run along (`flag` 1), or the others (0). */
-DMLOPS_CALLED void dmlops_plan_axes_of(dmlops_planning* planning, const dmlops_plan_int_8* reduced, int64_t flag,
-    dmlops_plan_int_8* result) {
-    result->count = 0;
-    for (int64_t axis = 0; axis < reduced->count; ++axis) {
-        const int64_t found = reduced->items[axis];
-        if (found == flag) {
-            dmlops_plan_int_8_append(planning, result, axis);
-        }
-    }
-    return;
-}
-
-/* Some dimensions of the tensor that sets are of, merged; at least one loop. Strides are those of this tensor, of all
-   tensors, and of `order`, by which loops are sorted. A tensor has stride 0 where all neighbors are the same
-   element, or if it is not among those `taking` part, as bits. */
-DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Tensor* source, const
-    dmlops_plan_Tensor_16* tensors, int64_t taking, const dmlops_plan_int_8* axes, const dmlops_plan_int_8* order,
-    dmlops_plan_Loop_16* result) {
-    dmlops_plan_Loop_16 loops;
-    loops.count = 0;
-    for (int64_t each_1 = 0; each_1 < axes->count; ++each_1) {
-        const int64_t axis = axes->items[each_1];
-        dmlops_plan_int_16 strides;
-        strides.count = 0;
-        dmlops_plan_int_16_append(planning, &strides, source->strides.items[dmlops_item(planning, axis,
-            source->strides.count)]);
-        for (int64_t place = 0; place < tensors->count; ++place) {
-            const dmlops_plan_Tensor* tensor = &tensors->items[place];
-            int is_along = (((taking >> place) & 1) == 1) && tensor->is_present &&
-                (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > 1);
-            dmlops_plan_int_16_append(planning, &strides, is_along ? tensor->strides.items[dmlops_item(planning, axis,
-                tensor->strides.count)] : 0);
-        }
-        dmlops_plan_int_16_append(planning, &strides, order->items[dmlops_item(planning, axis, order->count)]);
-        dmlops_plan_Loop made_2;
-        made_2.size = source->sizes.items[dmlops_item(planning, axis, source->sizes.count)];
-        dmlops_plan_int_16_copy(&made_2.strides, &strides);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_2);
-    }
-    dmlops_plan_Loop_16 made_3;
-    dmlops_plan_merged(planning, &loops, &made_3);
-    dmlops_plan_Loop_16_copy(&loops, &made_3);
-    if (loops.count == 0) {
-        dmlops_plan_Loop made_4;
-        dmlops_plan_lone(planning, dmlops_add(tensors->count, 2), 0, &made_4);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_4);
-    }
-    dmlops_plan_Loop_16_copy(result, &loops);
-    return;
-}
-
-/* Loops as shaders take them, with one stride per tensor. */
-DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
-    dmlops_plan_Dimension_16* result) {
-    dmlops_plan_Loop_16 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < loops->count; ++each_2) {
-        const dmlops_plan_Loop* loop = &loops->items[each_2];
-        dmlops_plan_int_16 made_3;
-        made_3.count = 0;
-        for (int64_t each_4 = dmlops_clip(1, loop->strides.count); each_4 < dmlops_clip(-1, loop->strides.count);
-            ++each_4) {
-            const int64_t item = loop->strides.items[each_4];
-            dmlops_plan_int_16_append(planning, &made_3, item);
-        }
-        dmlops_plan_Loop made_5;
-        made_5.size = loop->size;
-        dmlops_plan_int_16_copy(&made_5.strides, &made_3);
-        dmlops_plan_Loop_16_append(planning, &made_1, &made_5);
-    }
-    dmlops_plan_dimensions(planning, &made_1, result);
-    return;
-}
-
-/* For each tensor the adjacent elements along a loop that make up a vector; 1 for absent ones. */
-DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
-    dmlops_plan_Loop* inner, const dmlops_plan_Loop_16* outer, dmlops_plan_int_64* result) {
-    result->count = 0;
-    for (int64_t place = 0; place < tensors->count; ++place) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[place];
-        int64_t width = 1;
-        if (tensor->is_present) {
-            dmlops_plan_int_64 others;
-            others.count = 0;
-            for (int64_t each_1 = 0; each_1 < outer->count; ++each_1) {
-                const dmlops_plan_Loop* loop = &outer->items[each_1];
-                dmlops_plan_int_64_append(planning, &others, loop->strides.items[dmlops_item(planning,
-                    dmlops_add(place, 1), loop->strides.count)]);
-            }
-            width = dmlops_plan_vector_width(planning, tensor->bits, inner->size,
-                inner->strides.items[dmlops_item(planning, dmlops_add(place, 1), inner->strides.count)], &others);
-        }
-        dmlops_plan_int_64_append(planning, result, width);
-    }
-    return;
-}
-
-/* The least power of 2 that is not below a positive number. */
-DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number) {
-    (void)planning;
-    return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
-}
-
-/* Whether adjacent elements belong to different sets. */
-DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced) {
-    return (dmlops_plan_repeats(planning, kept) > 1) && (kept->items[dmlops_item(planning, -1,
-        kept->count)].strides.items[dmlops_item(planning, 0, kept->items[dmlops_item(planning, -1,
-        kept->count)].strides.count)] < reduced->items[dmlops_item(planning, -1,
-        reduced->count)].strides.items[dmlops_item(planning, 0, reduced->items[dmlops_item(planning, -1,
-        reduced->count)].strides.count)]);
-}
-
-/* The threads that can share a set, if neighboring threads work on neighboring sets where these are adjacent. */
-DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
-    int64_t neighbors = sets->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, sets->number)) : 1;
-    return dmlops_divide(512, neighbors);
-}
-
-/* Divides sets among threads in parts of `extent` vectors: as many as have something to load, with more in flight for
-   each where a set is long or stays in registers. Few sets are shared by more threads, each with fewer vectors;
-   many, by fewer. `lanes` and `unroll` only grow or only shrink, within bounds. */
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
-    dmlops_plan_Sharing* result) {
-    int64_t most = dmlops_plan_most_lanes(planning, sets);
-    int64_t number = dmlops_plan_times(planning, sets->number, dmlops_plan_ceil_div(planning, sets->extent, extent));
-    int is_whole = !sets->is_across && (extent <= dmlops_multiply(most, 8));
-    int is_deep = sets->is_across && sets->is_reread && (sets->extent > dmlops_multiply(most, 8));
-    int64_t unroll = (is_whole || is_deep) ? 8 : 4;
-    int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
-    while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
-        && (dmlops_plan_times(planning, number, lanes) < 16384))) {
-        unroll = dmlops_divide(unroll, 2);
-        lanes = dmlops_plan_ceil_div(planning, extent, unroll);
-    }
-    lanes = dmlops_min(most, dmlops_plan_power_of_two(planning, lanes));
-    int64_t least = sets->is_across ? 1 : 128;
-    while (planning->reason == DMLOPS_REASON_NONE && (!sets->is_reread && (lanes > least) &&
-        (dmlops_plan_times(planning, number, lanes) >= 524288))) {
-        lanes = dmlops_divide(lanes, 2);
-        unroll = 8;
-    }
-    int64_t threads = dmlops_multiply(dmlops_divide(512, most), lanes);
-    result->extent = extent;
-    result->unroll = unroll;
-    result->lanes = lanes;
-    result->threads = dmlops_max(threads, 128);
-    return;
-}
-
-/* The vectors in a part of a set: all of them if there are enough sets to saturate a GPU, or if they are short: the
-   largest group takes at most so many rounds of loads. Where elements are read again, splitting takes another
-   dispatch, and pays only for longer and fewer sets. */
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
-    dmlops_plan_Sharing sharing;
-    dmlops_plan_shared(planning, sets, sets->extent, &sharing);
-    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing.lanes), sharing.threads);
-    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, dmlops_multiply(dmlops_multiply(sharing.lanes,
-        sharing.unroll), 1024));
-    int64_t most = dmlops_multiply(dmlops_plan_most_lanes(planning, sets), sharing.unroll);
-    int64_t least = sets->is_across ? most : dmlops_multiply(128, sharing.unroll);
-    int64_t enough = sets->is_reread ? 132 : 512;
-    int64_t rounds = sets->is_reread ? 5 : 3;
-    if ((sets->extent > dmlops_multiply(most, rounds)) && (groups < enough)) {
-        parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups), dmlops_plan_ceil_div(planning,
-            sets->extent, least)), parts);
-    }
-    if (parts == 1) {
-        return sets->extent;
-    }
-    int64_t size = dmlops_plan_ceil_div(planning, sets->extent, parts);
-    int64_t step = (size > most) ? most : least;
-    return dmlops_multiply(dmlops_plan_ceil_div(planning, size, step), step);
-}
-
-/* The macros of how threads share sets, whose elements they may combine, and the groups. */
-DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
-    dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result) {
-    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, sharing->extent);
-    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing->lanes),
-        sharing->threads), parts);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing->threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), sharing->lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_SETS"), (int64_t)sets->is_across);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing->unroll);
-    if (is_combined) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
-            DMLOPS_CAPABILITY_WAVE_OPERATIONS));
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(sharing->extent <=
-            dmlops_multiply(sharing->lanes, sharing->unroll)));
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), sets->kept.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), sets->reduced.count);
-    dmlops_plan_grid(planning, dmlops_multiply(groups, sharing->threads), sharing->threads, 1, result);
-    return;
-}
-
 /* The strides by which dimensions that are reduced are sorted: those of the input or, if a set is reduced to the number
    of an element, those with which its elements are numbered. */
 DMLOPS_CALLED void dmlops_plan_reduced_order(dmlops_planning* planning, const dmlops_plan_Reduce* op,
@@ -10049,36 +10262,6 @@ DMLOPS_CALLED void dmlops_plan_reduced_order(dmlops_planning* planning, const dm
         }
     }
     return;
-}
-
-/* The elements of a vector: adjacent in the input, and in the output if it has equally many elements. */
-DMLOPS_CALLED int64_t dmlops_plan_vector_of(dmlops_planning* planning, const dmlops_plan_Reduce* op, const
-    dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across) {
-    dmlops_plan_Loop inner;
-    inner = *(is_across ? &kept->items[dmlops_item(planning, -1, kept->count)] : &reduced->items[dmlops_item(planning,
-        -1, reduced->count)]);
-    dmlops_plan_Loop other;
-    other = *(is_across ? &reduced->items[dmlops_item(planning, -1, reduced->count)] :
-        &kept->items[dmlops_item(planning, -1, kept->count)]);
-    dmlops_plan_Loop_16 outer;
-    outer.count = 0;
-    dmlops_plan_Loop_16_append(planning, &outer, &other);
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, kept->count); ++each_1) {
-        const dmlops_plan_Loop* loop = &kept->items[each_1];
-        dmlops_plan_Loop_16_append(planning, &outer, loop);
-    }
-    for (int64_t each_2 = 0; each_2 < dmlops_clip(-1, reduced->count); ++each_2) {
-        const dmlops_plan_Loop* loop = &reduced->items[each_2];
-        dmlops_plan_Loop_16_append(planning, &outer, loop);
-    }
-    dmlops_plan_Tensor_16 made_3;
-    made_3.count = 0;
-    dmlops_plan_Tensor_16_append(planning, &made_3, &op->input);
-    dmlops_plan_Tensor_16_append(planning, &made_3, &op->output);
-    dmlops_plan_int_64 widths;
-    dmlops_plan_widths_along(planning, &made_3, &inner, &outer, &widths);
-    return op->is_each ? dmlops_gcd(widths.items[dmlops_item(planning, 0, widths.count)],
-        widths.items[dmlops_item(planning, 1, widths.count)]) : widths.items[dmlops_item(planning, 0, widths.count)];
 }
 
 /* One dispatch; two if sets are reduced in parts. */
@@ -10104,33 +10287,25 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_Loop_16 reduced;
     dmlops_plan_loops_along(planning, &op->input, &made_3, 3, &made_4, &made_5, &reduced);
     int is_across = dmlops_plan_are_across(planning, &kept, &reduced);
-    int64_t vector = dmlops_plan_vector_of(planning, op, &kept, &reduced, is_across);
+    dmlops_plan_Tensor_16 made_6;
+    made_6.count = 0;
+    dmlops_plan_Tensor_16_append(planning, &made_6, &op->input);
+    dmlops_plan_Tensor_16_append(planning, &made_6, &op->output);
+    dmlops_plan_int_64 widths;
+    dmlops_plan_widths_along(planning, &made_6, &kept, &reduced, is_across, &widths);
+    int64_t vector = op->is_each ? dmlops_gcd(widths.items[dmlops_item(planning, 0, widths.count)],
+        widths.items[dmlops_item(planning, 1, widths.count)]) : widths.items[dmlops_item(planning, 0, widths.count)];
     int64_t count = dmlops_plan_repeats(planning, &reduced);
     if (count >= dmlops_divide(INT64_C(4294967296), 2)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_REDUCTION_TOO_LARGE, -1, count);
         return;
     }
-    if (is_across) {
-        dmlops_plan_Loop made_6;
-        dmlops_plan_in_steps(planning, &kept.items[dmlops_item(planning, -1, kept.count)], vector, &made_6);
-        kept.items[dmlops_item(planning, -1, kept.count)] = made_6;
-    } else {
-        dmlops_plan_Loop made_7;
-        dmlops_plan_in_steps(planning, &reduced.items[dmlops_item(planning, -1, reduced.count)], vector, &made_7);
-        reduced.items[dmlops_item(planning, -1, reduced.count)] = made_7;
-    }
-    int is_reread = op->is_each || op->shifts;
     dmlops_plan_Sets sets;
-    dmlops_plan_Loop_16_copy(&sets.kept, &kept);
-    dmlops_plan_Loop_16_copy(&sets.reduced, &reduced);
-    sets.number = dmlops_plan_repeats(planning, &kept);
-    sets.extent = dmlops_plan_repeats(planning, &reduced);
-    sets.is_across = is_across;
-    sets.is_reread = is_reread;
+    dmlops_plan_sets_of(planning, &kept, &reduced, vector, is_across, op->is_each, &sets);
     dmlops_plan_define_tensor(planning, &op->input);
     dmlops_plan_define_tensor(planning, &op->output);
-    for (int64_t each_8 = 0; each_8 < op->switches.count; ++each_8) {
-        const dmlops_plan_Switch* switch_ = &op->switches.items[each_8];
+    for (int64_t each_7 = 0; each_7 < op->switches.count; ++each_7) {
+        const dmlops_plan_Switch* switch_ = &op->switches.items[each_7];
         dmlops_out_define(planning, switch_->name, DMLOPS_TEXT(""), switch_->value);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
@@ -10140,63 +10315,63 @@ DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_pl
     const dmlops_plan_Buffer * source = &op->input.buffer;
     const dmlops_plan_Buffer * target = &op->output.buffer;
     if (parts == 1) {
-        dmlops_plan_ReduceResources made_9;
-        made_9.input = *source;
-        made_9.partials = *source;
-        made_9.output = *target;
-        dmlops_out_read(planning, &made_9.input);
-        dmlops_out_read(planning, &made_9.partials);
-        dmlops_out_write(planning, &made_9.output);
-        dmlops_plan_Sharing made_10;
-        dmlops_plan_shared(planning, &sets, extent, &made_10);
-        dmlops_plan_dispatch_sets(planning, &sets, &made_10, count, 0);
+        dmlops_plan_ReduceResources made_8;
+        made_8.input = *source;
+        made_8.partials = *source;
+        made_8.output = *target;
+        dmlops_out_read(planning, &made_8.input);
+        dmlops_out_read(planning, &made_8.partials);
+        dmlops_out_write(planning, &made_8.output);
+        dmlops_plan_Sharing made_9;
+        dmlops_plan_shared(planning, &sets, extent, &made_9);
+        dmlops_plan_dispatch_sets(planning, &sets, &made_9, count, 0);
         return;
     }
     int64_t word = (op->input.bits == 64) ? 8 : 4;
-    int64_t state = (op->chooses || op->shifts) ? dmlops_multiply(2, word) : word;
+    int64_t state = op->chooses ? dmlops_multiply(2, word) : word;
     dmlops_plan_Buffer partials;
     partials = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(dmlops_multiply(sets.number, parts),
         state), is_across ? vector : 1), 0);
-    dmlops_plan_ReduceResources made_11;
-    made_11.input = *source;
-    made_11.partials = *source;
-    made_11.output = partials;
-    dmlops_out_read(planning, &made_11.input);
-    dmlops_out_read(planning, &made_11.partials);
-    dmlops_out_write(planning, &made_11.output);
-    dmlops_plan_Sharing made_12;
-    dmlops_plan_shared(planning, &sets, extent, &made_12);
-    dmlops_plan_dispatch_sets(planning, &sets, &made_12, count, 1);
-    dmlops_plan_ReduceResources made_13;
-    made_13.input = *source;
-    made_13.partials = partials;
-    made_13.output = *target;
-    dmlops_out_read(planning, &made_13.input);
-    dmlops_out_read(planning, &made_13.partials);
-    dmlops_out_write(planning, &made_13.output);
+    dmlops_plan_ReduceResources made_10;
+    made_10.input = *source;
+    made_10.partials = *source;
+    made_10.output = partials;
+    dmlops_out_read(planning, &made_10.input);
+    dmlops_out_read(planning, &made_10.partials);
+    dmlops_out_write(planning, &made_10.output);
+    dmlops_plan_Sharing made_11;
+    dmlops_plan_shared(planning, &sets, extent, &made_11);
+    dmlops_plan_dispatch_sets(planning, &sets, &made_11, count, 1);
+    dmlops_plan_ReduceResources made_12;
+    made_12.input = *source;
+    made_12.partials = partials;
+    made_12.output = *target;
+    dmlops_out_read(planning, &made_12.input);
+    dmlops_out_read(planning, &made_12.partials);
+    dmlops_out_write(planning, &made_12.output);
     if (op->is_each) {
-        dmlops_plan_Sharing made_14;
-        dmlops_plan_shared(planning, &sets, extent, &made_14);
-        dmlops_plan_dispatch_sets(planning, &sets, &made_14, count, 2);
+        dmlops_plan_Sharing made_13;
+        dmlops_plan_shared(planning, &sets, extent, &made_13);
+        dmlops_plan_dispatch_sets(planning, &sets, &made_13, count, 2);
     } else {
         dmlops_plan_Sets of_parts;
         of_parts = sets;
         of_parts.extent = parts;
-        dmlops_plan_Sharing made_15;
-        dmlops_plan_shared(planning, &of_parts, parts, &made_15);
-        dmlops_plan_dispatch_sets(planning, &of_parts, &made_15, count, 2);
+        dmlops_plan_Sharing made_14;
+        dmlops_plan_shared(planning, &of_parts, parts, &made_14);
+        dmlops_plan_dispatch_sets(planning, &of_parts, &made_14, count, 2);
     }
 }
 
 /* Pass `number` over sets in parts; `count` is the number of elements of a whole set. */
 DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
     dmlops_plan_Sharing* sharing, int64_t count, int64_t number) {
-    int64_t block = dmlops_multiply(sharing->lanes, sharing->unroll);
     dmlops_plan_Groups groups;
     dmlops_plan_define_sharing(planning, sets, sharing, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)((dmlops_modulo(sets->extent, sharing->extent) == 0)
-        && (dmlops_modulo(sharing->extent, block) == 0)));
+    if (number != 2) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)dmlops_plan_is_even(planning, sets, sharing));
+    }
     dmlops_plan_Dimension_16 made_1;
     dmlops_plan_of_tensors(planning, &sets->kept, &made_1);
     dmlops_plan_Dimension_16 made_2;
@@ -10212,228 +10387,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dm
     dmlops_plan_Dimension_16_copy(&params.reduced, &made_2);
     dmlops_put_ReduceParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, number == 2);
-}
-
-/* The tensors that are read or written, as bits. */
-DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows) {
-    (void)planning;
-    return (rows->read | rows->each) | rows->of_rows;
-}
-
-/* Whether all tensors involved have the dimensions of the rows' tensor, each of the same size or 1; single ones have
-   size 1 throughout, and outputs have all elements that they should. */
-DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    const dmlops_plan_RowsPass * rows = &shader->rows;
-    const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, rows->source, op->tensors.count)];
-    int64_t taking = dmlops_plan_taking_part(planning, rows);
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if ((((taking >> place) & 1) == 1) && tensor->is_present) {
-            if (tensor->sizes.count != source->sizes.count) {
-                return 0;
-            }
-            for (int64_t d = 0; d < tensor->sizes.count; ++d) {
-                const int64_t size = tensor->sizes.items[d];
-                if ((size != 1) && (((rows->single >> place) & 1) == 1)) {
-                    return 0;
-                }
-                int is_one = (((rows->of_rows >> place) & 1) == 1) && (op->reduced.items[dmlops_item(planning, d,
-                    op->reduced.count)] == 1);
-                int is_whole = size == (is_one ? 1 : source->sizes.items[dmlops_item(planning, d,
-                    source->sizes.count)]);
-                if (!is_whole && ((size != 1) || (((rows->read >> place) & 1) == 0))) {
-                    return 0;
-                }
-            }
-        }
-    }
-    return 1;
-}
-
-/* The elements of a vector: adjacent in the rows' tensor and in all outputs of its size. */
-DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths) {
-    int64_t vector = 0;
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        int is_whole = (((rows->each >> place) & 1) == 1) || (place == rows->source);
-        if (is_whole && tensor->is_present) {
-            vector = dmlops_gcd(vector, widths->items[dmlops_item(planning, place, widths->count)]);
-        }
-    }
-    return vector;
-}
-
-/* The layout of rows in tensors. Without statistics any loop can be a row, and the innermost is best. */
-DMLOPS_CALLED void dmlops_plan_layout_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Layout* result) {
-    const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, shader->rows.source,
-        op->tensors.count)];
-    dmlops_plan_int_8 flags;
-    flags.count = 0;
-    dmlops_plan_int_8_extend(planning, &flags, op->reduced.count, op->reduced.items);
-    if (flags.count == 0) {
-        dmlops_plan_int_8_fill(planning, &flags, source->sizes.count, 1);
-    }
-    int64_t taking = dmlops_plan_taking_part(planning, &shader->rows);
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_axes_of(planning, &flags, 0, &made_1);
-    dmlops_plan_Loop_16 kept;
-    dmlops_plan_loops_along(planning, source, &op->tensors, taking, &made_1, &source->strides, &kept);
-    dmlops_plan_int_8 made_2;
-    dmlops_plan_axes_of(planning, &flags, 1, &made_2);
-    dmlops_plan_Loop_16 reduced;
-    dmlops_plan_loops_along(planning, source, &op->tensors, taking, &made_2, &source->strides, &reduced);
-    if ((op->reduced.count == 0) && (reduced.count > 1)) {
-        dmlops_plan_Loop_16 made_3;
-        made_3.count = 0;
-        for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, reduced.count); ++each_4) {
-            const dmlops_plan_Loop* item = &reduced.items[each_4];
-            dmlops_plan_Loop_16_append(planning, &made_3, item);
-        }
-        dmlops_plan_Loop_16_copy(&kept, &made_3);
-        dmlops_plan_Loop_16 made_5;
-        made_5.count = 0;
-        for (int64_t each_6 = dmlops_clip(-1, reduced.count); each_6 < reduced.count; ++each_6) {
-            const dmlops_plan_Loop* item = &reduced.items[each_6];
-            dmlops_plan_Loop_16_append(planning, &made_5, item);
-        }
-        dmlops_plan_Loop_16_copy(&reduced, &made_5);
-    }
-    dmlops_plan_Loop_16 outer;
-    outer.count = 0;
-    for (int64_t each_7 = 0; each_7 < dmlops_clip(-1, reduced.count); ++each_7) {
-        const dmlops_plan_Loop* item = &reduced.items[each_7];
-        dmlops_plan_Loop_16_append(planning, &outer, item);
-    }
-    for (int64_t each_8 = 0; each_8 < kept.count; ++each_8) {
-        const dmlops_plan_Loop* loop = &kept.items[each_8];
-        dmlops_plan_Loop_16_append(planning, &outer, loop);
-    }
-    dmlops_plan_int_64 widths;
-    dmlops_plan_widths_along(planning, &op->tensors, &reduced.items[dmlops_item(planning, -1, reduced.count)], &outer,
-        &widths);
-    dmlops_plan_Loop_16_copy(&result->kept, &kept);
-    dmlops_plan_Loop_16_copy(&result->reduced, &reduced);
-    dmlops_plan_int_64_copy(&result->widths, &widths);
-    result->vector = dmlops_plan_vector_along(planning, op, &shader->rows, &widths);
-    return;
-}
-
-/* The macros of how tensors are accessed along a row. */
-DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Layout* found) {
-    int64_t in_vectors = shader->rows.read | shader->rows.each;
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
-        if (((in_vectors >> place) & 1) == 1) {
-            int is_packed = tensor->is_present && (found->widths.items[dmlops_item(planning, place,
-                found->widths.count)] >= found->vector);
-            dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), is_packed ? found->vector : 1);
-            if (((shader->rows.read >> place) & 1) == 1) {
-                int is_one = 1;
-                for (int64_t each_1 = 0; each_1 < found->reduced.count; ++each_1) {
-                    const dmlops_plan_Loop* loop = &found->reduced.items[each_1];
-                    is_one = is_one && (loop->strides.items[dmlops_item(planning, dmlops_add(place, 1),
-                        loop->strides.count)] == 0);
-                }
-                dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_SINGLE"), (int64_t)is_one);
-            }
-        }
-    }
-}
-
-/* One dispatch. If rows are split, one for each turn of partial totals and one for the outputs. False if tensors do not
-   fit together. */
-DMLOPS_CALLED int dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    if (op->is_double || !dmlops_plan_fits(planning, op, shader)) {
-        return 0;
-    }
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->rows.output,
-        op->tensors.count)];
-    dmlops_plan_CommonConstants known;
-    dmlops_plan_begin_form(planning, op, shader, output, &known);
-    dmlops_plan_Layout found;
-    dmlops_plan_layout_of(planning, op, shader, &found);
-    dmlops_plan_define_vectors(planning, op, shader, &found);
-    dmlops_plan_Loop_16 vectors;
-    vectors.count = 0;
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-1, found.reduced.count); ++each_1) {
-        const dmlops_plan_Loop* item = &found.reduced.items[each_1];
-        dmlops_plan_Loop_16_append(planning, &vectors, item);
-    }
-    dmlops_plan_Loop made_2;
-    dmlops_plan_in_steps(planning, &found.reduced.items[dmlops_item(planning, -1, found.reduced.count)], found.vector,
-        &made_2);
-    dmlops_plan_Loop_16_append(planning, &vectors, &made_2);
-    int is_across = dmlops_plan_are_across(planning, &found.kept, &vectors);
-    dmlops_plan_Sets sets;
-    dmlops_plan_Loop_16_copy(&sets.kept, &found.kept);
-    dmlops_plan_Loop_16_copy(&sets.reduced, &vectors);
-    sets.number = dmlops_plan_repeats(planning, &found.kept);
-    sets.extent = dmlops_plan_repeats(planning, &vectors);
-    sets.is_across = is_across;
-    sets.is_reread = 1;
-    int has_statistics = shader->rows.turns > 0;
-    int64_t extent = has_statistics ? dmlops_plan_part_extent(planning, &sets) : sets.extent;
-    dmlops_plan_Sharing sharing;
-    dmlops_plan_shared(planning, &sets, extent, &sharing);
-    if (!has_statistics) {
-        extent = dmlops_min(extent, dmlops_multiply(dmlops_multiply(4, sharing.lanes), sharing.unroll));
-        dmlops_plan_Sharing made_3;
-        made_3 = sharing;
-        made_3.extent = extent;
-        sharing = made_3;
-    }
-    int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
-    int is_split = has_statistics && (parts > 1);
-    if (shader->kept.count > 0) {
-        dmlops_plan_Buffer made_4;
-        made_4 = dmlops_out_scratch(planning, is_split ? dmlops_multiply(dmlops_multiply(dmlops_multiply(4,
-            shader->rows.totals), sets.number), parts) : 8, 0);
-        dmlops_out_write(planning, &made_4);
-    }
-    dmlops_plan_Groups groups;
-    dmlops_plan_define_sharing(planning, &sets, &sharing, has_statistics, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->rows.number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), found.vector);
-    dmlops_out_share(planning);
-    dmlops_plan_int_16 made_5;
-    made_5.count = 0;
-    for (int64_t each_6 = dmlops_clip(1, found.reduced.items[dmlops_item(planning, -1,
-        found.reduced.count)].strides.count); each_6 < dmlops_clip(-1, found.reduced.items[dmlops_item(planning, -1,
-        found.reduced.count)].strides.count); ++each_6) {
-        const int64_t stride = found.reduced.items[dmlops_item(planning, -1,
-            found.reduced.count)].strides.items[each_6];
-        dmlops_plan_int_16_append(planning, &made_5, dmlops_modulo(stride, INT64_C(4294967296)));
-    }
-    dmlops_plan_Dimension_16 made_7;
-    dmlops_plan_of_tensors(planning, &found.kept, &made_7);
-    dmlops_plan_Dimension_16 made_8;
-    dmlops_plan_of_tensors(planning, &vectors, &made_8);
-    dmlops_plan_RowsParams params;
-    dmlops_plan_int_512_copy(&params.lists, &known.lists);
-    dmlops_plan_int_32_copy(&params.activations, &known.activations);
-    dmlops_plan_int_64_copy(&params.elements, &op->elements);
-    dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
-    params.rowCount = sets.number;
-    params.rowVectors = sets.extent;
-    params.partVectors = extent;
-    params.partCount = parts;
-    params.groupColumns = groups.columns;
-    dmlops_plan_int_16_copy(&params.steps, &made_5);
-    dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_7);
-    dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_8);
-    for (int64_t place = 0; place < (is_split ? dmlops_add(shader->rows.turns, 1) : 1); ++place) {
-        if (has_statistics) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("TURN"), dmlops_add(place, (int64_t)is_split));
-        }
-        dmlops_put_RowsParams(planning, &params);
-        dmlops_out_dispatch(planning, &groups, place > 0);
-    }
-    return 1;
 }
 
 DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
@@ -12812,18 +12765,37 @@ static const uint8_t dmlops_activation_linear_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_activation_log_softmax_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+
+static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax_shader = {
+    {0, NULL},
+    {0, NULL},
+    1,
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    0,
+    {0, NULL},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {0, 0, 1, 0, 2, 0, 1, 1, 3},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_activation_log_softmax_switches[] = {"DECREASING"};
+static const dmlops_shader_tensor dmlops_activation_log_softmax_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, is_each), DMLOPS_SMALL(1),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, shifts), DMLOPS_SMALL(1),
-    DMLOPS_IF, DMLOPS_SMALL(0), DMLOPS_TURN(5),
-        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */,
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
@@ -12908,18 +12880,37 @@ static const uint8_t dmlops_activation_sigmoid_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_activation_softmax_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+
+static const dmlops_plan_DefinitionShader dmlops_activation_softmax_shader = {
+    {0, NULL},
+    {0, NULL},
+    1,
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    0,
+    {0, NULL},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {0, 0, 1, 0, 2, 0, 1, 1, 3},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_activation_softmax_switches[] = {"DECREASING"};
+static const dmlops_shader_tensor dmlops_activation_softmax_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, is_each), DMLOPS_SMALL(1),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, shifts), DMLOPS_SMALL(1),
-    DMLOPS_IF, DMLOPS_SMALL(0), DMLOPS_TURN(5),
-        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */,
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
@@ -13766,11 +13757,10 @@ static const uint8_t dmlops_top_k_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_batch_normalization_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1}};
 static const int64_t dmlops_batch_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {0, NULL},
-    {1, dmlops_batch_normalization_passes},
+    {0, NULL},
     1,
     {0, NULL},
     0,
@@ -13784,7 +13774,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {1, 5, 31, 0, 32, 0, 5, 0, 0},
+    {0, 5, 31, 0, 32, 0, 5, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13807,27 +13797,24 @@ static const uint8_t dmlops_batch_normalization_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Intermediate dmlops_mean_variance_normalization_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_mean_variance_normalization_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
-static const char* const dmlops_mean_variance_normalization_lists[] = {"EXTENT"};
 static const int64_t dmlops_mean_variance_normalization_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_shader = {
-    {3, dmlops_mean_variance_normalization_kept},
-    {2, dmlops_mean_variance_normalization_passes},
+    {0, NULL},
+    {0, NULL},
     15,
-    {1, dmlops_mean_variance_normalization_lists},
+    {0, NULL},
     0,
-    1,
+    0,
     {0, NULL},
     {0, NULL},
-    8,
+    2,
     1,
     0,
     {17, dmlops_mean_variance_normalization_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {2, 0, 7, 0, 8, 0, 3, 1, 4},
+    {0, 0, 7, 0, 8, 0, 3, 1, 4},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13840,41 +13827,16 @@ static const dmlops_shader_tensor dmlops_mean_variance_normalization_tensors[] =
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization_inputs[] = {
-    /* Number: [1 if d >= (1 if CrossChannel else 2) else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(12), DMLOPS_SELECT, DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT, DMLOPS_BOOL,
-        DMLOPS_AT(CrossChannel), DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_SMALL(1), DMLOPS_SIZE,
-        DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
-    /* Number2: [InputTensor.Sizes[d] if d >= (1 if CrossChannel else 2) else 1 for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(12), DMLOPS_SELECT, DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_SELECT, DMLOPS_BOOL,
-        DMLOPS_AT(CrossChannel), DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    /* product: product(Number2) */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(21) /* Number2 */,
-    DMLOPS_LET, 18 /* product */, DMLOPS_PRODUCT, DMLOPS_LIST, 2,
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(9) /* FLOAT64 */,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(21) /* Number2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel),
-        DMLOPS_SMALL(1), DMLOPS_SMALL(2),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(42) /* product */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(12), DMLOPS_SELECT, DMLOPS_GREATER_OR_EQUAL,
+        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel), DMLOPS_SMALL(1),
+        DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* d */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+        DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* v0 */,
         DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel), DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_SMALL(1),
         DMLOPS_SMALL(0),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
@@ -13936,26 +13898,23 @@ static const uint8_t dmlops_local_response_normalization_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Intermediate dmlops_lp_normalization_kept[] = {{"KEPT_NORM", 1, 0}};
-static const dmlops_plan_Pass dmlops_lp_normalization_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
-static const char* const dmlops_lp_normalization_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
-    {1, dmlops_lp_normalization_kept},
-    {2, dmlops_lp_normalization_passes},
+    {0, NULL},
+    {0, NULL},
     1,
-    {1, dmlops_lp_normalization_lists},
+    {0, NULL},
     0,
-    1,
+    0,
     {0, NULL},
     {0, NULL},
-    4,
+    2,
     0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {2, 0, 1, 0, 2, 0, 1, 1, 2},
+    {0, 0, 1, 0, 2, 0, 1, 1, 2},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13968,15 +13927,7 @@ static const dmlops_shader_tensor dmlops_lp_normalization_tensors[] = {
 static const uint8_t dmlops_lp_normalization_inputs[] = {
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(9) /* FLOAT64 */,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(19),
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-            DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_UINT,
-            DMLOPS_AT(Axis), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* d */, DMLOPS_UINT,
-        DMLOPS_AT(Axis), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_UINT, DMLOPS_AT(Axis),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(7), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */, DMLOPS_UINT,
@@ -15059,27 +15010,24 @@ static const uint8_t dmlops_space_to_depth1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Intermediate dmlops_mean_variance_normalization1_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_mean_variance_normalization1_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
-static const char* const dmlops_mean_variance_normalization1_lists[] = {"AXES", "EXTENT"};
 static const int64_t dmlops_mean_variance_normalization1_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_shader = {
-    {3, dmlops_mean_variance_normalization1_kept},
-    {2, dmlops_mean_variance_normalization1_passes},
+    {0, NULL},
+    {0, NULL},
     7,
-    {2, dmlops_mean_variance_normalization1_lists},
+    {0, NULL},
     0,
+    0,
+    {0, NULL},
+    {0, NULL},
     2,
-    {0, NULL},
-    {0, NULL},
-    8,
     1,
     0,
     {17, dmlops_mean_variance_normalization1_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {2, 0, 7, 0, 8, 0, 3, 1, 4},
+    {0, 0, 7, 0, 8, 0, 3, 1, 4},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15092,40 +15040,17 @@ static const dmlops_shader_tensor dmlops_mean_variance_normalization1_tensors[] 
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION1_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization1_inputs[] = {
-    /* Number: [1 if any(Axes[i] == d for i in range(len(Axes))) else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
-    /* Number2: [InputTensor.Sizes[d] if any(Axes[i] == d for i in range(len(Axes))) else 1 for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    /* product: product(Number2) */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
-    DMLOPS_LET, 18 /* product */, DMLOPS_PRODUCT, DMLOPS_LIST, 2,
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(9) /* FLOAT64 */,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
-    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_COUNT, DMLOPS_AT(AxisCount),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(38) /* product */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS,
+        DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
 };
@@ -15901,13 +15826,11 @@ static const uint8_t dmlops_slice_grad_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_adam_optimizer_passes[] = {{0, 0, 5, 0, 224, 0, 0, -1, -1, -1}};
-static const char* const dmlops_adam_optimizer_lists[] = {"NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {0, NULL},
-    {1, dmlops_adam_optimizer_passes},
+    {0, NULL},
     255,
-    {1, dmlops_adam_optimizer_lists},
+    {0, NULL},
     0,
     0,
     {0, NULL},
@@ -15919,7 +15842,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {1, 5, 31, 16, 224, 0, 5, 0, 0},
+    {0, 5, 31, 16, 224, 0, 5, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15940,8 +15863,6 @@ static const uint8_t dmlops_adam_optimizer_inputs[] = {
         DMLOPS_AT(OutputParametersTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputFirstMomentTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputSecondMomentTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(TrainingStepTensor), DMLOPS_TURN(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(LearningRate),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta2),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Beta1),
@@ -16213,16 +16134,13 @@ static const uint8_t dmlops_cumulative_product_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Intermediate dmlops_batch_normalization_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
-static const dmlops_plan_Pass dmlops_batch_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 0, 5, 0, 32, 0, 0, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1}};
-static const char* const dmlops_batch_normalization_grad_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader = {
-    {2, dmlops_batch_normalization_grad_kept},
-    {4, dmlops_batch_normalization_grad_passes},
+    {0, NULL},
+    {0, NULL},
     1,
-    {1, dmlops_batch_normalization_grad_lists},
+    {0, NULL},
     0,
-    1,
+    0,
     {0, NULL},
     {0, NULL},
     1,
@@ -16232,7 +16150,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {4, 0, 31, 0, 32, 192, 5, 1, 2},
+    {0, 0, 31, 0, 32, 192, 5, 1, 2},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16249,28 +16167,14 @@ static const dmlops_shader_tensor dmlops_batch_normalization_grad_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_grad_inputs[] = {
-    /* Number: [1 if MeanTensor.Sizes[d] == 1 else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputScaleGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputBiasGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
-        DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -16298,14 +16202,11 @@ static const uint8_t dmlops_element_wise_quantized_linear_add_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Intermediate dmlops_dynamic_quantize_linear_kept[] = {{"KEPT_LOW", 1, 0}, {"KEPT_HIGH", 1, 0}, {"KEPT_SCALE", 1, 0}, {"KEPT_FACTOR", 1, 0}, {"KEPT_POINT", 0, 0}};
-static const dmlops_plan_Pass dmlops_dynamic_quantize_linear_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 1, 2, 4, 0, 3, 0, -1, -1, -1}, {2, 1, 3, 24, 0, 5, 0, -1, -1, -1}, {3, 0, 1, 0, 2, 24, 0, -1, -1, -1}, {4, 0, 2, 0, 4, 4, 0, -1, -1, -1}, {5, 0, 3, 0, 8, 16, 0, -1, -1, -1}};
-static const char* const dmlops_dynamic_quantize_linear_lists[] = {"NUMBER"};
 static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader = {
-    {5, dmlops_dynamic_quantize_linear_kept},
-    {6, dmlops_dynamic_quantize_linear_passes},
+    {0, NULL},
+    {0, NULL},
     1,
-    {1, dmlops_dynamic_quantize_linear_lists},
+    {0, NULL},
     0,
     0,
     {0, NULL},
@@ -16317,7 +16218,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {6, 0, 1, 0, 2, 12, 1, 1, 2},
+    {0, 0, 1, 0, 2, 12, 1, 1, 2},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16334,17 +16235,6 @@ static const uint8_t dmlops_dynamic_quantize_linear_inputs[] = {
         DMLOPS_AT(OutputTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(6),
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(6),
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(6),
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 3, DMLOPS_TURN(6),
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 4, DMLOPS_TURN(6),
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_ITEMS, 1, DMLOPS_SMALL(1),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
@@ -16535,17 +16425,14 @@ static const uint8_t dmlops_roi_align_grad_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Intermediate dmlops_batch_normalization_training_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_batch_normalization_training_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 4, 0, 16, 5, 0, -1, -1, -1}, {2, 0, 5, 0, 32, 1, 0, -1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1}};
-static const char* const dmlops_batch_normalization_training_lists[] = {"EXTENT"};
 static const int64_t dmlops_batch_normalization_training_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_shader = {
-    {3, dmlops_batch_normalization_training_kept},
-    {4, dmlops_batch_normalization_training_passes},
+    {0, NULL},
+    {0, NULL},
     9,
-    {1, dmlops_batch_normalization_training_lists},
+    {0, NULL},
     0,
-    1,
+    0,
     {0, NULL},
     {0, NULL},
     2,
@@ -16555,7 +16442,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {4, 0, 15, 0, 16, 96, 4, 1, 4},
+    {0, 0, 15, 0, 16, 96, 4, 1, 4},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16571,64 +16458,40 @@ static const dmlops_shader_tensor dmlops_batch_normalization_training_tensors[] 
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_training_inputs[] = {
-    /* Number: [1 if ScaleTensor.Sizes[d] == 1 else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ScaleTensor), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
-    /* Number2: [InputTensor.Sizes[d] if ScaleTensor.Sizes[d] == 1 else 1 for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ScaleTensor), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    /* product: product(Number2) */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
-    DMLOPS_LET, 18 /* product */, DMLOPS_PRODUCT, DMLOPS_LIST, 2,
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputMeanTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputVarianceTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(38) /* product */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(ScaleTensor), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ScaleTensor),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Intermediate dmlops_batch_normalization_training_grad_kept[] = {{"KEPT_SLOPE", 1, 0}, {"KEPT_TILT", 1, 0}};
-static const dmlops_plan_Pass dmlops_batch_normalization_training_grad_passes[] = {{0, 1, 0, 3, 0, 0, 0, -1, -1, -1}, {1, 0, 5, 0, 32, 3, 0, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 1, 0, -1, -1, -1}};
-static const char* const dmlops_batch_normalization_training_grad_lists[] = {"EXTENT"};
 static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_grad_shader = {
-    {2, dmlops_batch_normalization_training_grad_kept},
-    {4, dmlops_batch_normalization_training_grad_passes},
+    {0, NULL},
+    {0, NULL},
     1,
-    {1, dmlops_batch_normalization_training_grad_lists},
+    {0, NULL},
     0,
-    1,
+    0,
     {0, NULL},
     {0, NULL},
-    1,
+    2,
     0,
     0,
     {0, NULL},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {4, 0, 31, 0, 32, 192, 5, 1, 2},
+    {0, 0, 31, 0, 32, 192, 5, 1, 2},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16645,36 +16508,18 @@ static const dmlops_shader_tensor dmlops_batch_normalization_training_grad_tenso
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_BATCH_NORMALIZATION_TRAINING_GRAD_OPERATOR_DESC, member)
 static const uint8_t dmlops_batch_normalization_training_grad_inputs[] = {
-    /* Number: [1 if MeanTensor.Sizes[d] == 1 else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
-    /* Number2: [InputTensor.Sizes[d] if MeanTensor.Sizes[d] == 1 else 1 for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor), DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    /* product: product(Number2) */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
-    DMLOPS_LET, 18 /* product */, DMLOPS_PRODUCT, DMLOPS_LIST, 2,
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 3, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputScaleGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputBiasGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE,
+        DMLOPS_AT(MeanTensor), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(38) /* product */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -16776,35 +16621,73 @@ static const uint8_t dmlops_activation_gelu_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_activation_softmax1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+
+static const dmlops_plan_DefinitionShader dmlops_activation_softmax1_shader = {
+    {0, NULL},
+    {0, NULL},
+    1,
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    0,
+    {0, NULL},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {0, 0, 1, 0, 2, 0, 1, 1, 3},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_activation_softmax1_switches[] = {"DECREASING"};
+static const dmlops_shader_tensor dmlops_activation_softmax1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_softmax1_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, is_each), DMLOPS_SMALL(1),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, shifts), DMLOPS_SMALL(1),
-    DMLOPS_IF, DMLOPS_SMALL(0), DMLOPS_TURN(5),
-        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_activation_log_softmax1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+
+static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax1_shader = {
+    {0, NULL},
+    {0, NULL},
+    1,
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    0,
+    {0, NULL},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {0, 0, 1, 0, 2, 0, 1, 1, 3},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_activation_log_softmax1_switches[] = {"DECREASING"};
+static const dmlops_shader_tensor dmlops_activation_log_softmax1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_LOG_SOFTMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_log_softmax1_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, is_each), DMLOPS_SMALL(1),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, shifts), DMLOPS_SMALL(1),
-    DMLOPS_IF, DMLOPS_SMALL(0), DMLOPS_TURN(5),
-        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
@@ -17792,27 +17675,24 @@ static const uint8_t dmlops_matrix_multiply_integer_to_float_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Intermediate dmlops_mean_variance_normalization2_kept[] = {{"KEPT_MEAN", 1, 0}, {"KEPT_CENTER", 1, 0}, {"KEPT_VARIANCE", 1, 0}};
-static const dmlops_plan_Pass dmlops_mean_variance_normalization2_passes[] = {{0, 1, 0, 7, 0, 3, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 6, 0, -1, -1, -1}};
-static const char* const dmlops_mean_variance_normalization2_lists[] = {"AXES", "EXTENT"};
 static const int64_t dmlops_mean_variance_normalization2_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_shader = {
-    {3, dmlops_mean_variance_normalization2_kept},
-    {2, dmlops_mean_variance_normalization2_passes},
+    {0, NULL},
+    {0, NULL},
     7,
-    {2, dmlops_mean_variance_normalization2_lists},
+    {0, NULL},
     0,
-    2,
+    0,
     {0, NULL},
     {0, NULL},
-    16,
+    4,
     1,
     0,
     {17, dmlops_mean_variance_normalization2_activations},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {2, 0, 7, 0, 8, 0, 3, 1, 4},
+    {0, 0, 7, 0, 8, 0, 3, 1, 4},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -17825,41 +17705,18 @@ static const dmlops_shader_tensor dmlops_mean_variance_normalization2_tensors[] 
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_MEAN_VARIANCE_NORMALIZATION2_OPERATOR_DESC, member)
 static const uint8_t dmlops_mean_variance_normalization2_inputs[] = {
-    /* Number: [1 if any(Axes[i] == d for i in range(len(Axes))) else InputTensor.Sizes[d] for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 1 /* Number */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */,
-    /* Number2: [InputTensor.Sizes[d] if any(Axes[i] == d for i in range(len(Axes))) else 1 for d in range(InputTensor.DimensionCount)] */
-    DMLOPS_LET_LIST, 2 /* Number2 */, DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK, DMLOPS_AT(InputTensor),
-        DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1),
-    /* product: product(Number2) */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
-    DMLOPS_LET, 18 /* product */, DMLOPS_PRODUCT, DMLOPS_LIST, 2,
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(9) /* FLOAT64 */,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 0, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 1, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(9),
-        DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
-        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(Axes), DMLOPS_AT(AxisCount),
-    DMLOPS_NEED, 1, DMLOPS_PLACE(19) /* Number2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_COUNT, DMLOPS_AT(AxisCount),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(38) /* product */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS,
+        DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(UseMean),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(UseVariance),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(18) /* product */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* d */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(UseVariance),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
-        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* d */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+        DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
     DMLOPS_DONE,
 };
@@ -18640,8 +18497,8 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_activation_leaky_relu_tensors, NULL, dmlops_activation_leaky_relu_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_linear.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_linear_members,
      dmlops_activation_linear_tensors, NULL, dmlops_activation_linear_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_log_softmax.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_activation_log_softmax_members,
-     dmlops_activation_log_softmax_tensors, dmlops_activation_log_softmax_switches, dmlops_activation_log_softmax_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_log_softmax.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_activation_log_softmax_shader, dmlops_activation_log_softmax_members,
+     dmlops_activation_log_softmax_tensors, NULL, dmlops_activation_log_softmax_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_parameterized_relu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_parameterized_relu_members,
      dmlops_activation_parameterized_relu_tensors, NULL, dmlops_activation_parameterized_relu_inputs, 0, 0, 3, -1, -1, -1},
     {"activation_parametric_softplus.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_parametric_softplus_members,
@@ -18654,8 +18511,8 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_activation_scaled_tanh_tensors, NULL, dmlops_activation_scaled_tanh_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_sigmoid.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_sigmoid_members,
      dmlops_activation_sigmoid_tensors, NULL, dmlops_activation_sigmoid_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_softmax.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_activation_softmax_members,
-     dmlops_activation_softmax_tensors, dmlops_activation_softmax_switches, dmlops_activation_softmax_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_softmax.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_activation_softmax_shader, dmlops_activation_softmax_members,
+     dmlops_activation_softmax_tensors, NULL, dmlops_activation_softmax_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_softplus.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_softplus_members,
      dmlops_activation_softplus_tensors, NULL, dmlops_activation_softplus_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_softsign.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_softsign_members,
@@ -18702,13 +18559,13 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_tile_tensors, NULL, dmlops_tile_inputs, 0, 0, 2, -1, -1, -1},
     {"top_k.hlsl", dmlops_plan_with_TopK, NULL, NULL, dmlops_top_k_members,
      dmlops_top_k_tensors, NULL, dmlops_top_k_inputs, 0, 0, 3, -1, -1, -1},
-    {"batch_normalization.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_batch_normalization_shader, dmlops_batch_normalization_members,
+    {"batch_normalization.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_batch_normalization_shader, dmlops_batch_normalization_members,
      dmlops_batch_normalization_tensors, NULL, dmlops_batch_normalization_inputs, 0, 0, 6, -1, -1, -1},
-    {"mean_variance_normalization.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_mean_variance_normalization_shader, dmlops_mean_variance_normalization_members,
-     dmlops_mean_variance_normalization_tensors, NULL, dmlops_mean_variance_normalization_inputs, 51, 0, 4, -1, -1, -1},
+    {"mean_variance_normalization.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_mean_variance_normalization_shader, dmlops_mean_variance_normalization_members,
+     dmlops_mean_variance_normalization_tensors, NULL, dmlops_mean_variance_normalization_inputs, 0, 0, 4, -1, -1, -1},
     {"local_response_normalization.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_local_response_normalization_shader, dmlops_local_response_normalization_members,
      dmlops_local_response_normalization_tensors, NULL, dmlops_local_response_normalization_inputs, 0, 0, 2, -1, -1, -1},
-    {"lp_normalization.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_lp_normalization_shader, dmlops_lp_normalization_members,
+    {"lp_normalization.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_lp_normalization_shader, dmlops_lp_normalization_members,
      dmlops_lp_normalization_tensors, NULL, dmlops_lp_normalization_inputs, 0, 0, 2, -1, -1, -1},
     {"rnn.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_rnn_shader, dmlops_rnn_members,
      dmlops_rnn_tensors, NULL, dmlops_rnn_inputs, 15, 0, 8, -1, -1, -1},
@@ -18788,8 +18645,8 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_depth_to_space1_tensors, dmlops_depth_to_space1_switches, dmlops_depth_to_space1_inputs, 12, 0, 2, -1, -1, -1},
     {"space_to_depth1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_space_to_depth1_members,
      dmlops_space_to_depth1_tensors, dmlops_space_to_depth1_switches, dmlops_space_to_depth1_inputs, 12, 0, 2, -1, -1, -1},
-    {"mean_variance_normalization1.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_mean_variance_normalization1_shader, dmlops_mean_variance_normalization1_members,
-     dmlops_mean_variance_normalization1_tensors, NULL, dmlops_mean_variance_normalization1_inputs, 47, 0, 4, -1, -1, -1},
+    {"mean_variance_normalization1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_mean_variance_normalization1_shader, dmlops_mean_variance_normalization1_members,
+     dmlops_mean_variance_normalization1_tensors, NULL, dmlops_mean_variance_normalization1_inputs, 0, 0, 4, -1, -1, -1},
     {"resample1.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample1_shader, dmlops_resample1_members,
      dmlops_resample1_tensors, NULL, dmlops_resample1_inputs, 13, 0, 2, -1, -1, -1},
     {"matrix_multiply_integer.hlsl", dmlops_plan_with_Definition, dmlops_plan_int8_products, &dmlops_matrix_multiply_integer_shader, dmlops_matrix_multiply_integer_members,
@@ -18830,7 +18687,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_resample_grad_tensors, NULL, dmlops_resample_grad_inputs, 13, 0, 2, -1, -1, -1},
     {"slice_grad.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_slice_grad_members,
      dmlops_slice_grad_tensors, NULL, dmlops_slice_grad_inputs, 52, 0, 2, -1, -1, -1},
-    {"adam_optimizer.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_adam_optimizer_shader, dmlops_adam_optimizer_members,
+    {"adam_optimizer.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_adam_optimizer_shader, dmlops_adam_optimizer_members,
      dmlops_adam_optimizer_tensors, NULL, dmlops_adam_optimizer_inputs, 0, 0, 8, -1, -1, -1},
     {"argmin.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_argmin_members,
      dmlops_argmin_tensors, dmlops_argmin_switches, dmlops_argmin_inputs, 0, 0, 2, -1, -1, -1},
@@ -18850,20 +18707,20 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_local_response_normalization_grad_tensors, NULL, dmlops_local_response_normalization_grad_inputs, 0, 0, 3, -1, -1, -1},
     {"cumulative_product.hlsl", dmlops_plan_with_Scan, NULL, NULL, dmlops_cumulative_product_members,
      dmlops_cumulative_product_tensors, NULL, dmlops_cumulative_product_inputs, 0, 0, 2, -1, -1, -1},
-    {"batch_normalization_grad.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_batch_normalization_grad_shader, dmlops_batch_normalization_grad_members,
-     dmlops_batch_normalization_grad_tensors, NULL, dmlops_batch_normalization_grad_inputs, 19, 0, 8, -1, -1, -1},
+    {"batch_normalization_grad.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_batch_normalization_grad_shader, dmlops_batch_normalization_grad_members,
+     dmlops_batch_normalization_grad_tensors, NULL, dmlops_batch_normalization_grad_inputs, 0, 0, 8, -1, -1, -1},
     {"element_wise_quantized_linear_add.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_quantized_linear_add_members,
      dmlops_element_wise_quantized_linear_add_tensors, dmlops_element_wise_quantized_linear_add_switches, dmlops_element_wise_quantized_linear_add_inputs, 0, 0, 9, -1, -1, -1},
-    {"dynamic_quantize_linear.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_dynamic_quantize_linear_shader, dmlops_dynamic_quantize_linear_members,
+    {"dynamic_quantize_linear.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_dynamic_quantize_linear_shader, dmlops_dynamic_quantize_linear_members,
      dmlops_dynamic_quantize_linear_tensors, NULL, dmlops_dynamic_quantize_linear_inputs, 0, 0, 4, -1, -1, -1},
     {"roi_align1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_roi_align1_shader, dmlops_roi_align1_members,
      dmlops_roi_align1_tensors, NULL, dmlops_roi_align1_inputs, 11, 0, 4, -1, -1, -1},
     {"roi_align_grad.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_roi_align_grad_shader, dmlops_roi_align_grad_members,
      dmlops_roi_align_grad_tensors, NULL, dmlops_roi_align_grad_inputs, 25, 0, 6, -1, -1, -1},
-    {"batch_normalization_training.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_batch_normalization_training_shader, dmlops_batch_normalization_training_members,
-     dmlops_batch_normalization_training_tensors, NULL, dmlops_batch_normalization_training_inputs, 47, 0, 7, -1, -1, -1},
-    {"batch_normalization_training_grad.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_batch_normalization_training_grad_shader, dmlops_batch_normalization_training_grad_members,
-     dmlops_batch_normalization_training_grad_tensors, NULL, dmlops_batch_normalization_training_grad_inputs, 47, 0, 8, -1, -1, -1},
+    {"batch_normalization_training.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_batch_normalization_training_shader, dmlops_batch_normalization_training_members,
+     dmlops_batch_normalization_training_tensors, NULL, dmlops_batch_normalization_training_inputs, 0, 0, 7, -1, -1, -1},
+    {"batch_normalization_training_grad.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_batch_normalization_training_grad_shader, dmlops_batch_normalization_training_grad_members,
+     dmlops_batch_normalization_training_grad_tensors, NULL, dmlops_batch_normalization_training_grad_inputs, 0, 0, 8, -1, -1, -1},
     {"element_wise_clip1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_clip1_members,
      dmlops_element_wise_clip1_tensors, dmlops_element_wise_clip1_switches, dmlops_element_wise_clip1_inputs, 0, 0, 2, -1, -1, -1},
     {"element_wise_clip_grad1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_clip_grad1_members,
@@ -18874,10 +18731,10 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_element_wise_negate_tensors, NULL, dmlops_element_wise_negate_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_gelu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_gelu_members,
      dmlops_activation_gelu_tensors, NULL, dmlops_activation_gelu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_softmax1.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_activation_softmax1_members,
-     dmlops_activation_softmax1_tensors, dmlops_activation_softmax1_switches, dmlops_activation_softmax1_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_log_softmax1.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_activation_log_softmax1_members,
-     dmlops_activation_log_softmax1_tensors, dmlops_activation_log_softmax1_switches, dmlops_activation_log_softmax1_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_softmax1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_activation_softmax1_shader, dmlops_activation_softmax1_members,
+     dmlops_activation_softmax1_tensors, NULL, dmlops_activation_softmax1_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_log_softmax1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_activation_log_softmax1_shader, dmlops_activation_log_softmax1_members,
+     dmlops_activation_log_softmax1_tensors, NULL, dmlops_activation_log_softmax1_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_hardmax1.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_activation_hardmax1_members,
      dmlops_activation_hardmax1_tensors, dmlops_activation_hardmax1_switches, dmlops_activation_hardmax1_inputs, 0, 0, 2, -1, -1, -1},
     {"resample2.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample2_shader, dmlops_resample2_members,
@@ -18900,8 +18757,8 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_quantized_linear_average_pooling_tensors, NULL, dmlops_quantized_linear_average_pooling_inputs, 83, 0, 6, -1, -1, -1},
     {"matrix_multiply_integer_to_float.hlsl", dmlops_plan_with_Definition, dmlops_plan_int8_products, &dmlops_matrix_multiply_integer_to_float_shader, dmlops_matrix_multiply_integer_to_float_members,
      dmlops_matrix_multiply_integer_to_float_tensors, NULL, dmlops_matrix_multiply_integer_to_float_inputs, 8, 0, 8, -1, -1, -1},
-    {"mean_variance_normalization2.hlsl", dmlops_plan_with_Definition, dmlops_plan_rows, &dmlops_mean_variance_normalization2_shader, dmlops_mean_variance_normalization2_members,
-     dmlops_mean_variance_normalization2_tensors, NULL, dmlops_mean_variance_normalization2_inputs, 47, 0, 4, -1, -1, -1},
+    {"mean_variance_normalization2.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_mean_variance_normalization2_shader, dmlops_mean_variance_normalization2_members,
+     dmlops_mean_variance_normalization2_tensors, NULL, dmlops_mean_variance_normalization2_inputs, 0, 0, 4, -1, -1, -1},
     {"multihead_attention1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_multihead_attention1_shader, dmlops_multihead_attention1_members,
      dmlops_multihead_attention1_tensors, NULL, dmlops_multihead_attention1_inputs, 317, 0, 15, -1, -1, -1},
     {"quantize.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_quantize_members,

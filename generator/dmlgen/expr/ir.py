@@ -57,7 +57,7 @@ INT, BOOL, FLOAT = Type("int"), Type("bool"), Type("float")
 INTS, FLOATS = Type("ints"), Type("floats")
 TENSOR, TENSORS = Type("tensor"), Type("tensors")
 
-STEP_NAMES = ("x", "y", "z", "count")
+STEP_NAMES = ("x", "y", "count")
 """The numbers passed to the steps of a schedule, all of the type of an element."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dmlgen.analysis.definition_bounds import Valid
 from dmlgen.expr import ir
@@ -329,12 +329,7 @@ def _form(
     printer = HlslPrinter(Uniforms(), aligned=True)
     record = pascal(schedule.form.upper())
     steps = {
-        step.case: {
-            name: printer.print(
-                _shifted(node) if name in ("map", "move") and "shift" in step.expressions else node
-            )
-            for name, node in _by_rank(step.expressions).items()
-        }
+        step.case: {name: printer.print(node) for name, node in _by_rank(step.expressions).items()}
         for step in schedule.steps
     }
     return FormShader(
@@ -374,12 +369,6 @@ def _by_rank(steps: Mapping[str, ir.Expr]) -> Mapping[str, ir.Expr]:
             rank = ir.Call("rank", (turned(x),), ir.INT)
             return {**others, "rank": rank, "combine": ir.Call("max", (x, y), ir.INT), "finish": found}
     return steps
-
-
-def _shifted(node: ir.Expr) -> ir.Expr:
-    """A step that uses a faster function for exponentials whose arguments have the maximum subtracted."""
-    found = (part for part in ir.walk(node) if isinstance(part, ir.Call) and part.function == "exp")
-    return ir.substitute(node, {part: replace(part, function="exp_shifted") for part in found})
 
 
 def _gather(registry: Registry, operator: Operator, schedule: Schedule, plans: Plans) -> Shader:

@@ -22,8 +22,8 @@ from dmlgen.schedules.aligned import blocked, is_aligned, single
 from dmlgen.schedules.elementwise import is_symbolic
 from dmlgen.schedules.schedule import Schedule
 
-_STEPS = {"is_each": ("each", "each_mapped"), "chooses": ("better",), "shifts": ("shift",)}
-"""Properties of reductions that planners need, by the steps that imply them."""
+_STEPS = {"is_each": "each", "chooses": "better"}
+"""Properties of reductions that planners need, by the step that implies them."""
 
 
 @dataclass(frozen=True)
@@ -193,8 +193,8 @@ def reduction_steps(registry: Registry, schedule: Schedule) -> dict[str, ir.Expr
     if schedule.form != "reduce":
         return {}
     function, found = schedule.roles.get("function"), dict[str, ir.Expr]()
-    for name, parts_ in _STEPS.items():
-        cases = [step.case for step in schedule.steps if any(part in step.expressions for part in parts_)]
+    for name, part in _STEPS.items():
+        cases = [step.case for step in schedule.steps if part in step.expressions]
         if function is None or len(cases) in (0, len(schedule.steps)):
             found[name] = ir.Number(bool(cases), ir.BOOL)
         else:

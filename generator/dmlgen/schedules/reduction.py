@@ -1,8 +1,8 @@
-"""Definitions that reduce sets of elements: to one value each, or to one that each element depends on.
+"""Definitions that reduce sets of elements to one value each.
 
-There are three forms: a fold of a function of each element, followed by a function of the result and the
-number of elements ("map, combine, finish"); the same over exponentials, after the maximum is subtracted; and
-the place of the greatest or least element. The result is stored per set, or per element.
+There are two forms: a fold of a function of each element, followed by a function of the result and the number
+of elements ("map, combine, finish"); and the place of the greatest or least element, which may also be marked
+among all elements.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
-from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.registry import OutputDefinitions
@@ -56,8 +55,6 @@ def _schedule(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Sch
     """All cases together: one enumeration may select the steps, and a test of one member the direction."""
     if any(form.sets != forms[0].sets for form in forms):
         raise Unfit
-    if len({"shift" in form.steps for form in forms}) > 1:
-        raise Unfit  # shaders shift in all cases or in none
     sets = forms[0].sets
     roles: dict[str, ir.Expr] = {"input": ir.Tensor(sets.tensor), "reduced": sets.flags}
     steps = {"ALWAYS": forms[0].steps}
@@ -101,9 +98,7 @@ class _Reader:
             raise Unfit
         self._sets = sets
         self._type = ir.element_of(sets.tensor)
-        self._element, self._shift, self._mapped, self._total, self._count, self._result = (
-            ir.Local(name, self._type) for name in ("element", "shift", "mapped", "total", "count", "result")
-        )
+        self._element, self._total, self._count = map(self._local, ("element", "total", "count"))
         self._folded: tuple[str, ir.Expr] | None = None  # the kind of fold, and its function of each element
 
     def form(self) -> _Form:
@@ -117,8 +112,10 @@ class _Reader:
         if chosen is not None:
             kind, backward = chosen
             steps = {"better": self._better(kind)}
-            return _Form(self._sets, steps | ({"each": self._local("y")} if each else {}), backward)
-        return _Form(self._sets, self._steps_of(self._number(value, each=each, read=None), each))
+            return _Form(self._sets, steps | ({"each": self._local("x")} if each else {}), backward)
+        if each:
+            raise Unfit
+        return _Form(self._sets, self._steps_of(self._number(value, None)))
 
     def _stored(self, value: ir.Expr) -> ir.Expr:
         """The value of an element of the output, which has the input's type unless it is an integer."""
@@ -172,22 +169,17 @@ class _Reader:
 
     # What becomes of all elements.
 
-    def _number(self, node: ir.Expr, *, each: bool, read: ir.Local | None) -> ir.Expr:
-        """A number of a set, or of each element; `read` is the variable of the loop it is in, if any."""
-        if self._is_peak(node):
-            return self._shift
+    def _number(self, node: ir.Expr, read: ir.Local | None) -> ir.Expr:
+        """A number of a set; `read` is the variable of the loop it is in, if any."""
 
         def number(part: ir.Expr) -> ir.Expr:
-            return self._number(part, each=each, read=read)
+            return self._number(part, read)
 
         match node:
             case ir.Load() if read is not None and self._reads(node, read, backward=False):
                 return self._element
-            case ir.Load(tensor=ir.Tensor(name=name, index=None), coordinate=place) if read is None and each:
-                if name == self._sets.tensor and place == ir.AT:
-                    return self._element
             case ir.Entry():
-                return self._number(self._entry(node), each=False, read=None)
+                return self._number(self._entry(node), None)
             case ir.Fold() if read is None:
                 return self._fold(node)
             case ir.Call(function="float", arguments=(ir.Call("product", (sizes,)),)):
@@ -231,18 +223,10 @@ class _Reader:
                 return name == self._sets.tensor and normal(ir.substitute(place, {variable: ITEM})) == over
         return False
 
-    def _is_peak(self, node: ir.Expr) -> bool:
-        """Whether this is the maximum of the set's elements, or 0 if that is infinite."""
-        found = match("0 if is_infinity(peak) else peak", node)
-        peak = found.peak if found else None
-        if not isinstance(peak, ir.Fold) or peak.kind != "max" or sets_of(peak) != self._sets:
-            return False
-        return self._reads(peak.body, peak.loops[0].variable, backward=False)
-
     def _fold(self, node: ir.Fold) -> ir.Expr:
         if sets_of(node) != self._sets or node.kind not in _COMBINED:
             raise Unfit
-        body = self._number(node.body, each=False, read=node.loops[0].variable)
+        body = self._number(node.body, node.loops[0].variable)
         if node.type == ir.INT and body != self._element:
             raise Unfit  # such integers are exact, while elements wrap around
         if self._folded not in (None, (node.kind, body)):
@@ -250,77 +234,22 @@ class _Reader:
         self._folded = (node.kind, body)
         return self._total
 
-    def _steps_of(self, value: ir.Expr, each: bool) -> dict[str, ir.Expr]:
+    def _steps_of(self, value: ir.Expr) -> dict[str, ir.Expr]:
         """The steps from the elements to a number, in order."""
         if self._folded is None:
             raise Unfit
         kind, mapped = self._folded
-        x, y, z, count = map(self._local, ir.STEP_NAMES)
+        x, y, count = map(self._local, ir.STEP_NAMES)
         steps: dict[str, ir.Expr] = {}
-        if self._shift in ir.walk(mapped):
-            if (kind, mapped) != ("sum", self._power(self._element, self._shift)):
-                raise Unfit
-            steps["shift"] = ir.Call("larger", (x, y), self._type)  # NaN reaches the sum in any case
-            value = self._without_division(value)
-        elif self._shift in ir.walk(value):
-            raise Unfit
         if mapped != self._element:
-            steps["map"] = ir.substitute(mapped, {self._element: x, self._shift: y})
+            steps["map"] = ir.substitute(mapped, {self._element: x})
         steps["combine"] = _COMBINED[kind](x, y, self._type)
-        if "shift" in steps:
-            moved = ir.Binary("*", x, self._power(y, z), self._type)
-            # 0 times infinity would be NaN.
-            steps["move"] = ir.Conditional(ir.Compare(">", x, self._written(0)), moved, x)
-        result = self._result_of(value) if each else value
-        if result != self._total:
-            steps["finish"] = ir.substitute(result, {self._total: x, self._shift: y, self._count: count})
-        if each:
-            name, own = self._each(ir.substitute(value, {result: self._result}), mapped)
-            steps[name] = ir.substitute(
-                own, {self._mapped: x, self._element: x, self._result: y, self._shift: z}
-            )
+        if value != self._total:
+            steps["finish"] = ir.substitute(value, {self._total: x, self._count: count})
         return steps
-
-    def _power(self, x: ir.Expr, y: ir.Expr) -> ir.Expr:
-        return ir.Call("exp", (ir.Binary("-", x, y, self._type),), self._type)
-
-    def _written(self, number: int) -> ir.Expr:
-        return ir.Call("element", (ir.Number(number, ir.INT),), self._type)
 
     def _local(self, name: str) -> ir.Local:
         return ir.Local(name, self._type)
-
-    def _without_division(self, node: ir.Expr) -> ir.Expr:
-        """Elements over a total, as products with its reciprocal.
-
-        The total is at least 1, since the maximum contributes exp(0), unless it is 0, infinite or NaN.
-        """
-        match node:
-            case ir.Binary("/", left, right) if right == self._total and self._total not in ir.walk(left):
-                return ir.Binary("*", left, ir.Binary("/", self._written(1), right, self._type), self._type)
-        return node
-
-    def _result_of(self, node: ir.Expr) -> ir.Expr:
-        """The part that depends on the total and is the same for all elements: the largest such part of a
-        value."""
-        parts = list(ir.walk(node))
-        if self._element not in parts and self._total in parts:
-            return node
-        found = {self._result_of(child) for child in ir.children(node) if self._total in ir.walk(child)}
-        if len(found) != 1:
-            raise Unfit
-        return found.pop()
-
-    def _each(self, value: ir.Expr, mapped: ir.Expr) -> tuple[str, ir.Expr]:
-        """The value stored for each element, as a function of its term in the sum if that suffices."""
-        if mapped != self._element:
-            of_mapped = ir.substitute(value, {mapped: self._mapped})
-            parts = set(ir.walk(of_mapped))
-            if self._mapped in parts and not {self._element, self._shift, self._count} & parts:
-                return "each_mapped", of_mapped
-        if self._count in ir.walk(value) or self._element not in ir.walk(value):
-            raise Unfit
-        return "each", value
 
 
 _COMBINED: Mapping[str, Callable[[ir.Expr, ir.Expr, ir.Type], ir.Expr]] = {

@@ -9,8 +9,10 @@ float. There may be no statistics at all, and there may be several outputs, some
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.analysis.pattern import fit, match
@@ -30,10 +32,10 @@ _SPREAD = "[place[d] if Own.Sizes[d] != 1 else 0 for d in range(Own.DimensionCou
 
 @dataclass(frozen=True)
 class Total:
-    """A fold over a row, a "sum", "min" or "max" (`kind`). Its `term` is a function of earlier statistics and
-    of elements, locals such as `InputTensorElement`."""
+    """A fold over a row, a "sum", "min" or "max" (`kind`), or "peak", a maximum that may miss NaN. Its `term`
+    is a function of earlier statistics and of elements, locals such as `InputTensorElement`."""
 
-    kind: ir.FoldKind
+    kind: ir.FoldKind | Literal["peak"]
     term: ir.Expr
 
 
@@ -79,6 +81,14 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Rows | None:
     return _Reader(defines, facts).rows()
 
 
+def _times_reciprocal(node: ir.Expr, divisor: ir.Expr) -> ir.Expr:
+    """A quotient by this divisor as a product."""
+    match node:
+        case ir.Binary("/", left, right, type_) if right == divisor:
+            return ir.Binary("*", left, ir.Binary("/", ir.Number(1.0, type_), right, type_), type_)
+    return node
+
+
 def _misfits(tensor: Intermediate) -> bool:
     return tensor.type not in (ir.FLOAT, ir.INT) or tensor.along
 
@@ -98,10 +108,11 @@ class _Reader:
         self._parts: dict[ir.Expr, ir.Local] = {}
 
     def rows(self) -> Rows:
+        parts = (part for value in self._values() for part in ir.walk(value))
+        folds = (part for part in parts if isinstance(part, ir.Fold) and not part.unrolled)
+        self._sets = next(filter(None, map(sets_of, folds)), None)
         for one in self._defines.tensors:
             value = written(one.value, {})
-            folds = (part for part in ir.walk(value) if isinstance(part, ir.Fold) and not part.unrolled)
-            self._sets = self._sets or next(map(sets_of, folds), None)
             if self._sets is None or normal(one.sizes) != self._sets.kept:
                 raise Unfit
             self._totals = []
@@ -120,7 +131,10 @@ class _Reader:
             if self._is_of_row(whole):
                 of_rows[name] = self._of_row(whole)
             else:
-                each[name] = self._without_statistics(self._of_element(whole, ir.AT))
+                each[name] = self._of_element(whole, ir.AT)
+        if not of_rows:
+            each = self._from_peak(each)
+        each = {name: self._without_statistics(value) for name, value in each.items()}
         source = self._sets.tensor if self._sets else next(iter(self._defines.outputs))
         if not each or not self._elements or not self._facts.is_certain(source):
             raise Unfit
@@ -136,6 +150,13 @@ class _Reader:
             each=each,
             of_rows=of_rows,
         )
+
+    def _values(self) -> Iterator[ir.Expr]:
+        """All values, with functions written out."""
+        for one in self._defines.tensors:
+            yield written(one.value, {})
+        for value in self._defines.outputs.values():
+            yield written(value, {})
 
     def _is_of_row(self, value: ir.Expr) -> bool:
         """Whether an output has one entry per row."""
@@ -181,6 +202,12 @@ class _Reader:
                 return self._load(replace(load, type=ir.FLOAT), place, "Element")
             case ir.Load():
                 return self._load(node, place, "Element")
+            case ir.Fold(kind="sum" | "min" | "max", type=ir.FLOAT, unrolled=False) if place == ir.AT:
+                self._totals = []
+                value = self._total(node)
+                local = ir.Local(f"row{len(self._statistics)}", ir.FLOAT, varies=True)
+                self._statistics.append(Statistic(local.name, tuple(self._totals), value, False))
+                return local
         return self._rebuilt(node, lambda part: self._of_element(part, place))
 
     def _is_word(self, tensor: str) -> bool:
@@ -207,6 +234,32 @@ class _Reader:
         if isinstance(node, ir.Local | ir.Fold | ir.Reduce | ir.Entry | ir.Load | ir.Index | ir.Slice):
             raise Unfit
         return rebuilt(node, write)
+
+    def _from_peak(self, each: Mapping[str, ir.Expr]) -> dict[str, ir.Expr]:
+        """Outputs that follow from a sum of exponentials less the maximum, by faster functions.
+
+        NaN reaches the sum in any case; else it is at least 1, since the maximum contributes exp(0), unless
+        it is 0 or infinite.
+        """
+        for place, (one, other) in enumerate(pairwise(self._statistics)):
+            match one.totals, other.totals, other.value:
+                case [
+                    (Total("max", element),),
+                    (Total("sum", ir.Call("exp", (ir.Binary("-", first, peak),)) as power),),
+                    ir.Local("total0"),
+                ] if first == element and isinstance(peak, ir.Local) and peak.name == one.name:
+                    total = ir.Local(other.name, ir.FLOAT, varies=True)
+                    is_finite = match("0 if is_infinity(total) else total", one.value)
+                    if is_finite and all(total in ir.walk(value) for value in each.values()):
+                        faster = replace(power, function="exp_shifted")
+                        peaks = replace(one, totals=(Total("peak", element),))
+                        sums = replace(other, totals=(Total("sum", faster),))
+                        self._statistics[place : place + 2] = [peaks, sums]
+                        return {
+                            name: _times_reciprocal(ir.substitute(value, {power: faster}), total)
+                            for name, value in each.items()
+                        }
+        return dict(each)
 
     def _without_statistics(self, node: ir.Expr) -> ir.Expr:
         """A value with the parts that depend only on statistics hoisted, so that they are computed once per

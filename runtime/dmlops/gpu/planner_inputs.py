@@ -39,7 +39,6 @@ from .plans.philox import Philox, plan_philox
 from .plans.planning import Planning, Refused
 from .plans.reasons import Reason
 from .plans.reduce import Reduce, plan_reduce
-from .plans.rows import plan_rows
 from .plans.scan import Scan, plan_scan
 from .plans.scatter import Scatter, plan_scatter
 from .plans.separable import plan_separable
@@ -63,7 +62,6 @@ PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], bool]]
     "int8_products": plan_int8_products,
     "convolutions": plan_convolutions,
     "sliding": plan_sliding,
-    "rows": plan_rows,
     "separable": plan_separable,
 }
 """Planners of faster forms, by the name that shaders have for them. Each returns whether its form applies; if

@@ -68,7 +68,7 @@ class Map(NamedTuple):
 class Reduce:
     """Reduces each set of elements whose coordinates differ only along some dimensions.
 
-    `reduced`, `is_each`, `chooses` and `shifts` are those of the planner's record. A shader with several
+    `reduced`, `is_each` and `chooses` are those of the planner's record. A shader with several
     functions gets `function`; one that chooses an element prefers the first of those that are equal, or the
     last if `decreasing`.
     """
@@ -80,7 +80,6 @@ class Reduce:
     decreasing: bool
     is_each: bool
     chooses: bool
-    shifts: bool
     function: ReduceFunction | None = None
 
 

@@ -29,5 +29,4 @@ def computation(desc: Any) -> Reduce:
         decreasing=False,
         is_each=True,
         chooses=True,
-        shifts=False,
     )

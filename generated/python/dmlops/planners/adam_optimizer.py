@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -15,7 +15,6 @@ from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
     Factors,
-    Pass,
     RowsPass,
     SelectedPass,
     Separable,
@@ -31,9 +30,9 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[],
-    passes=[Pass(0, False, 5, 0, 224, 0, False, -1, -1, -1)],
+    passes=[],
     ranks=255,
-    lists=["NUMBER"],
+    lists=[],
     float_lists=0,
     boxes=0,
     divisors=[],
@@ -45,7 +44,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(1, 5, 31, 16, 224, 0, 5, 0, 0),
+    rows=RowsPass(0, 5, 31, 16, 224, 0, 5, 0, 0),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -79,7 +78,7 @@ def inputs(desc: Any, index: int) -> Definition:
         or desc.OutputSecondMomentTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
         [],
-        [limited(tuple(0 for d in range(len(desc.TrainingStepTensor.Sizes))))],
+        [],
         [],
         [bits(desc.LearningRate), bits(desc.Beta2), bits(desc.Beta1), bits(desc.Epsilon)],
         [],
@@ -94,4 +93,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("rows", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("definition", SHADER, inputs, "", "")

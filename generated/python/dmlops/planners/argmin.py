@@ -31,5 +31,4 @@ def computation(desc: Any) -> Reduce:
         decreasing=desc.AxisDirection == AXIS_DIRECTION_DECREASING,
         is_each=False,
         chooses=True,
-        shifts=False,
     )

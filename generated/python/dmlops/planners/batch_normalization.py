@@ -15,7 +15,6 @@ from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
     Factors,
-    Pass,
     RowsPass,
     SelectedPass,
     Separable,
@@ -31,7 +30,7 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[],
-    passes=[Pass(0, False, 5, 0, 32, 0, False, -1, -1, -1)],
+    passes=[],
     ranks=1,
     lists=[],
     float_lists=0,
@@ -45,7 +44,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(1, 5, 31, 0, 32, 0, 5, 0, 0),
+    rows=RowsPass(0, 5, 31, 0, 32, 0, 5, 0, 0),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -88,4 +87,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("rows", SHADER, inputs, "FusedActivation", "")
+PLANNER = DefinitionPlanner("definition", SHADER, inputs, "FusedActivation", "")

@@ -8,16 +8,7 @@ from math import prod
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import (
-    DefinitionPlanner,
-    KeptSizes,
-    absent,
-    activations,
-    bits,
-    limited,
-    nothing,
-    tensor_of,
-)
+from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -25,8 +16,6 @@ from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
     Factors,
-    Intermediate,
-    Pass,
     RowsPass,
     SelectedPass,
     Separable,
@@ -41,18 +30,12 @@ NO_ATTENTION_VIEWS = nothing(AttentionViews)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[
-        Intermediate("KEPT_MEAN", True, False), Intermediate("KEPT_CENTER", True, False),
-        Intermediate("KEPT_VARIANCE", True, False),
-    ],
-    passes=[
-        Pass(0, True, 0, 7, 0, 3, False, -1, -1, -1), Pass(1, False, 4, 0, 16, 5, False, -1, -1, -1),
-        Pass(2, False, 5, 0, 32, 1, False, -1, -1, -1), Pass(3, False, 6, 0, 64, 4, False, -1, -1, -1),
-    ],
+    kept=[],
+    passes=[],
     ranks=9,
-    lists=["EXTENT"],
+    lists=[],
     float_lists=0,
-    boxes=1,
+    boxes=0,
     divisors=[],
     bounds=[],
     float_numbers=2,
@@ -62,7 +45,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(4, 0, 15, 0, 16, 96, 4, 1, 4),
+    rows=RowsPass(0, 0, 15, 0, 16, 96, 4, 1, 4),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -90,47 +73,23 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     input_sizes = desc.InputTensor.Sizes
     input_dimension_count = len(input_sizes)
-    number = tuple(
-        input_sizes[d] if desc.ScaleTensor.Sizes[d] == 1 else 1 for d in range(input_dimension_count)
-    )
-    product = prod(number)
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or desc.OutputMeanTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or desc.OutputVarianceTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
-        KeptSizes(
-            tensors, SHADER,
-            lambda wanted: [
-                limited(
-                    tuple(
-                        1 if desc.ScaleTensor.Sizes[d] == 1 else input_sizes[d]
-                        for d in range(input_dimension_count)
-                    )
-                )
-                if wanted >> 0 & 1
-                else (),
-                limited(
-                    tuple(
-                        1 if desc.ScaleTensor.Sizes[d] == 1 else input_sizes[d]
-                        for d in range(input_dimension_count)
-                    )
-                )
-                if wanted >> 1 & 1
-                else (),
-                limited(
-                    tuple(
-                        1 if desc.ScaleTensor.Sizes[d] == 1 else input_sizes[d]
-                        for d in range(input_dimension_count)
-                    )
-                )
-                if wanted >> 2 & 1
-                else (),
-            ],
-        ),
-        [limited(number)],
         [],
-        [product, bits(desc.Epsilon), product],
+        [],
+        [],
+        [
+            prod(
+                tuple(
+                    input_sizes[d] if desc.ScaleTensor.Sizes[d] == 1 else 1
+                    for d in range(input_dimension_count)
+                )
+            ),
+            bits(desc.Epsilon),
+        ],
         [],
         activations(desc.FusedActivation, SHADER.activations),
         NO_FACTORS,
@@ -143,4 +102,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("rows", SHADER, inputs, "FusedActivation", "")
+PLANNER = DefinitionPlanner("definition", SHADER, inputs, "FusedActivation", "")

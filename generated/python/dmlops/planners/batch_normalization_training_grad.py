@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -16,8 +16,6 @@ from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
     Factors,
-    Intermediate,
-    Pass,
     RowsPass,
     SelectedPass,
     Separable,
@@ -32,25 +30,22 @@ NO_ATTENTION_VIEWS = nothing(AttentionViews)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[Intermediate("KEPT_SLOPE", True, False), Intermediate("KEPT_TILT", True, False)],
-    passes=[
-        Pass(0, True, 0, 3, 0, 0, False, -1, -1, -1), Pass(1, False, 5, 0, 32, 3, False, -1, -1, -1),
-        Pass(2, False, 6, 0, 64, 2, False, -1, -1, -1), Pass(3, False, 7, 0, 128, 1, False, -1, -1, -1),
-    ],
+    kept=[],
+    passes=[],
     ranks=1,
-    lists=["EXTENT"],
+    lists=[],
     float_lists=0,
-    boxes=1,
+    boxes=0,
     divisors=[],
     bounds=[],
-    float_numbers=1,
+    float_numbers=2,
     is_fused=False,
     writes_pairs=False,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(4, 0, 31, 0, 32, 192, 5, 1, 2),
+    rows=RowsPass(0, 0, 31, 0, 32, 192, 5, 1, 2),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -80,39 +75,23 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     input_sizes = desc.InputTensor.Sizes
     input_dimension_count = len(input_sizes)
-    number = tuple(
-        input_sizes[d] if desc.MeanTensor.Sizes[d] == 1 else 1 for d in range(input_dimension_count)
-    )
-    product = prod(number)
     return Definition(
         desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or desc.OutputScaleGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or desc.OutputBiasGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
-        KeptSizes(
-            tensors, SHADER,
-            lambda wanted: [
-                limited(
-                    tuple(
-                        1 if desc.MeanTensor.Sizes[d] == 1 else input_sizes[d]
-                        for d in range(input_dimension_count)
-                    )
-                )
-                if wanted >> 0 & 1
-                else (),
-                limited(
-                    tuple(
-                        1 if desc.MeanTensor.Sizes[d] == 1 else input_sizes[d]
-                        for d in range(input_dimension_count)
-                    )
-                )
-                if wanted >> 1 & 1
-                else (),
-            ],
-        ),
-        [limited(number)],
         [],
-        [bits(desc.Epsilon), product, product],
+        [],
+        [],
+        [
+            prod(
+                tuple(
+                    input_sizes[d] if desc.MeanTensor.Sizes[d] == 1 else 1
+                    for d in range(input_dimension_count)
+                )
+            ),
+            bits(desc.Epsilon),
+        ],
         [],
         [],
         NO_FACTORS,
@@ -125,4 +104,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("rows", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("definition", SHADER, inputs, "", "")

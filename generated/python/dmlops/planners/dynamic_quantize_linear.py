@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, KeptSizes, absent, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -15,8 +15,6 @@ from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
     Factors,
-    Intermediate,
-    Pass,
     RowsPass,
     SelectedPass,
     Separable,
@@ -31,18 +29,10 @@ NO_ATTENTION_VIEWS = nothing(AttentionViews)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[
-        Intermediate("KEPT_LOW", True, False), Intermediate("KEPT_HIGH", True, False),
-        Intermediate("KEPT_SCALE", True, False), Intermediate("KEPT_FACTOR", True, False),
-        Intermediate("KEPT_POINT", False, False),
-    ],
-    passes=[
-        Pass(0, True, 0, 3, 0, 0, False, -1, -1, -1), Pass(1, True, 2, 4, 0, 3, False, -1, -1, -1),
-        Pass(2, True, 3, 24, 0, 5, False, -1, -1, -1), Pass(3, False, 1, 0, 2, 24, False, -1, -1, -1),
-        Pass(4, False, 2, 0, 4, 4, False, -1, -1, -1), Pass(5, False, 3, 0, 8, 16, False, -1, -1, -1),
-    ],
+    kept=[],
+    passes=[],
     ranks=1,
-    lists=["NUMBER"],
+    lists=[],
     float_lists=0,
     boxes=0,
     divisors=[],
@@ -54,7 +44,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(6, 0, 1, 0, 2, 12, 1, 1, 2),
+    rows=RowsPass(0, 0, 1, 0, 2, 12, 1, 1, 2),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -79,15 +69,8 @@ def inputs(desc: Any, index: int) -> Definition:
         or desc.OutputScaleTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or desc.OutputZeroPointTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
-        KeptSizes(
-            tensors, SHADER,
-            lambda wanted: [
-                limited((1,)) if wanted >> 0 & 1 else (), limited((1,)) if wanted >> 1 & 1 else (),
-                limited((1,)) if wanted >> 2 & 1 else (), limited((1,)) if wanted >> 3 & 1 else (),
-                limited((1,)) if wanted >> 4 & 1 else (),
-            ],
-        ),
-        [limited((0,))],
+        [],
+        [],
         [],
         [],
         [],
@@ -102,4 +85,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("rows", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("definition", SHADER, inputs, "", "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, limited, nothing, tensor_of
+from ..gpu.definition_inputs import DefinitionPlanner, absent, bits, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -15,8 +15,6 @@ from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
     Factors,
-    Intermediate,
-    Pass,
     RowsPass,
     SelectedPass,
     Separable,
@@ -31,22 +29,22 @@ NO_ATTENTION_VIEWS = nothing(AttentionViews)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[Intermediate("KEPT_NORM", True, False)],
-    passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1), Pass(1, False, 1, 0, 2, 1, False, -1, -1, -1)],
+    kept=[],
+    passes=[],
     ranks=1,
-    lists=["EXTENT"],
+    lists=[],
     float_lists=0,
-    boxes=1,
+    boxes=0,
     divisors=[],
     bounds=[],
-    float_numbers=4,
+    float_numbers=2,
     is_fused=False,
     writes_pairs=False,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(2, 0, 1, 0, 2, 0, 1, 1, 2),
+    rows=RowsPass(0, 0, 1, 0, 2, 0, 1, 1, 2),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -62,32 +60,23 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR0, desc.InputTensor),
         tensor_of(TENSOR1, desc.OutputTensor),
     ]
-    input_sizes = desc.InputTensor.Sizes
-    input_dimension_count = len(input_sizes)
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
-        KeptSizes(
-            tensors, SHADER,
-            lambda wanted: [
-                limited(tuple(1 if d == desc.Axis else input_sizes[d] for d in range(input_dimension_count)))
-                if wanted >> 0 & 1
-                else ()
-            ],
-        ),
-        [limited(tuple(input_sizes[d] if d == desc.Axis else 1 for d in range(input_dimension_count)))],
         [],
-        [1 if desc.P == 1 else 0, desc.Axis, bits(desc.Epsilon)],
+        [],
+        [],
+        [1 if desc.P == 1 else 0, bits(desc.Epsilon)],
         [],
         [],
         NO_FACTORS,
         NO_SLIDING,
         NO_ATTENTION_VIEWS,
-        tuple(1 if d == desc.Axis else 0 for d in range(input_dimension_count)),
+        tuple(1 if d == desc.Axis else 0 for d in range(len(desc.InputTensor.Sizes))),
         (),
         NO_SEPARABLE,
         (),
     )
 
 
-PLANNER = DefinitionPlanner("rows", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner("definition", SHADER, inputs, "", "")

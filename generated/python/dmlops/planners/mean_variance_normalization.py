@@ -8,16 +8,7 @@ from math import prod
 from typing import Any
 
 from .. import enums
-from ..gpu.definition_inputs import (
-    DefinitionPlanner,
-    KeptSizes,
-    absent,
-    activations,
-    bits,
-    limited,
-    nothing,
-    tensor_of,
-)
+from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits, nothing, tensor_of
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
@@ -25,8 +16,6 @@ from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
     Factors,
-    Intermediate,
-    Pass,
     RowsPass,
     SelectedPass,
     Separable,
@@ -41,25 +30,22 @@ NO_ATTENTION_VIEWS = nothing(AttentionViews)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
-    kept=[
-        Intermediate("KEPT_MEAN", True, False), Intermediate("KEPT_CENTER", True, False),
-        Intermediate("KEPT_VARIANCE", True, False),
-    ],
-    passes=[Pass(0, True, 0, 7, 0, 3, False, -1, -1, -1), Pass(1, False, 3, 0, 8, 6, False, -1, -1, -1)],
+    kept=[],
+    passes=[],
     ranks=15,
-    lists=["EXTENT"],
+    lists=[],
     float_lists=0,
-    boxes=1,
+    boxes=0,
     divisors=[],
     bounds=[],
-    float_numbers=8,
+    float_numbers=2,
     is_fused=True,
     writes_pairs=False,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(2, 0, 7, 0, 8, 0, 3, 1, 4),
+    rows=RowsPass(0, 0, 7, 0, 8, 0, 3, 1, 4),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -81,45 +67,31 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     input_sizes = desc.InputTensor.Sizes
     input_dimension_count = len(input_sizes)
-    cross_channel = 1 if desc.CrossChannel else 2
-    number = tuple(input_sizes[d] if d >= cross_channel else 1 for d in range(input_dimension_count))
-    product = prod(number)
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
         tensors,
-        KeptSizes(
-            tensors, SHADER,
-            lambda wanted: [
-                limited(
-                    tuple(1 if d >= cross_channel else input_sizes[d] for d in range(input_dimension_count))
-                )
-                if wanted >> 0 & 1
-                else (),
-                limited(
-                    tuple(1 if d >= cross_channel else input_sizes[d] for d in range(input_dimension_count))
-                )
-                if wanted >> 1 & 1
-                else (),
-                limited(
-                    tuple(1 if d >= cross_channel else input_sizes[d] for d in range(input_dimension_count))
-                )
-                if wanted >> 2 & 1
-                else (),
-            ],
-        ),
-        [limited(number)],
         [],
-        [cross_channel, product, 1 if desc.NormalizeVariance else 0, bits(desc.Epsilon), product],
+        [],
+        [],
+        [
+            prod(
+                tuple(
+                    input_sizes[d] if d >= (1 if desc.CrossChannel else 2) else 1
+                    for d in range(input_dimension_count)
+                )
+            ),
+            bits(desc.Epsilon), 1 if desc.NormalizeVariance else 0,
+        ],
         [],
         activations(desc.FusedActivation, SHADER.activations),
         NO_FACTORS,
         NO_SLIDING,
         NO_ATTENTION_VIEWS,
-        tuple(1 if d >= cross_channel else 0 for d in range(input_dimension_count)),
+        tuple(1 if d >= (1 if desc.CrossChannel else 2) else 0 for d in range(input_dimension_count)),
         (),
         NO_SEPARABLE,
         (),
     )
 
 
-PLANNER = DefinitionPlanner("rows", SHADER, inputs, "FusedActivation", "")
+PLANNER = DefinitionPlanner("definition", SHADER, inputs, "FusedActivation", "")

@@ -34,5 +34,4 @@ def computation(desc: Any) -> Reduce:
         decreasing=False,
         is_each=False,
         chooses=desc.Function in (REDUCE_FUNCTION_ARGMAX, REDUCE_FUNCTION_ARGMIN),
-        shifts=False,
     )

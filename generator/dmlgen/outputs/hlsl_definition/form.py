@@ -24,10 +24,8 @@ class FormPass:
     their function, without `plan_`, if it is not the definition's own; `params` their record of constants;
     `template` the file of its macros, below templates/hlsl: `passes`, `head`, `buffers`, `buffer_of`,
     `kernel`, `main` and, before the entry point, `attributes`; for passes in place of one of the
-    definition's, also `scratch`, `word`, and `eight` for what they read as float16. `scratch` here is the
-    type that the template gives the entries of that buffer, "" for words; `word` the text of a word at a
-    place, if entries may be vectors in any pass; `in_float16` the condition under which everything loaded and
-    stored is float16, "" if there is none.
+    definition's, also `scratch`, `word`, and `eight` for what they read as float16. `word` here is the text
+    of a word of scratch at a place, if entries may be vectors in any pass.
     """
 
     number: int
@@ -35,9 +33,17 @@ class FormPass:
     template: ClassVar[str]
     planner: ClassVar[str] = "definition"
     params: ClassVar[str] = "DefinitionParams"
-    scratch: ClassVar[str] = ""
     word: ClassVar[str] = ""
-    in_float16: ClassVar[str] = ""
+
+    @property
+    def scratch(self) -> str:
+        """The type that the template gives the entries of that buffer, "" for words."""
+        return ""
+
+    @property
+    def in_float16(self) -> str:
+        """The condition under which everything loaded and stored is float16, "" if there is none."""
+        return ""
 
     @property
     def places(self) -> Mapping[str, str | Sequence[str]]:

@@ -15,55 +15,86 @@ from dmlgen.schedules.rows import Rows
 
 
 @dataclass(frozen=True)
-class Around:
-    """A stage whose only total is the sum of the squares of `difference`, an element less the statistic
-    `center`; `total` is the sum of the elements.
+class Value:
+    """The text of a value, and the numbers of rows that it `needs`, by name."""
 
-    Over n elements, it is the sum of the squares of their differences from another number m, plus n times the
-    square of m's own difference from the center, plus twice the product of that and the sum of the elements'
-    differences from m. This holds for any m, so sums over parts of a row need not wait for the center: they
-    are around the mean of the part, to be small. (Chan, Golub and LeVeque, "Updating Formulae and a Pairwise
-    Algorithm for Computing Sample Variances", 1979; there, differences from the mean add up to 0, as they
-    would here if it were not rounded.)
-    """
-
-    center: str
-    total: str
-    difference: str
+    text: str
+    needs: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Total:
-    """A sum, minimum or maximum (`kind`) over a row: its name, and the text of an element's term."""
+    """A fold over a row, of a `kind` (`schedules.rows`): its name, and an element's term."""
 
     name: str
     kind: str
-    term: str
+    term: Value
+
+
+@dataclass(frozen=True)
+class Around:
+    """A stage whose only total is about the statistic `center` of the stage before it.
+
+    It is one of two. A sum of exponentials of elements less the center: that of other exponentials, by the
+    factor `weight`. Or a sum of the squares of elements less their mean, with `sum`, that of the elements.
+    Over n elements, it is the sum of the squares of their `differences` from another number m, plus n times
+    the square of m's own difference from the center, plus twice the product of that and the sum of the
+    elements' differences from m. Both hold for any m, so sums over parts of a row need not wait for the
+    center: they are around that of the part, to be small. (Chan, Golub and LeVeque, "Updating Formulae and a
+    Pairwise Algorithm for Computing Sample Variances", 1979; there, differences from the mean add up to 0,
+    as they would here if it were not rounded.)
+    """
+
+    center: str
+    weight: Value | None = None
+    sum: str = ""
+    differences: tuple[Total, ...] = ()
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Totals of a row that are computed together, and numbers computed from them, by name, as texts. If rows
-    are split, dispatch `turn` computes the totals of parts."""
+    """Totals of a row that are computed together, and numbers computed from them, by name. If rows are split,
+    dispatch `turn` computes the totals of parts. `keeps_terms`: outputs need the terms of its only total, and
+    not the elements, in place of which they stay in registers."""
 
     totals: tuple[Total, ...]
-    statistics: tuple[tuple[str, str], ...]
+    statistics: tuple[tuple[str, Value], ...]
     turn: int
     around: Around | None = None
+    keeps_terms: bool = False
+
+    @property
+    def counted(self) -> tuple[Total, ...]:
+        """All totals of parts."""
+        return (*self.totals, *(self.around.differences if self.around else ()))
+
+    @property
+    def kept(self) -> Sequence[str]:
+        """The names of all that is kept of a part of a row."""
+        return [*(one.name for one in self.counted), *(("center",) if self.around else ())]
+
+    @property
+    def needed_by_terms(self) -> Sequence[str]:
+        return _needed(total.term for total in self.counted)
+
+    @property
+    def needed_by_statistics(self) -> Sequence[str]:
+        own = {name for name, _ in self.statistics}
+        return [name for name in _needed(value for _, value in self.statistics) if name not in own]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A number that is the same for a whole row if its `tensors` are: its name and its text."""
+    """A number that is the same for a whole row if its `tensors` are."""
 
     name: str
-    text: str
+    value: Value
     tensors: tuple[Tensor, ...]
 
 
 @dataclass(frozen=True)
 class RowsPass(FormPass):
-    """The pass that computes all outputs by rows of `source`.
+    """The only pass of a shader that computes all outputs by rows of `source`.
 
     `elements` are the tensors read at the element itself, of which totals need those that are `held`;
     `spread` are others, and `of_row` those read at the coordinate of the row, of which `single` only at 0.
@@ -78,12 +109,11 @@ class RowsPass(FormPass):
     single: tuple[Tensor, ...]
     stages: tuple[Stage, ...]
     parts: tuple[Part, ...]
-    each: tuple[tuple[Tensor, str], ...]
-    of_rows: tuple[tuple[Tensor, str], ...]
+    each: tuple[tuple[Tensor, Value], ...]
+    of_rows: tuple[tuple[Tensor, Value], ...]
     reduced: ir.Expr
     field = "rows"
     template = "rows"
-    planner = "rows"
     params = "RowsParams"
 
     @property
@@ -118,13 +148,30 @@ class RowsPass(FormPass):
         return sorted({total.kind for stage in self.stages for total in stage.totals})
 
     @property
-    def totals(self) -> tuple[str, ...]:
+    def totals(self) -> Sequence[str]:
         """The names of all that is kept of a part of a row."""
-        return tuple(name for stage in self.stages for name in self.totals_of(stage))
+        return [name for stage in self.stages for name in stage.kept]
 
-    def totals_of(self, stage: Stage) -> Sequence[str]:
-        """The names of all that one stage keeps of a part of a row."""
-        return [*(one.name for one in stage.totals), *(("center", "differences") if stage.around else ())]
+    @property
+    def needed_by_rows(self) -> Sequence[str]:
+        return _needed(value for _, value in self.of_rows)
+
+    @property
+    def term(self) -> Value | None:
+        """The term that outputs are functions of, if it is kept."""
+        kept = self.stages and self.stages[-1].keeps_terms
+        return self.stages[-1].totals[0].term if kept else None
+
+    @property
+    def needed_by_elements(self) -> Sequence[str]:
+        terms = [] if self.term is None else [self.term]
+        return _needed((*terms, *(one.value for one in self.parts), *(value for _, value in self.each)))
+
+    @property
+    def in_float16(self) -> str:
+        if any(one.around and one.around.weight for one in self.stages):
+            return " && ".join(f"{tensor.macro}_BITS == 16" for tensor in self.tensors)
+        return ""
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
@@ -137,8 +184,8 @@ class RowsPass(FormPass):
         }
 
     @property
-    def elsewhere(self) -> str:
-        return f"PASS != {self.number}"
+    def scratch(self) -> str:
+        return "uint" if self.turns else ""
 
     @property
     def read(self) -> tuple[Tensor, ...]:
@@ -167,6 +214,7 @@ class _RowsPrinter:
         self._terms = [total.term for one in rows.statistics for total in one.totals]
         self._named: dict[ir.Expr, ir.Expr] = {}  # locals of the schedule, renamed for the shader
         self._read: dict[str, list[str]] = {"Element": [], "OfRow": []}
+        self._of_rows = {"center", *(one.name for one in rows.statistics)}  # names of numbers
         whole = (*self._terms, *(one.value for one in rows.statistics), *rows.parts.values())
         parts = {
             part for one in (*whole, *rows.each.values(), *rows.of_rows.values()) for part in ir.walk(one)
@@ -176,9 +224,12 @@ class _RowsPrinter:
                 if _local(name + suffix) in parts:
                     names.append(name)
                     self._named[_local(name + suffix)] = _local(tensor.local + suffix)
+        self._of_rows |= {f"{printer.tensors[name].local}OfRow" for name in self._read["OfRow"]}
 
     def rows(self, number: int) -> RowsPass:
-        rows = self._rows
+        rows, stages, each = self._rows, self._stages(), self._from_terms()
+        if each != rows.each:
+            stages = (*stages[:-1], replace(stages[-1], keeps_terms=True))
         elements = [name for name in self._read["Element"] if name in rows.elements]
         spread = [name for name in self._read["Element"] if name not in rows.elements]
         return RowsPass(
@@ -189,15 +240,27 @@ class _RowsPrinter:
             spread=self._tensors(spread),
             of_row=self._tensors(self._read["OfRow"]),
             single=self._tensors(name for name in self._read["OfRow"] if name in rows.single),
-            stages=self._stages(),
-            parts=tuple(
-                Part(name, self._text(value), self._tensors(one for one in spread if self._is_in(one, value)))
-                for name, value in rows.parts.items()
-            ),
-            each=self._stored(rows.each),
+            stages=stages,
+            parts=tuple(self._part(name, value, spread) for name, value in rows.parts.items()),
+            each=self._stored(each),
             of_rows=self._stored(rows.of_rows),
             reduced=rows.reduced,
         )
+
+    def _from_terms(self) -> Mapping[str, ir.Expr]:
+        """The outputs, as functions of the terms of the last stage's only total if that suffices."""
+        last = [one for one in self._rows.statistics if one.totals][-1:]
+        held = [name for name in self._rows.elements if self._is_in(name, *self._terms)]
+        if last and len(last[0].totals) == len(held) == 1:
+            term = last[0].totals[0].term
+            each = {name: ir.substitute(value, {term: _TERM}) for name, value in self._rows.each.items()}
+            if term != _local(f"{held[0]}Element") and not self._is_in(held[0], *each.values()):
+                return each
+        return self._rows.each
+
+    def _part(self, name: str, value: ir.Expr, spread: Sequence[str]) -> Part:
+        tensors = self._tensors(one for one in spread if self._is_in(one, value))
+        return Part(name, self._value(value), tensors)
 
     def _stages(self) -> tuple[Stage, ...]:
         """The statistics in stages: those whose totals do not depend on others of the same stage."""
@@ -210,17 +273,18 @@ class _RowsPrinter:
                 stages.append(Stage((), (), 0))
                 known = set()
             totals = [
-                Total(f"total{len(terms) + place}", total.kind, self._text(total.term, one.decides))
+                Total(f"total{len(terms) + place}", total.kind, self._value(total.term, one.decides))
                 for place, total in enumerate(one.totals)
             ]
             terms |= {total.name: given.term for total, given in zip(totals, one.totals, strict=True)}
+            self._of_rows |= terms.keys()
             for total in totals:
-                if total.kind != "sum":
+                if total.kind in ("min", "max"):
                     self._printer.use(pascal(total.kind), self._printer.reals)
             named: dict[ir.Expr, ir.Expr] = {
                 _local(f"total{place}"): _local(total.name) for place, total in enumerate(totals)
             }
-            value = self._text(ir.substitute(one.value, named), one.decides)
+            value = self._value(ir.substitute(one.value, named), one.decides)
             stages[-1] = Stage((*stages[-1].totals, *totals), (*stages[-1].statistics, (one.name, value)), 0)
             known.add(_local(one.name))
         return tuple(self._in_turns(stages, terms))
@@ -230,38 +294,60 @@ class _RowsPrinter:
         its statistics."""
         before = Stage((), (), 1)
         for stage in stages:
-            around = None if before.around else self._around(before, stage, terms)
-            turn = before.turn if around or not before.totals else before.turn + 1
-            before = replace(stage, turn=turn, around=around)
+            found = None if before.around else self._around(before, stage, terms)
+            turn = before.turn if found or not before.totals else before.turn + 1
+            before = replace(found or stage, turn=turn)
             yield before
 
-    def _around(self, before: Stage, stage: Stage, terms: Mapping[str, ir.Expr]) -> Around | None:
-        """The center of a stage's only total, if that is a statistic of the stage before."""
+    def _around(self, before: Stage, stage: Stage, terms: Mapping[str, ir.Expr]) -> Stage | None:
+        """A stage whose only total is about a statistic of the stage before."""
         sums = {terms[one.name]: one.name for one in before.totals if one.kind == "sum"}
-        match [(one.kind, terms[one.name]) for one in stage.totals]:
-            case [("sum", ir.Binary("*", ir.Binary("-", element, ir.Local(name=center)) as left, right))]:
+        match [(one, terms[one.name]) for one in stage.totals]:
+            case [(total, ir.Binary("*", ir.Binary("-", element, ir.Local(name=center)) as left, right))]:
                 if left == right and element in sums and center in dict(before.statistics):
-                    difference = self._text(ir.substitute(left, {left.right: _local("center")}))
-                    return Around(center, sums[element], difference)
+                    difference = replace(left, right=_CENTER)
+                    square = ir.Binary("*", difference, difference, ir.FLOAT)
+                    differences = Total("differences", "sum", self._value(difference))
+                    around = Around(center, None, sums[element], (differences,))
+                    return replace(stage, totals=(replace(total, term=self._value(square)),), around=around)
+            case [(_, ir.Call("exp_shifted", (ir.Binary("-", element, ir.Local(name=center)),)) as power)]:
+                if center in dict(before.statistics):
+                    weight = ir.substitute(power, {element: _PART_CENTER})
+                    return replace(stage, around=Around(center, self._value(weight)))
         return None
 
     def _is_in(self, name: str, *values: ir.Expr) -> bool:
         """Whether values need the elements of a tensor."""
         return any(_local(f"{name}Element") in ir.walk(value) for value in values)
 
-    def _text(self, node: ir.Expr, decides: bool = False) -> str:
-        return self._printer.value(ir.substitute(node, self._named), decides)
+    def _value(self, node: ir.Expr, decides: bool = False) -> Value:
+        node = ir.substitute(node, self._named)
+        return Value(self._printer.value(node, decides), self._needs(node))
+
+    def _needs(self, node: ir.Expr) -> tuple[str, ...]:
+        names = (part.name for part in ir.walk(node) if isinstance(part, ir.Local))
+        return tuple(dict.fromkeys(name for name in names if name in self._of_rows))
 
     def _tensors(self, names: Iterable[str]) -> tuple[Tensor, ...]:
         return tuple(self._printer.tensors[name] for name in names)
 
-    def _stored(self, values: Mapping[str, ir.Expr]) -> tuple[tuple[Tensor, str], ...]:
-        tensors = self._printer.tensors
+    def _stored(self, values: Mapping[str, ir.Expr]) -> tuple[tuple[Tensor, Value], ...]:
+        named = {name: ir.substitute(value, self._named) for name, value in values.items()}
         return tuple(
-            (tensors[name], self._printer.stored(name, ir.substitute(value, self._named)))
-            for name, value in values.items()
+            (self._printer.tensors[name], Value(self._printer.stored(name, value), self._needs(value)))
+            for name, value in named.items()
         )
+
+
+def _needed(values: Iterable[Value]) -> Sequence[str]:
+    """The numbers of rows that some of these values need."""
+    return list(dict.fromkeys(name for value in values for name in value.needs))
 
 
 def _local(name: str) -> ir.Local:
     return ir.Local(name, ir.FLOAT, varies=True)
+
+
+_TERM = _local("term")
+_CENTER = _local("center")
+_PART_CENTER = _local("partCenter")

@@ -34,6 +34,7 @@ from dmlgen.resolve.definition import entries_read
 from dmlgen.schedules import form_of, forms_of
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.lanes import Lanes
+from dmlgen.schedules.rows import Rows
 from dmlgen.schedules.steps import in_step
 from dmlgen.text import Text
 
@@ -144,7 +145,7 @@ class DefinitionShader(WithTensors):
     @property
     def writes_bytes(self) -> bool:
         """Whether elements of 8 bits may be written four at once."""
-        return any(8 in tensor.bits for tensor in self.outputs)
+        return bool(self.passes) and any(8 in tensor.bits for tensor in self.outputs)
 
     @property
     def writes_pairs(self) -> bool:
@@ -252,9 +253,8 @@ def shader_of(
     assert defines is not None
     taken = frozenset() if functions is None else functions.names
     printer = ShaderPrinter(registry, operator, forms, taken)
-    steps = in_step(defines.tensors, () if attention is None else attention.reads)
-    passes = [_pass(printer, operator, number, tensors) for number, tensors in enumerate(steps)]
-    passes += [_output_pass(printer, operator, names) for names in _together(operator)]
+    is_by_rows = printer.form(Rows) is not None
+    passes = [] if is_by_rows else _own_passes(printer, operator, defines)
     ways = (PASSES[type(form)](printer, form, len(passes)) for form in forms if type(form) in PASSES)
     fast = next(ways, None)
     activations = activations_of(registry, operator, "REAL") if printer.fused else ()
@@ -274,7 +274,7 @@ def shader_of(
         limited=tuple(printer.limited),
         known=hlsl_types(registry),
         quantized=frozenset(printer.quantized),
-        kept=tuple(printer.kept.values()),
+        kept=() if is_by_rows else tuple(printer.kept.values()),
         ranks=_ranks(operator, tuple(tensors.values())),
         passes=tuple(passes),
         fast=fast,
@@ -295,6 +295,14 @@ def shader_of(
         listed=tuple(sorted(printer.listed)),
         reads_in_place=printer.reads_in_place,
     )
+
+
+def _own_passes(printer: ShaderPrinter, operator: Operator, defines: OutputDefinitions) -> list[Pass]:
+    """The passes that follow the definition, or compute intermediate tensors in a faster way."""
+    attention = printer.form(Attention)
+    steps = in_step(defines.tensors, () if attention is None else attention.reads)
+    passes = [_pass(printer, operator, number, tensors) for number, tensors in enumerate(steps)]
+    return [*passes, *(_output_pass(printer, operator, names) for names in _together(operator))]
 
 
 def _ranks(operator: Operator, tensors: Sequence[Tensor]) -> Mapping[str, str]:

@@ -30,6 +30,7 @@ from .operands import NO_MEMBER, NONE, Eight, Sizes, Threads
 from .pass_selection import PassSelection, box_of, in_lanes, select_passes
 from .planning import Planning
 from .reasons import Reason
+from .rows import plan_rows
 from .scratch import rows_left, space_of
 from .sparse_sum import Selection, lanes_along, room_of, selection_of, selection_words
 from .sums import SumsTile, define_sums
@@ -59,6 +60,9 @@ class DefinitionParams(NamedTuple):
 
 def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     """The dispatches; none if every output is absent."""
+    if shader.rows.number != NONE:
+        plan_rows(out, op, shader)
+        return
     out.begin()
     for tensor in op.tensors:
         if tensor.is_present:

@@ -8,11 +8,9 @@ from typing import Annotated, NamedTuple
 from .loops import (
     COUNT_LIMIT,
     Dimensions,
-    Loops,
     ceil_div,
     check_span,
     define_tensor,
-    in_steps,
     repeats,
     times,
 )
@@ -25,9 +23,11 @@ from .sets import (
     are_across,
     axes_of,
     define_sharing,
+    is_even,
     loops_along,
     of_tensors,
     part_extent,
+    sets_of,
     shared,
     widths_along,
 )
@@ -42,9 +42,8 @@ REST = 2
 class Reduce(NamedTuple):
     """The planner's input.
 
-    `reduced`: for each dimension 1 if sets run along it, else 0. `is_each`: it stores something for each
-    element. `chooses`: a set is reduced to one of its elements. `shifts`: elements are mapped after a common
-    shift is subtracted from the whole set.
+    `reduced`: for each dimension 1 if sets run along it, else 0. `chooses`: a set is reduced to one of its
+    elements. `is_each`: this one is marked among all of them.
     """
 
     input: Tensor
@@ -52,7 +51,6 @@ class Reduce(NamedTuple):
     reduced: Sizes
     is_each: bool
     chooses: bool
-    shifts: bool
     switches: Switches
 
 
@@ -93,19 +91,6 @@ def reduced_order(op: Reduce) -> Eight:
     return strides
 
 
-def vector_of(op: Reduce, kept: Loops, reduced: Loops, is_across: bool) -> int:
-    """The elements of a vector: adjacent in the input, and in the output if it has equally many elements."""
-    inner = kept[-1] if is_across else reduced[-1]
-    other = reduced[-1] if is_across else kept[-1]
-    outer: Loops = [other]
-    for loop in kept[:-1]:
-        outer.append(loop)
-    for loop in reduced[:-1]:
-        outer.append(loop)
-    widths = widths_along([op.input, op.output], inner, outer)
-    return gcd(widths[INPUT], widths[OUTPUT]) if op.is_each else widths[INPUT]
-
-
 def plan_reduce(out: Planning, op: Reduce) -> None:
     """One dispatch; two if sets are reduced in parts."""
     check_span(out, op.input)
@@ -113,16 +98,12 @@ def plan_reduce(out: Planning, op: Reduce) -> None:
     kept = loops_along(op.input, [op.input, op.output], 3, axes_of(op.reduced, 0), op.input.strides)
     reduced = loops_along(op.input, [op.input, op.output], 3, axes_of(op.reduced, 1), reduced_order(op))
     is_across = are_across(kept, reduced)
-    vector = vector_of(op, kept, reduced, is_across)
+    widths = widths_along([op.input, op.output], kept, reduced, is_across)
+    vector = gcd(widths[INPUT], widths[OUTPUT]) if op.is_each else widths[INPUT]
     count = repeats(reduced)
     if count >= COUNT_LIMIT // 2:
         out.refuse(Reason.REDUCTION_TOO_LARGE, NO_MEMBER, count)
-    if is_across:
-        kept[-1] = in_steps(kept[-1], vector)
-    else:
-        reduced[-1] = in_steps(reduced[-1], vector)
-    is_reread = op.is_each or op.shifts
-    sets = Sets(kept, reduced, repeats(kept), repeats(reduced), is_across, is_reread)
+    sets = sets_of(kept, reduced, vector, is_across, op.is_each)
     define_tensor(out, op.input)
     define_tensor(out, op.output)
     for switch in op.switches:
@@ -138,7 +119,7 @@ def plan_reduce(out: Planning, op: Reduce) -> None:
         dispatch_sets(out, sets, shared(sets, extent), count, WHOLE)
         return
     word = 8 if op.input.bits == 64 else 4
-    state = 2 * word if op.chooses or op.shifts else word
+    state = 2 * word if op.chooses else word
     partials = out.scratch(sets.number * parts * state * (vector if is_across else 1))
     out.bind(ReduceResources(input=source, partials=source, output=partials))
     dispatch_sets(out, sets, shared(sets, extent), count, PARTS)
@@ -152,10 +133,10 @@ def plan_reduce(out: Planning, op: Reduce) -> None:
 
 def dispatch_sets(out: Planning, sets: Sets, sharing: Sharing, count: int, number: int) -> None:
     """Pass `number` over sets in parts; `count` is the number of elements of a whole set."""
-    block = sharing.lanes * sharing.unroll
     groups = define_sharing(out, sets, sharing, True)
     out.define("PASS", number)
-    out.define("EVEN", int(sets.extent % sharing.extent == 0 and sharing.extent % block == 0))
+    if number != REST:
+        out.define("EVEN", int(is_even(sets, sharing)))
     params = ReduceParams(
         sets.number,
         sets.extent,

@@ -16,6 +16,7 @@ from .loops import (
     ceil_div,
     dimensions,
     grid,
+    in_steps,
     lone,
     merged,
     repeats,
@@ -108,8 +109,15 @@ def of_tensors(loops: Loops) -> Dimensions:
     return dimensions([Loop(loop.size, loop.strides[1:-1]) for loop in loops])
 
 
-def widths_along(tensors: Tensors, inner: Loop, outer: Loops) -> Words:
-    """For each tensor the adjacent elements along a loop that make up a vector; 1 for absent ones."""
+def widths_along(tensors: Tensors, kept: Loops, reduced: Loops, is_across: bool) -> Words:
+    """For each tensor the adjacent elements that make up a vector, along a set or across sets; 1 for absent
+    ones."""
+    inner = vector_loop(kept, reduced, is_across)
+    outer: Loops = [vector_loop(kept, reduced, not is_across)]
+    for loop in kept[:-1]:
+        outer.append(loop)
+    for loop in reduced[:-1]:
+        outer.append(loop)
     widths: Words = []
     for place, tensor in enumerate(tensors):
         width = 1
@@ -118,6 +126,26 @@ def widths_along(tensors: Tensors, inner: Loop, outer: Loops) -> Words:
             width = vector_width(tensor.bits, inner.size, inner.strides[place + 1], others)
         widths.append(width)
     return widths
+
+
+def vector_loop(kept: Loops, reduced: Loops, is_across: bool) -> Loop:
+    """The loop that vectors are along."""
+    return kept[-1] if is_across else reduced[-1]
+
+
+def in_vectors(loops: Loops, vector: int) -> Loops:
+    """The loops with an innermost one over vectors of so many elements."""
+    inner = loops[-1]
+    vectors: Loops = loops[:-1]
+    vectors.append(in_steps(inner, vector))
+    return vectors
+
+
+def sets_of(kept: Loops, reduced: Loops, vector: int, is_across: bool, is_reread: bool) -> Sets:
+    """Sets of so many elements a vector."""
+    across = in_vectors(kept, vector if is_across else 1)
+    along = in_vectors(reduced, 1 if is_across else vector)
+    return Sets(across, along, repeats(across), repeats(along), is_across, is_reread)
 
 
 def power_of_two(number: int) -> int:
@@ -179,6 +207,12 @@ def part_extent(sets: Sets) -> int:
     return ceil_div(size, step) * step
 
 
+def is_even(sets: Sets, sharing: Sharing) -> bool:
+    """Whether all blocks of vectors that threads have in flight are full."""
+    block = sharing.lanes * sharing.unroll
+    return sets.extent % sharing.extent == 0 and sharing.extent % block == 0
+
+
 def define_sharing(out: Planning, sets: Sets, sharing: Sharing, is_combined: bool) -> Groups:
     """The macros of how threads share sets, whose elements they may combine, and the groups."""
     parts = ceil_div(sets.extent, sharing.extent)
@@ -189,7 +223,6 @@ def define_sharing(out: Planning, sets: Sets, sharing: Sharing, is_combined: boo
     out.define("UNROLL", sharing.unroll)
     if is_combined:
         out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
-        out.define("WHOLE", int(sharing.extent <= sharing.lanes * sharing.unroll))
     out.define("KEPT_RANK", len(sets.kept))
     out.define("REDUCED_RANK", len(sets.reduced))
     return grid(out, groups * sharing.threads, sharing.threads, 1)
