@@ -50,7 +50,6 @@ CANDIDATES: dict[str, Sequence[int]] = {
     "ATTENTION_FEW_ROWS": (32, 64),
     "BLOCK_PLACES": (10, 81),
     "SEPARABLE_TABLE": (896, 7168),
-    "BYTES_PART": (256, 1024),
     "SKINNY_LANES": (8, 64),
     "TILE_PRODUCTS": (64, 96, 512),
     "SCATTER_ALONE": (1024, 2048, 4096, 8192),  # what shared memory has room for
@@ -62,21 +61,6 @@ FAR = (
     "SLIDING_PRODUCTS",
     *("SEPARABLE_GROUPS", "SCAN_FEW_LINES", "TOP_K_REDUCED", "TOP_K_SELECTED"),
 )
-# For no other depth than the first does the shader have room.
-# Nor are the numbers of the cost model of tiles measured one by one: they are fitted together.
-MODEL = (
-    *("TILE_LEAST_PART", "TILE_MOST_PARTS", "CACHE_RATE", "MEMORY_RATE", "PARTS_START"),
-    *("FLOAT_RATE", "FLOAT_LATENCY", "FLOAT_ALONE", "FLOAT_WINDOW_LATENCY", "FLOAT_WINDOW_ALONE"),
-    *(
-        "COOPERATIVE_RATE",
-        "COOPERATIVE_LATENCY",
-        "COOPERATIVE_ALONE",
-        "COOPERATIVE_WINDOW_LATENCY",
-        "COOPERATIVE_ROW_LATENCY",
-    ),
-    *("COOPERATIVE_GATHER_LATENCY", "COOPERATIVE_ROW_ALONE"),
-)
-FIXED = ("ATTENTION_DEPTH", *MODEL)
 # A number, followed by a line that says what it is
 _NUMBER = re.compile(r'^([A-Z_0-9]+) = (?:\(\n.*\n\)|.*)\n"(?!"")', re.MULTILINE)
 OWNERS = {
@@ -85,6 +69,14 @@ OWNERS = {
     for name in _NUMBER.findall(path.read_text(encoding="utf-8"))
 }
 """The planner's module that has a number."""
+_FITTED = re.compile(r"^([A-Z_0-9]+) = \d+  # .*, fitted$", re.MULTILINE)
+MODEL = tuple(
+    name
+    for name, path in OWNERS.items()
+    if path.stem == "tile_cost" or name.endswith("_RATE") or name in _FITTED.findall(path.read_text("utf-8"))
+)
+"""The numbers of the cost model of tiles, which are fitted together."""
+FIXED = ("ATTENTION_DEPTH", *MODEL)  # for no other depth does the shader have room
 NUMBERS = tuple(name for name in OWNERS if name not in FIXED)
 
 

@@ -178,26 +178,26 @@ def tile_of(*numbers: int) -> Tile:
 
 
 ROW_TILES = {
-    "few": None, "tall": tile_of(128, 256, 16, 64, 64, 1, 1), "wide": tile_of(64, 256, 16, 32, 64, 1, 1),
+    "few": None, "tall": tile_of(128, 256, 16, 64, 64, 1), "wide": tile_of(64, 256, 16, 32, 64, 1),
 }  # fmt: skip
 CASES = {**PRODUCTS, **WINDOWS}
 WINDOW_TILES = (  # windows whose places, groups, borders and phases a tile meets, each at least once
-    *((name, tile_of(128, 128, 32, 64, 32, 1, 1)) for name in (
+    *((name, tile_of(128, 128, 32, 64, 32, 1)) for name in (
         "whole places", "few channels", "one place, in steps", "groups, dilated, with gaps",
         "backward, in twos", "backward, groups, few channels", "backward, side by side",
     )),
-    *((name, tile_of(64, 128, 32, 32, 32, 1, 1)) for name in ("whole places", "few channels", "one place")),
-    *((name, tile_of(32, 32, 32, 16, 16, 1, 1)) for name in ("whole places", "few channels", "one place")),
-    *((name, tile_of(16, 64, 32, 16, 16, 1, 4)) for name in ("whole places", "one place, odd")),
-    *((name, tile_of(32, 128, 64, 32, 16, 1, 2)) for name in ("in parts", "one place")),
-    *((name, tile_of(64, 128, 32, 32, 64, 1, 2)) for name in (
+    *((name, tile_of(64, 128, 32, 32, 32, 1)) for name in ("whole places", "few channels", "one place")),
+    *((name, tile_of(32, 32, 32, 16, 16, 1)) for name in ("whole places", "few channels", "one place")),
+    *((name, tile_of(16, 64, 32, 16, 16, 4)) for name in ("whole places", "one place, odd")),
+    *((name, tile_of(32, 128, 64, 32, 16, 2)) for name in ("in parts", "one place")),
+    *((name, tile_of(64, 128, 32, 32, 64, 2)) for name in (
         "channels last", "channels last, groups, activated", "channels last, one place",
         "backward, channels last, odd sizes",
     )),
-    *((name, tile_of(64, 128, 32, 32, 64, 1, 1)) for name in ("backward, in twos", "backward, in parts")),
-    ("one place", tile_of(64, 64, 64, 32, 32, 1, 1)), ("one place", tile_of(128, 128, 64, 64, 64, 1, 2)),
-    *((name, tile_of(128, 128, 32, 64, 64, 1, 2)) for name in ("many places", "channels last, many places")),
-    ("in parts", tile_of(128, 128, 64, 64, 32, 1, 1)),
+    *((name, tile_of(64, 128, 32, 32, 64, 1)) for name in ("backward, in twos", "backward, in parts")),
+    ("one place", tile_of(64, 64, 64, 32, 32, 1)), ("one place", tile_of(128, 128, 64, 64, 64, 2)),
+    *((name, tile_of(128, 128, 32, 64, 64, 2)) for name in ("many places", "channels last, many places")),
+    ("in parts", tile_of(128, 128, 64, 64, 32, 1)),
 )  # fmt: skip
 ATTENTIONS = {  # batches, queries, keys, heads, elements of a key and of a value
     "one key": (1, 9, 1, 1, 8, 8),
@@ -213,9 +213,9 @@ ATTENTION_TILES = (  # for 2 sequences of 37 queries and 85 keys, 24 elements of
 )  # fmt: skip
 SLICED_OR_NOT = (AttentionTile(4, 1, 64), AttentionTile(4, 1, 32), AttentionTile(4, 2, 16))
 TILES = (
-    tile_of(32, 128, 64, 32, 16, 2, 2), tile_of(64, 64, 64, 32, 32, 2, 1),
-    tile_of(64, 128, 64, 32, 32, 2, 1), tile_of(128, 128, 64, 64, 32, 1, 1),
-    tile_of(128, 128, 64, 64, 64, 1, 2), tile_of(64, 16, 64, 16, 16, 2, 4),
+    tile_of(32, 128, 64, 32, 16, 2), tile_of(64, 64, 64, 32, 32, 1),
+    tile_of(64, 128, 64, 32, 32, 1), tile_of(128, 128, 64, 64, 32, 1),
+    tile_of(128, 128, 64, 64, 64, 2), tile_of(64, 16, 64, 16, 16, 4),
 )  # fmt: skip
 
 

@@ -681,14 +681,14 @@ def test_the_model_splits_k_only_where_groups_are_few() -> None:
 @pytest.mark.parametrize(
     "tile",
     [
-        Tile(16, 32, 8, 16, 32, 1, 4, 80),
-        Tile(128, 32, 16, 32, 32, 1, 4, 80),
-        Tile(32, 32, 32, 16, 32, 1, 1, 80),
-        Tile(32, 64, 16, 16, 32, 1, 3, 80),
-        Tile(32, 128, 16, 16, 64, 1, 4, 80),
-        Tile(64, 64, 16, 32, 32, 1, 5, 80),
-        Tile(64, 128, 16, 32, 64, 1, 3, 80),
-        Tile(128, 128, 16, 32, 64, 1, 2, 80),
+        Tile(16, 32, 8, 16, 32, 4, 80),
+        Tile(128, 32, 16, 32, 32, 4, 80),
+        Tile(32, 32, 32, 16, 32, 1, 80),
+        Tile(32, 64, 16, 16, 32, 3, 80),
+        Tile(32, 128, 16, 16, 64, 4, 80),
+        Tile(64, 64, 16, 32, 32, 5, 80),
+        Tile(64, 128, 16, 32, 64, 3, 80),
+        Tile(128, 128, 16, 32, 64, 2, 80),
     ],
 )
 def test_all_tiles_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -720,9 +720,9 @@ def test_windows_fill_the_multiprocessors(
 @pytest.mark.parametrize(
     "tile",
     [
-        Tile(32, 64, 32, 16, 32, 1, 5, 80),
-        Tile(32, 128, 16, 16, 64, 1, 3, 80),
-        Tile(64, 128, 16, 32, 64, 1, 4, 80),
+        Tile(32, 64, 32, 16, 32, 5, 80),
+        Tile(32, 128, 16, 16, 64, 3, 80),
+        Tile(64, 128, 16, 32, 64, 4, 80),
     ],
 )
 def test_all_tiles_of_windows_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:

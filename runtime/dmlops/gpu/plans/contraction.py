@@ -38,14 +38,14 @@ def float_tiles(depth: int) -> Tiles:
     """The candidates. A thread accumulates a quarter of its wave's rows and an eighth of its columns."""
     shallow = 8 if depth < 32 else 16
     return [
-        Tile(128, 128, 16, 32, 64, 1, 2, 100),
-        Tile(64, 128, 16, 32, 64, 1, 4, 85),
-        Tile(64, 64, 16, 32, 32, 1, 4, 70),
-        Tile(32, 128, 16, 16, 64, 1, 5, 100),
-        Tile(128, 32, 32, 32, 32, 1, 3, 60),
-        Tile(32, 64, 32, 16, 32, 1, 7, 55),
-        Tile(32, 32, shallow, 16, 32, 1, 7, 80),
-        Tile(16, 32, shallow, 16, 32, 1, 8, 100),
+        Tile(128, 128, 16, 32, 64, 2, 100),
+        Tile(64, 128, 16, 32, 64, 4, 85),
+        Tile(64, 64, 16, 32, 32, 4, 70),
+        Tile(32, 128, 16, 16, 64, 5, 100),
+        Tile(128, 32, 32, 32, 32, 3, 60),
+        Tile(32, 64, 32, 16, 32, 7, 55),
+        Tile(32, 32, shallow, 16, 32, 7, 80),
+        Tile(16, 32, shallow, 16, 32, 8, 100),
     ]
 
 
@@ -57,7 +57,7 @@ def float_product(found: Matrices) -> Product:
     return Product(chosen.tile, split, split.parts > 1, found, found, False)
 
 
-def cooperative_tiles(depth: int) -> Tiles:
+def cooperative_tiles() -> Tiles:
     """The candidates.
 
     Two tiles in shared memory, and so one barrier per step, make steps of 32 products 1.11 times as fast on
@@ -65,23 +65,22 @@ def cooperative_tiles(depth: int) -> Tiles:
     waves of 64x64 that split a step's k are at 0.81 to 1.05 of four where groups are few. For 16 to 32 rows
     or columns and a depth of 4096 or more, the best of 32x64, 64x16 and 16x64 is at 0.62 to 0.94 of 32x256
     and 256x32; with a depth of 512 or 1024, which take smaller tiles, at 1.15 to 1.62."""
-    ahead = 1 if depth <= 64 else 2
     return [
-        Tile(128, 128, 64, 64, 64, 1, 2, 80),
-        Tile(64, 128, 64, 32, 32, ahead, 1, 89),
-        Tile(64, 64, 64, 32, 32, ahead, 6, 100),
-        Tile(32, 64, 64, 32, 16, ahead, 7, 100),
-        Tile(32, 32, 64, 16, 16, ahead, 6, 100),
-        Tile(64, 256, 64, 32, 64, ahead, 2, 80),
-        Tile(32, 256, 64, 32, 32, ahead, 3, 100),
-        Tile(256, 32, 64, 32, 32, ahead, 3, 100),
+        Tile(128, 128, 64, 64, 64, 2, 80),
+        Tile(64, 128, 64, 32, 32, 1, 89),
+        Tile(64, 64, 64, 32, 32, 6, 100),
+        Tile(32, 64, 64, 32, 16, 7, 100),
+        Tile(32, 32, 64, 16, 16, 6, 100),
+        Tile(64, 256, 64, 32, 64, 2, 80),
+        Tile(32, 256, 64, 32, 32, 3, 100),
+        Tile(256, 32, 64, 32, 32, 3, 100),
     ]
 
 
 def cooperative_product(found: Matrices) -> Product:
     """The tile, k split into parts, and factors in vectors of up to eight."""
     rates = Rates(COOPERATIVE_RATE, COOPERATIVE_LATENCY, COOPERATIVE_ALONE, 2)
-    chosen = choose_tile(found, cooperative_tiles(found.depth), rates, True)
+    chosen = choose_tile(found, cooperative_tiles(), rates, True)
     split = split_of(found, chosen)
     left = side_vector(found.left, found.row_axis, found.rows, found.depth, 8)
     right = side_vector(found.right, found.column_axis, found.columns, found.depth, 8)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .common_bindings import padded
 from .definition_types import Definition, DefinitionShader
-from .loops import ceil_div, element_count, times
+from .loops import element_count, times
 from .operands import NONE, Eight, Sizes, Tensor
 
 TILE_PRODUCTS = 96  # NVIDIA H200: 512 at 0.31 to 0.86
@@ -152,11 +152,6 @@ def is_stored_down(op: Definition, shader: DefinitionShader, row_axis: int, rows
 def axis_steps(output: Tensor, axis: int, stride: int) -> Eight:
     """Strides along the dimensions of the output, for a factor that has only one of them."""
     return padded([stride if d == axis else 0 for d in range(len(output.sizes))])
-
-
-def tiles_of(found: Matrices, rows: int, columns: int) -> int:
-    """The number of tiles of that size."""
-    return times(ceil_div(found.rows, rows) * ceil_div(found.columns, columns), found.count)
 
 
 def output_vector(found: Matrices, output: Tensor) -> int:

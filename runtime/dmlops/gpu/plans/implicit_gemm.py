@@ -315,10 +315,10 @@ def float_window_tiles(channels: int) -> Tiles:
     tap."""
     depth = 16 if channels % 16 == 0 else 8
     return [
-        Tile(64, 128, depth, 32, 64, 1, 3, 76),
-        Tile(32, 128, depth, 16, 64, 1, 6, 66),
-        Tile(32, 64, 32 if channels % 32 == 0 else depth, 16, 32, 1, 3, 100),
-        Tile(16, 128, depth, 16, 32, 1, 6, 100),
+        Tile(64, 128, depth, 32, 64, 3, 76),
+        Tile(32, 128, depth, 16, 64, 6, 66),
+        Tile(32, 64, 32 if channels % 32 == 0 else depth, 16, 32, 3, 100),
+        Tile(16, 128, depth, 16, 32, 6, 100),
     ]
 
 
@@ -395,16 +395,16 @@ def tap_tiles(channels: int, is_gathered: bool) -> Tiles:
     depth = 32 if channels % 64 > 0 else 64
     tiles: Tiles = []
     if is_gathered:
-        tiles.append(Tile(128, 128, 32, 64, 32, 1, 2, 26))
+        tiles.append(Tile(128, 128, 32, 64, 32, 2, 26))
     else:
-        tiles.append(Tile(128, 128, depth, 64, 64, 1, 2, 100))
-        tiles.append(Tile(128, 128, depth, 64, 32, 1, 2, 26))
-    tiles.append(Tile(64, 128, depth, 32, 32, 1, 3, 72))
-    tiles.append(Tile(64, 128, depth, 32, 64, 1, 4, 14))
-    tiles.append(Tile(64, 64, depth, 32, 32, 1, 1, 56))
-    tiles.append(Tile(32, 64, depth, 32, 16, 1, 5, 100))
-    tiles.append(Tile(32, 32, depth, 16, 16, 1, 5, 61))
-    tiles.append(Tile(16, 64, depth, 16, 16, 1, 4, 98))
+        tiles.append(Tile(128, 128, depth, 64, 64, 2, 100))
+        tiles.append(Tile(128, 128, depth, 64, 32, 2, 26))
+    tiles.append(Tile(64, 128, depth, 32, 32, 3, 72))
+    tiles.append(Tile(64, 128, depth, 32, 64, 4, 14))
+    tiles.append(Tile(64, 64, depth, 32, 32, 1, 56))
+    tiles.append(Tile(32, 64, depth, 32, 16, 5, 100))
+    tiles.append(Tile(32, 32, depth, 16, 16, 5, 61))
+    tiles.append(Tile(16, 64, depth, 16, 16, 4, 98))
     return tiles
 
 
@@ -412,10 +412,10 @@ def row_tiles(channels: int, row: Row) -> Tiles:
     """The candidates that contain several taps, each with some channels: those that shared memory has room
     for. Their last columns serve other tiles, too, so these are not counted."""
     shapes: Tiles = [
-        Tile(64, 128, gcd(32, channels), 32, 32, 1, 3, 100),
-        Tile(64, 256, 16, 32, 64, 1, 1, 100),
-        Tile(128, 256, 16, 64, 64, 1, 1, 61),
-        Tile(64, 128, 16, 32, 64, 1, 4, 100),
+        Tile(64, 128, gcd(32, channels), 32, 32, 3, 100),
+        Tile(64, 256, 16, 32, 64, 1, 100),
+        Tile(128, 256, 16, 64, 64, 1, 61),
+        Tile(64, 128, 16, 32, 64, 4, 100),
     ]
     tiles: Tiles = []
     for place, tile in enumerate(shapes):

@@ -13,30 +13,28 @@ from typing import NamedTuple
 
 from .capabilities import Capability
 from .definition_types import MAX_COUNT, Definition, DefinitionShader
-from .gemm_view import Matrices, Side, axis_steps, matrices_of, output_vector, side_vector, tiles_of
+from .gemm_view import Matrices, Side, axis_steps, matrices_of, output_vector, side_vector
 from .implicit_gemm import Packing, begin_packed, pack, product_window, unpacked_window
 from .loops import MULTIPROCESSORS, ceil_div, element_count, times
 from .operands import NONE, Eight
 from .planning import Planning
 from .product import Product, multiply, no_window, partial_vectors
-from .tile_cost import Split, Tile, split_into
+from .tile_cost import Choice, Rates, Tile, Tiles, choose_tile, split_of, tile_count
 
-TILE_FEW_ROWS = 32  # NVIDIA H200: 16 at 0.73, 64 at 1.00, 128 at 1.00
-"rows up to which tiles are 16 or 32 rows high"
 COOPERATIVE_PART = 512  # NVIDIA H200: 384 at 1.00, 640 at 0.99
 "products in a part of k, at least; k is split from four times as many"
-COOPERATIVE_WINDOW_PART = 256  # NVIDIA H200: 64 at 0.63 with 256 products of a sum, at 1.0 with 576 to 2304
-"the same with a window"
-COOPERATIVE_MOST_PARTS = (
-    8  # NVIDIA H200: 2 at 0.81, 4 at 1.00, 16 at 1.00; without a window, 8 at 0.35 to 0.7
-)
-"parts of k with a window, at most"
-BYTES_GROUPS = 128  # NVIDIA H200: tiles half as large at 0.8 to 1.0, twice as large at 0.65 to 0.9
-"groups that saturate a GPU with products of bytes"
-BYTES_PART = 256  # NVIDIA H200: 1024 at 0.81
-"products in a part of k, at least"
-BYTES_MOST_PARTS = 8  # NVIDIA H200: 4 at 0.81, 16 at 1.00
-"parts of k, at most"
+BYTES_RATE = 7500  # NVIDIA H200: 1979 T/s
+"multiply-adds of bytes by cooperative matrices of a multiprocessor in a nanosecond"
+BYTES_WINDOW_LATENCY = 284  # NVIDIA H200, fitted
+"nanoseconds of a step in which a group only waits, with a window"
+BYTES_WINDOW_ALONE = 28  # NVIDIA H200, fitted
+"percentage of the rate that a group reaches alone, with a window"
+DOT_RATE = 450  # NVIDIA H200: 64 dot products of four bytes at 1.76 GHz
+"multiply-adds of bytes without cooperative matrices of a multiprocessor in a nanosecond"
+DOT_LATENCY = 210  # NVIDIA H200, fitted
+"nanoseconds of a step in which a group only waits"
+DOT_ALONE = 60  # NVIDIA H200, fitted
+"percentage of the rate that a group reaches alone"
 BYTES_DEEP = 4  # NVIDIA H200: 2 at 0.7 to 1.0, 12 at 0.88, 24 at 0.72 to 1.0
 "channels up to which they are padded to vectors of 4 bytes; more are padded to 16"
 
@@ -59,96 +57,90 @@ def line_vector(side: Side, axis: int, lines: int, depth: int) -> Side:
     return side._replace(vector=whole if vector >= 4 else 1)
 
 
-def cooperative_parts(found: Matrices, tile: Tile) -> int:
+def byte_tiles(found: Matrices) -> Tiles:
+    """The tiles for matrices, from the largest to the least. Deep ones need fewer barriers, but where lines
+    are transposed, large ones run out of registers. With few rows, groups mostly wait for loads, so more of
+    them are resident."""
+    deep = 64 if found.depth <= 64 else 128
+    is_along = found.left.is_along and found.right.is_along  # nothing to transpose
+    large = deep if is_along else 64
+    share = 32 if is_along else 64
+    resident = 4 if found.rows <= 32 else 2 if found.rows <= 64 else 1
+    return [
+        Tile(128, 128, large, 64, share, 1, 100),
+        Tile(64, 128, large, 32, share, resident, 100),
+        Tile(64, 64, deep, 32, 32, resident, 100),
+        Tile(32, 64, deep, 16, 32, resident, 100),
+        Tile(16, 32, 64, 16, 16, resident, 100),
+    ]
+
+
+def byte_parts(found: Matrices, tile: Tile) -> int:
     """The parts of k: as many as fill the multiprocessors, if it is deep enough for four."""
-    is_windowed = found.column_axis == NONE
-    least = COOPERATIVE_WINDOW_PART if is_windowed else COOPERATIVE_PART
-    if found.depth < 4 * least:
-        return 1
-    wanted = tile.resident * MULTIPROCESSORS // tiles_of(found, tile.rows, tile.columns)
-    most = COOPERATIVE_MOST_PARTS if is_windowed else found.depth // least
-    return max(min(wanted, found.depth // least, most), 1)
+    most = found.depth // COOPERATIVE_PART
+    wanted = tile.resident * MULTIPROCESSORS // tile_count(found, tile)
+    return max(min(wanted, most), 1) if most >= 4 else 1
 
 
-def occupies_most(found: Matrices, tile: Tile) -> bool:
-    """Whether groups with this tile, each with a part of k, occupy at least three fifths of the
-    multiprocessors."""
-    return (
-        5 * times(tiles_of(found, tile.rows, tile.columns), cooperative_parts(found, tile))
-        >= 3 * MULTIPROCESSORS
-    )
-
-
-def is_for_pairs(found: Matrices, tile: Tile) -> bool:
+def is_for_pairs(found: Matrices, pair: Tile) -> bool:
     """Whether large tiles are best taken by groups of which two are resident. A round of pairs takes five
     thirds of the time of a round of single groups, and is worth three parts of k, but not two."""
-    tiles = tiles_of(found, tile.rows, tile.columns)
+    tiles = tile_count(found, pair)
     if tiles > MULTIPROCESSORS:
         return 5 * ceil_div(tiles, 2 * MULTIPROCESSORS) < 3 * ceil_div(tiles, MULTIPROCESSORS)
-    return 2 * tiles > MULTIPROCESSORS and cooperative_parts(found, tile) == 3
+    return 2 * tiles > MULTIPROCESSORS and byte_parts(found, pair) == 3
 
 
-def byte_tile_for(found: Matrices, is_cooperative: bool) -> Tile:
-    """The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. Deep
-    tiles need fewer barriers, but where lines are transposed, large ones run out of registers. With few rows,
-    groups mostly wait for loads, so more of them are resident."""
-    if found.column_axis == NONE or not is_cooperative:
-        return byte_window_tile_for(found, is_cooperative)
-    ahead = 1 if found.depth <= 64 else 2
-    if found.rows <= 16:
-        return Tile(16, 64, 64, 16, 16, ahead, 8, 100)
-    depth = 64 if found.depth <= 64 else 128
-    resident = 4 if found.rows <= TILE_FEW_ROWS else 2 if found.rows <= 64 else 1
-    is_along = found.left.is_along and found.right.is_along  # nothing to transpose
-    large_depth = depth if is_along else 64
-    large_ahead = 1 if is_along else ahead
-    share = 32 if is_along else 64
-    large = Tile(128, 128, large_depth, 64, share, large_ahead, 1, 100)
-    if min(found.rows, found.columns) > 64 and occupies_most(found, large):
-        pair = Tile(128, 128, depth, 64, 64, 1, 2, 100)
-        if is_along and is_for_pairs(found, pair):
-            return pair
-        return large
-    half = Tile(64, 128, large_depth, 32, share, large_ahead, resident, 100)
-    if found.rows > TILE_FEW_ROWS and found.columns > 64 and occupies_most(found, half):
-        return half
-    square = Tile(64, 64, depth, 32, 32, 1, resident, 100)
-    if found.rows > TILE_FEW_ROWS and occupies_most(found, square):
-        return square
-    small = Tile(32, 64, depth, 16, 32, 1, resident, 100)
-    if occupies_most(found, small):
-        return small
-    return Tile(16, 32, 64, 16, 16, ahead, resident, 100)
+def choose_matrix_tile(found: Matrices) -> Choice:
+    """The largest tile of which half is used, and whose groups, each with a part of k, occupy three fifths of
+    the multiprocessors; the parts of k."""
+    flat = Tile(16, 64, 64, 16, 16, 8, 100)
+    if found.rows <= flat.rows:
+        return Choice(flat, byte_parts(found, flat), 0)
+    tiles = byte_tiles(found)
+    large, least = tiles[0], tiles[len(tiles) - 1]
+    pair = large._replace(wave_columns=64, resident=2)
+    for tile in tiles:
+        parts = byte_parts(found, tile)
+        is_used = 2 * found.rows > tile.rows and 2 * found.columns > tile.columns
+        if is_used and 5 * times(tile_count(found, tile), parts) >= 3 * MULTIPROCESSORS:
+            if tile.rows == pair.rows and tile.wave_columns < 64 and is_for_pairs(found, pair):
+                return Choice(pair, byte_parts(found, pair), 0)
+            return Choice(tile, parts, 0)
+    return Choice(least, byte_parts(found, least), 0)
 
 
-def byte_window_tile_for(found: Matrices, is_cooperative: bool) -> Tile:
-    """The tile for windows, which need more groups, and enough arithmetic to hide the latency of their loads.
-    Devices without units take these tiles for plain matrices, too."""
-    is_windowed = found.column_axis == NONE
-    enough = 2 * BYTES_GROUPS if is_windowed else BYTES_GROUPS
-    if found.rows <= 16:
-        return Tile(16, 64, 64, 16, 16, 1, 1, 100)
-    if found.rows <= TILE_FEW_ROWS:
-        return Tile(32, 64, 64, 16, 32, 1, 1, 100)
-    if found.rows > 64 and tiles_of(found, 128, 256) >= BYTES_GROUPS and is_cooperative:
-        return Tile(128, 256, 64, 64, 64, 1, 1, 100)
-    if tiles_of(found, 64, 128) >= enough:
-        return Tile(64, 128, 64, 32, 32 if is_windowed and is_cooperative else 64, 1, 1, 100)
-    if tiles_of(found, 64, 64) >= BYTES_GROUPS // 2:
-        return Tile(64, 64, 64, 32, 32, 1, 1, 100)
-    return Tile(16, 32, 64, 16, 16, 1, 1, 100)
+def byte_window_tiles() -> Tiles:
+    """The candidates for windows."""
+    return [
+        Tile(128, 256, 64, 64, 64, 1, 100),
+        Tile(64, 128, 64, 32, 32, 1, 72),
+        Tile(64, 64, 64, 32, 32, 2, 28),
+        Tile(32, 64, 64, 16, 32, 8, 8),
+        Tile(16, 64, 64, 16, 16, 3, 18),
+        Tile(16, 32, 64, 16, 16, 4, 38),
+    ]
 
 
-def byte_split(found: Matrices, tile: Tile, is_cooperative: bool) -> Split:
-    """The division of work among groups. k is split where there are few tiles."""
-    down, across = ceil_div(found.rows, tile.rows), ceil_div(found.columns, tile.columns)
-    groups = times(down * across, found.count)
-    parts = 1
-    if found.column_axis != NONE and is_cooperative:
-        parts = cooperative_parts(found, tile)
-    elif groups < BYTES_GROUPS:
-        parts = max(min(ceil_div(BYTES_GROUPS, groups), found.depth // BYTES_PART, BYTES_MOST_PARTS), 1)
-    return split_into(parts, found.depth, tile.depth, down, across)
+def dot_tiles() -> Tiles:
+    """The candidates without cooperative matrices."""
+    return [
+        Tile(64, 128, 64, 32, 64, 2, 100),
+        Tile(64, 64, 64, 32, 32, 3, 85),
+        Tile(32, 64, 64, 16, 32, 5, 75),
+        Tile(16, 64, 64, 16, 16, 6, 55),
+        Tile(16, 32, 64, 16, 16, 8, 50),
+    ]
+
+
+def choose_byte_tile(found: Matrices, is_cooperative: bool) -> Choice:
+    """The tile, and the parts of k."""
+    if not is_cooperative:
+        return choose_tile(found, dot_tiles(), Rates(DOT_RATE, DOT_LATENCY, DOT_ALONE, 1), True)
+    if found.column_axis != NONE:
+        return choose_matrix_tile(found)
+    rates = Rates(BYTES_RATE, BYTES_WINDOW_LATENCY, BYTES_WINDOW_ALONE, 1)
+    return choose_tile(found, byte_window_tiles(), rates, True)
 
 
 def byte_packing(op: Definition, shader: DefinitionShader, found: Matrices) -> BytePacking:
@@ -207,10 +199,10 @@ def byte_product(
     is_whole = output.bits >= 16 or output_vector(found, output) == 4
     sums = times(4, partial_vectors(found))
     is_cooperative = out.has(Capability.COOPERATIVE_MATRIX_INT8) and (is_whole or sums < MAX_COUNT // 16)
-    tile = byte_tile_for(factors, is_cooperative)
-    split = byte_split(factors, tile, is_cooperative)
+    chosen = choose_byte_tile(factors, is_cooperative)
+    split = split_of(factors, chosen)
     in_parts = split.parts > 1 or (is_cooperative and not is_whole)
-    return Product(tile, split, in_parts, found, factors, is_cooperative)
+    return Product(chosen.tile, split, in_parts, found, factors, is_cooperative)
 
 
 def define_signs(out: Planning, op: Definition, shader: DefinitionShader) -> None:

@@ -167,7 +167,6 @@ def multiply(
     out.define("TILE_DEPTH", tile.depth)
     out.define("WAVE_ROWS", tile.wave_rows)
     out.define("WAVE_COLUMNS", tile.wave_columns)
-    out.define("AHEAD", tile.ahead)
     if product.is_cooperative:
         out.define("COOPERATIVE_MATRIX", 1)
     threads = tile_threads(tile)

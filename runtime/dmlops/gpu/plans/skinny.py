@@ -133,9 +133,6 @@ def plan_skinny(out: Planning, op: Definition, shader: DefinitionShader, found: 
     out.define("RIGHT_VECTOR", vector)
     if matrices.right.is_along:
         out.define("RIGHT_ALONG", 1)
-    # float16 of many columns have enough arithmetic to hide prefetches; elsewhere the registers are worth
-    # more.
-    out.define("READS_AHEAD", int(vector == 8 and not matrices.right.is_along))
     out.define("VECTORS", SKINNY_VECTORS)
     out.define("REDUCTION_THREADS", share.lanes)
     out.define("WIDTH", share.width)

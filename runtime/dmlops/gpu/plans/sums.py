@@ -141,12 +141,12 @@ def sums_candidates() -> Tiles:
     """Tiles of cooperative matrices, whose rows are the weights of each sum in turn, padded. Waves split k
     where several share sums."""
     return [
-        Tile(128, 128, 64, 64, 64, 1, 2, 80),
-        Tile(128, 64, 64, 32, 32, 1, 2, 90),
-        Tile(64, 64, 64, 32, 32, 2, 2, 90),
-        Tile(32, 32, 128, 16, 32, 4, 2, 90),
-        Tile(16, 32, 256, 16, 32, 2, 2, 90),
-        Tile(16, 16, 256, 16, 16, 2, 2, 90),
+        Tile(128, 128, 64, 64, 64, 2, 80),
+        Tile(128, 64, 64, 32, 32, 2, 90),
+        Tile(64, 64, 64, 32, 32, 2, 90),
+        Tile(32, 32, 128, 16, 32, 2, 90),
+        Tile(16, 32, 256, 16, 32, 2, 90),
+        Tile(16, 16, 256, 16, 16, 2, 90),
     ]
 
 
@@ -162,13 +162,14 @@ def cooperative_tile(one: SumsPass, depth: int, rows: int, columns: int, others:
     in_group = best.rows // one.sums
     groups = times(times(ceil_div(rows, in_group), ceil_div(columns, best.columns)), others)
     threads = SUMS_MANY_THREADS if best.wave_columns < 64 else SUMS_MANY_THREADS // 2  # of more sums each
+    ahead = 1 if best.rows > 64 else 4 if best.depth == 128 else 2  # as registers allow
     return no_sums()._replace(
         rows=in_group,
         columns=best.columns,
         depth=best.depth,
         own_rows=best.wave_rows,
         own_columns=best.wave_columns,
-        ahead=best.ahead,
+        ahead=ahead,
         threads=threads,
         groups=groups,
         copied=one.writes & one.kept,

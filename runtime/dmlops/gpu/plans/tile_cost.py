@@ -27,16 +27,14 @@ PARTS_START = 1926  # NVIDIA H200, fitted
 
 
 class Tile(NamedTuple):
-    """A group's tile of the output, the `depth` of its k-loop, each wave's share, how many tiles are
-    prefetched `ahead`, how many groups are `resident` on a multiprocessor at once, and the percentage of its
-    arithmetic rate that these reach."""
+    """A group's tile of the output, the `depth` of its k-loop, each wave's share, how many groups are
+    `resident` on a multiprocessor at once, and the percentage of its arithmetic rate that these reach."""
 
     rows: int
     columns: int
     depth: int
     wave_rows: int
     wave_columns: int
-    ahead: int
     resident: int
     efficiency: int
 
