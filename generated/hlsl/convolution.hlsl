@@ -76,7 +76,6 @@
 //   TILE_DEPTH  products per element in each iteration of the k-loop, or of one of several taps
 //   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
 //   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32
-//   AHEAD      tiles prefetched into registers, 1 or 2
 //   SPLIT_K    1 if k is split and partial sums go to `scratch`, else 0
 //   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: float16 are multiplied by cooperative matrices, in waves of
 //              32 threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
@@ -194,6 +193,7 @@
 #endif
 #if PASS == 2
 #define NUM_THREADS (32 * (TILE_ROWS / WAVE_ROWS) * (TILE_COLUMNS / WAVE_COLUMNS))
+#define AHEAD 1  // tiles prefetched into registers
 #endif
 
 #if PASS == 1
@@ -2126,6 +2126,46 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 #endif
 }
 
+#if PACKED && !COOPERATIVE_MATRIX
+typedef float4 LeftVector;
+#else
+typedef LeftBuffer LeftVector;
+#endif
+static const uint leftUnit = COOPERATIVE_MATRIX ? 8 : LEFT_VECTOR;  // elements
+static const uint leftAcross = LEFT_ALONG ? stepDepth : TILE_ROWS;  // adjacent elements
+static const uint leftUnits = TILE_ROWS * stepDepth / leftUnit;
+static const uint leftEach = (leftUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
+static const uint leftPieces = leftUnit / LEFT_VECTOR, leftLoads = leftEach * leftPieces;
+
+// The line and the k, both within the tile, at which a thread's i-th load starts
+uint2 LeftPosition(uint thread, uint i)
+{
+    const uint number = thread + i / leftPieces * NUM_THREADS, units = leftAcross / leftUnit;
+    const uint down = number / units, across = number % units * leftUnit + i % leftPieces * LEFT_VECTOR;
+    return LEFT_ALONG ? uint2(down, across) : uint2(across, down);
+}
+
+typedef RightBuffer RightVector;  // as in memory; of float16 by cooperative matrices raw bits, two to a word
+static const uint rightUnit = COOPERATIVE_MATRIX ? 8 : RIGHT_VECTOR;  // elements
+static const uint rightAcross = RIGHT_ALONG ? TILE_DEPTH : TILE_COLUMNS;  // adjacent elements
+static const uint rightUnits = TILE_COLUMNS * TILE_DEPTH / rightUnit;
+static const uint rightEach = (rightUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
+static const uint rightPieces = rightUnit / RIGHT_VECTOR, rightLoads = rightEach * rightPieces;
+
+// The line and the k, both within the tile, at which a thread's i-th load starts
+uint2 RightPosition(uint thread, uint i)
+{
+#if COOPERATIVE_MATRIX && RIGHT_VECTOR == 1
+    return uint2(thread % TILE_COLUMNS, thread / TILE_COLUMNS * rightLoads + i);
+#endif
+    const uint number = thread + i / rightPieces * NUM_THREADS, units = rightAcross / rightUnit;
+    const uint down = number / units, across = number % units * rightUnit + i % rightPieces * RIGHT_VECTOR;
+    return RIGHT_ALONG ? uint2(down, across) : uint2(across, down);
+}
+// Products from a load of a thread to its next
+static const uint rightDistance = COOPERATIVE_MATRIX && RIGHT_VECTOR == 1 ? 1
+    : NUM_THREADS * RIGHT_VECTOR / TILE_COLUMNS;
+
 #if COOPERATIVE_MATRIX
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
 // rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
@@ -2157,61 +2197,13 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 
-typedef LeftBuffer LeftVector;  // raw bits, two elements to a word
-static const uint leftAcross = LEFT_ALONG ? stepDepth : TILE_ROWS;  // contiguous elements
 static const uint leftPitch = leftAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint leftLines = LEFT_ALONG ? TILE_ROWS : stepDepth;
-static const uint leftVectors = leftLines * leftAcross / 8;  // of eight contiguous elements
-static const uint leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
-static const uint leftPieces = 8 / LEFT_VECTOR;  // loads per eight contiguous elements
-static const uint leftLoads = leftEach * leftPieces;
 
-// The line and the k, both within the tile, at which a thread's i-th load starts
-uint2 LeftPosition(uint thread, uint i)
-{
-    const uint number = thread + i / leftPieces * NUM_THREADS;
-    const uint down = number / (leftAcross / 8), across = number % (leftAcross / 8) * 8 + i % leftPieces * LEFT_VECTOR;
-    return LEFT_ALONG ? uint2(down, across) : uint2(across, down);
-}
 
-// Eight contiguous elements, assembled from the loads
-uint4 LeftEight(LeftVector next[leftLoads], uint number)
-{
-#if LEFT_VECTOR == 8
-    return next[number];
-#else
-    uint4 eight;
-    [unroll]
-    for (uint i = 0; i < 4; i++)
-#if LEFT_VECTOR == 1
-        eight[i] = (uint)next[number * 8 + i * 2] | (uint)next[number * 8 + i * 2 + 1] << 16;
-#else
-        eight[i] = next[number * leftPieces + i / (LEFT_VECTOR / 2)][i % (LEFT_VECTOR / 2)];
-#endif
-    return eight;
-#endif
-}
 
-typedef RightBuffer RightVector;  // raw bits, two elements to a word
-static const uint rightAcross = RIGHT_ALONG ? TILE_DEPTH : TILE_COLUMNS;  // contiguous elements
 static const uint rightPitch = rightAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint rightLines = RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH;
-static const uint rightVectors = rightLines * rightAcross / 8;  // of eight contiguous elements
-static const uint rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
-static const uint rightPieces = 8 / RIGHT_VECTOR;  // loads per eight contiguous elements
-static const uint rightLoads = rightEach * rightPieces;
-
-// The line and the k, both within the tile, at which a thread's i-th load starts
-uint2 RightPosition(uint thread, uint i)
-{
-#if RIGHT_VECTOR == 1
-    return uint2(thread % TILE_COLUMNS, thread / TILE_COLUMNS * rightLoads + i);
-#endif
-    const uint number = thread + i / rightPieces * NUM_THREADS;
-    const uint down = number / (rightAcross / 8), across = number % (rightAcross / 8) * 8
-        + i % rightPieces * RIGHT_VECTOR;
-    return RIGHT_ALONG ? uint2(down, across) : uint2(across, down);
-}
 
 // Eight contiguous elements, assembled from the loads
 uint4 RightEight(RightVector next[rightLoads], uint number)
@@ -2230,6 +2222,7 @@ uint4 RightEight(RightVector next[rightLoads], uint number)
     return eight;
 #endif
 }
+
 
 // Shared memory: a tile of each factor; after the k-loop, 16 rows of each wave's sums, 16 or 32 columns at a time.
 // Where threads store along rows, 32 columns fill more of a cache line, but take registers that only tall waves use
@@ -2259,47 +2252,12 @@ static uint lane;  // the thread in its wave
 #define RightFragment(column, k) LoadRight(tiles[rightStart + (k) * rightPitch + (column) / 8], 0, rightPitch, NON_PRIVATE)
 #endif
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
-// products from a load to the next
-static const uint rightDistance = RIGHT_VECTOR == 1 ? 1 : NUM_THREADS * 8 / TILE_COLUMNS;
-
 #else
-typedef vector<float, LEFT_VECTOR> LeftVector;
-static const uint leftLines = TILE_ROWS;
-static const uint leftPitch = leftLines / 4 + 1;  // padded by one to avoid bank conflicts
-static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
-static const uint leftLoads = (leftVectors + NUM_THREADS - 1) / NUM_THREADS, leftPieces = 1;
+static const uint leftPitch = TILE_ROWS / 4 + 1;  // padded by one to avoid bank conflicts
 groupshared float4 leftTile[TILE_DEPTH * leftPitch];
 
-// The line and the k, both within the tile, at which a thread's i-th vector starts
-uint2 LeftPosition(uint thread, uint i)
-{
-    const uint number = thread + i * NUM_THREADS;
-#if LEFT_ALONG
-    return uint2(number / (TILE_DEPTH / LEFT_VECTOR), number % (TILE_DEPTH / LEFT_VECTOR) * LEFT_VECTOR);
-#else
-    return uint2(number % (leftLines / LEFT_VECTOR) * LEFT_VECTOR, number / (leftLines / LEFT_VECTOR));
-#endif
-}
-
-typedef vector<float, RIGHT_VECTOR> RightVector;
-static const uint rightLines = TILE_COLUMNS;
-static const uint rightPitch = rightLines / 4 + 1;  // padded by one to avoid bank conflicts
-static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
-static const uint rightLoads = (rightVectors + NUM_THREADS - 1) / NUM_THREADS, rightPieces = 1;
+static const uint rightPitch = TILE_COLUMNS / 4 + 1;  // padded by one to avoid bank conflicts
 groupshared float4 rightTile[TILE_DEPTH * rightPitch];
-
-// The line and the k, both within the tile, at which a thread's i-th vector starts
-uint2 RightPosition(uint thread, uint i)
-{
-    const uint number = thread + i * NUM_THREADS;
-#if RIGHT_ALONG
-    return uint2(number / (TILE_DEPTH / RIGHT_VECTOR), number % (TILE_DEPTH / RIGHT_VECTOR) * RIGHT_VECTOR);
-#else
-    return uint2(number % (rightLines / RIGHT_VECTOR) * RIGHT_VECTOR, number / (rightLines / RIGHT_VECTOR));
-#endif
-}
-// products from a load of a thread to its next
-static const uint rightDistance = NUM_THREADS * RIGHT_VECTOR / TILE_COLUMNS;
 #endif
 
 struct LeftReader
@@ -2360,7 +2318,7 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
 #endif
         next[i] = (RightVector)0;
         if (isInside && k < end)
-            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
+            next[i] = inputTensor[offset / RIGHT_VECTOR];
     }
 #if WHOLE_TAPS
     reader.step = AfterTile(reader.step);
@@ -2386,11 +2344,11 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
         next[i] = (RightVector)0;
 #if WHOLE_TAPS
         if (isInside)
-            next[i] = (RightVector)inputTensor[(offset + i * rightDistance * rightDepthStep) / RIGHT_VECTOR];
+            next[i] = inputTensor[(offset + i * rightDistance * rightDepthStep) / RIGHT_VECTOR];
 #else
         const uint offset = Reached(reader.pixels[0], reader.step, isInside);
         if (isInside && product + first + i * rightDistance < end)
-            next[i] = (RightVector)inputTensor[offset / RIGHT_VECTOR];
+            next[i] = inputTensor[offset / RIGHT_VECTOR];
         [unroll]
         for (uint n = 0; n < rightDistance; n++)
             reader.step = After(reader.step);
@@ -2416,7 +2374,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     {
         const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
         next[i] = (LeftVector)0;
-        if ((leftVectors % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftVectors)
+        if ((leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
             && position.x < matrixRows && position.y < end)
             next[i] = LEFT_FACTOR[(reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR];
     }
@@ -2452,11 +2410,11 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
     for (uint i = 0; i < leftEach; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        const uint4 eight = LeftEight(next, i);
+        const uint4 eight = next[i];
         [unroll]
         for (uint word = 0; word < 4; word++)
             reader.nonFinite |= (eight[word] & 0x7c007c00) + 0x04000400;
-        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
+        if (leftUnits % NUM_THREADS == 0 || number < leftUnits)
             StoreShared(tiles[number / (leftAcross / 8) * leftPitch + number % (leftAcross / 8)], eight, NON_PRIVATE);
     }
 }
@@ -2469,7 +2427,7 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     {
         const uint number = thread + i * NUM_THREADS;
         const uint4 eight = RightEight(next, i);
-        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
+        if (rightUnits % NUM_THREADS == 0 || number < rightUnits)
             StoreShared(tiles[rightStart + number / (rightAcross / 8) * rightPitch + number % (rightAcross / 8)], eight,
                 NON_PRIVATE);
     }
@@ -2561,15 +2519,15 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     {
         const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
         next[i] = (LeftVector)0;
-        if ((leftVectors % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftVectors)
+        if ((leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
             && position.x < matrixRows && position.y < end)
         {
 #if PACKED
             next[i] = asfloat(scratch[(reader.base + position.x * step + position.y * leftDepthStep) / 4]);
 #else
             const uint2 from = StepOf(product, position.y);
-            next[i] = (LeftVector)filterTensor[(reader.base + position.x * step + from.x * leftTapStep
-                + from.y * leftDepthStep) / LEFT_VECTOR];
+            next[i] = filterTensor[(reader.base + position.x * step + from.x * leftTapStep + from.y * leftDepthStep)
+                / LEFT_VECTOR];
 #endif
         }
     }
@@ -2580,24 +2538,25 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 #if BORDERED
     [unroll]
     for (uint n = 0; n < leftLoads * LEFT_VECTOR; n++)
-        reader.nonFinite |= (asuint(next[n / LEFT_VECTOR][n % LEFT_VECTOR]) & 0x7f800000) + 0x00800000;
+        reader.nonFinite |= (asuint((float)next[n / LEFT_VECTOR][n % LEFT_VECTOR]) & 0x7f800000) + 0x00800000;
 #endif
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
         const uint2 position = LeftPosition(thread, i);
-        if (leftVectors % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftVectors)
+        const vector<float, LEFT_VECTOR> elements = (vector<float, LEFT_VECTOR>)next[i];
+        if (leftUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftUnits)
         {
 #if LEFT_ALONG
             [unroll]
             for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[(position.y + e) * leftPitch + position.x / 4][position.x % 4] = next[i][e];
+                leftTile[(position.y + e) * leftPitch + position.x / 4][position.x % 4] = elements[e];
 #elif LEFT_VECTOR == 4
-            leftTile[position.y * leftPitch + position.x / 4] = next[i];
+            leftTile[position.y * leftPitch + position.x / 4] = elements;
 #else
             [unroll]
             for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[position.y * leftPitch + position.x / 4][position.x % 4 + e] = next[i][e];
+                leftTile[position.y * leftPitch + position.x / 4][position.x % 4 + e] = elements[e];
 #endif
         }
     }
@@ -2609,18 +2568,19 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     for (uint i = 0; i < rightLoads; i++)
     {
         const uint2 position = RightPosition(thread, i);
-        if (rightVectors % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightVectors)
+        const vector<float, RIGHT_VECTOR> elements = (vector<float, RIGHT_VECTOR>)next[i];
+        if (rightUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightUnits)
         {
 #if RIGHT_ALONG
             [unroll]
             for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[(position.y + e) * rightPitch + position.x / 4][position.x % 4] = next[i][e];
+                rightTile[(position.y + e) * rightPitch + position.x / 4][position.x % 4] = elements[e];
 #elif RIGHT_VECTOR == 4
-            rightTile[position.y * rightPitch + position.x / 4] = next[i];
+            rightTile[position.y * rightPitch + position.x / 4] = elements;
 #else
             [unroll]
             for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[position.y * rightPitch + position.x / 4][position.x % 4 + e] = next[i][e];
+                rightTile[position.y * rightPitch + position.x / 4][position.x % 4 + e] = elements[e];
 #endif
         }
     }

@@ -33,7 +33,6 @@
 //   TILE_DEPTH  products per element in each iteration of the k-loop
 //   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
 //   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32
-//   AHEAD      tiles prefetched into registers, 1 or 2
 //   SPLIT_K    1 if k is split and partial sums go to `scratch`, else 0
 //   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: float16 are multiplied by cooperative matrices, in waves of
 //              32 threads; compile with -Vd, and set the module's memory model to VulkanKHR (examples/README.md)
@@ -41,7 +40,6 @@
 //   TRANSPOSED     1 if everything is transposed: LEFT is BTensor, RIGHT is ATensor, and rows and columns are
 //              swapped, also in pass 3; else 0
 //   RIGHT_VECTOR  elements in 16 bytes: 8 float16 values, else 4
-//   READS_AHEAD  1 if the next products are prefetched while the current ones are used, else 0
 //   VECTORS    vectors that a thread loads at once, one per column if RIGHT_ALONG, else one per product: 1, 2, 4 or 8
 //   REDUCTION_THREADS  threads that share the products of the same columns: a power of 2, no fewer than the columns of
 //              a thread
@@ -161,6 +159,11 @@
 #endif
 #if PASS == 2
 #define NUM_THREADS (32 * (TILE_ROWS / WAVE_ROWS) * (TILE_COLUMNS / WAVE_COLUMNS))
+#if COOPERATIVE_MATRIX && TILE_DEPTH == 64 && WAVE_ROWS * WAVE_COLUMNS < 4096
+#define AHEAD 2  // tiles prefetched into registers, if there are enough for that
+#else
+#define AHEAD 1
+#endif
 #endif
 
 #if PASS == 4
@@ -1020,6 +1023,36 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 #endif
 }
 
+typedef LeftBuffer LeftVector;  // as in memory; of float16 by cooperative matrices raw bits, two to a word
+static const uint leftUnit = COOPERATIVE_MATRIX ? 8 : LEFT_VECTOR;  // elements
+static const uint leftAcross = LEFT_ALONG ? stepDepth : TILE_ROWS;  // adjacent elements
+static const uint leftUnits = TILE_ROWS * stepDepth / leftUnit;
+static const uint leftEach = (leftUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
+static const uint leftPieces = leftUnit / LEFT_VECTOR, leftLoads = leftEach * leftPieces;
+
+// The line and the k, both within the tile, at which a thread's i-th load starts
+uint2 LeftPosition(uint thread, uint i)
+{
+    const uint number = thread + i / leftPieces * NUM_THREADS, units = leftAcross / leftUnit;
+    const uint down = number / units, across = number % units * leftUnit + i % leftPieces * LEFT_VECTOR;
+    return LEFT_ALONG ? uint2(down, across) : uint2(across, down);
+}
+
+typedef RightBuffer RightVector;  // as in memory; of float16 by cooperative matrices raw bits, two to a word
+static const uint rightUnit = COOPERATIVE_MATRIX ? 8 : RIGHT_VECTOR;  // elements
+static const uint rightAcross = RIGHT_ALONG ? TILE_DEPTH : TILE_COLUMNS;  // adjacent elements
+static const uint rightUnits = TILE_COLUMNS * TILE_DEPTH / rightUnit;
+static const uint rightEach = (rightUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
+static const uint rightPieces = rightUnit / RIGHT_VECTOR, rightLoads = rightEach * rightPieces;
+
+// The line and the k, both within the tile, at which a thread's i-th load starts
+uint2 RightPosition(uint thread, uint i)
+{
+    const uint number = thread + i / rightPieces * NUM_THREADS, units = rightAcross / rightUnit;
+    const uint down = number / units, across = number % units * rightUnit + i % rightPieces * RIGHT_VECTOR;
+    return RIGHT_ALONG ? uint2(down, across) : uint2(across, down);
+}
+
 #if COOPERATIVE_MATRIX
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
 // rows, columns, and the use (0: left factor, 1: right factor, 2: accumulator).
@@ -1051,22 +1084,8 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 
-typedef LeftBuffer LeftVector;  // raw bits, two elements to a word
-static const uint leftAcross = LEFT_ALONG ? stepDepth : TILE_ROWS;  // contiguous elements
 static const uint leftPitch = leftAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint leftLines = LEFT_ALONG ? TILE_ROWS : stepDepth;
-static const uint leftVectors = leftLines * leftAcross / 8;  // of eight contiguous elements
-static const uint leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
-static const uint leftPieces = 8 / LEFT_VECTOR;  // loads per eight contiguous elements
-static const uint leftLoads = leftEach * leftPieces;
-
-// The line and the k, both within the tile, at which a thread's i-th load starts
-uint2 LeftPosition(uint thread, uint i)
-{
-    const uint number = thread + i / leftPieces * NUM_THREADS;
-    const uint down = number / (leftAcross / 8), across = number % (leftAcross / 8) * 8 + i % leftPieces * LEFT_VECTOR;
-    return LEFT_ALONG ? uint2(down, across) : uint2(across, down);
-}
 
 // Eight contiguous elements, assembled from the loads
 uint4 LeftEight(LeftVector next[leftLoads], uint number)
@@ -1086,23 +1105,9 @@ uint4 LeftEight(LeftVector next[leftLoads], uint number)
 #endif
 }
 
-typedef RightBuffer RightVector;  // raw bits, two elements to a word
-static const uint rightAcross = RIGHT_ALONG ? TILE_DEPTH : TILE_COLUMNS;  // contiguous elements
+
 static const uint rightPitch = rightAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint rightLines = RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH;
-static const uint rightVectors = rightLines * rightAcross / 8;  // of eight contiguous elements
-static const uint rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
-static const uint rightPieces = 8 / RIGHT_VECTOR;  // loads per eight contiguous elements
-static const uint rightLoads = rightEach * rightPieces;
-
-// The line and the k, both within the tile, at which a thread's i-th load starts
-uint2 RightPosition(uint thread, uint i)
-{
-    const uint number = thread + i / rightPieces * NUM_THREADS;
-    const uint down = number / (rightAcross / 8), across = number % (rightAcross / 8) * 8
-        + i % rightPieces * RIGHT_VECTOR;
-    return RIGHT_ALONG ? uint2(down, across) : uint2(across, down);
-}
 
 // Eight contiguous elements, assembled from the loads
 uint4 RightEight(RightVector next[rightLoads], uint number)
@@ -1121,6 +1126,7 @@ uint4 RightEight(RightVector next[rightLoads], uint number)
     return eight;
 #endif
 }
+
 
 // Shared memory: a tile of each factor; after the k-loop, 16 rows of each wave's sums, 16 or 32 columns at a time.
 // Where threads store along rows, 32 columns fill more of a cache line, but take registers that only tall waves use
@@ -1150,43 +1156,12 @@ static uint lane;  // the thread in its wave
 #define RightFragment(column, k) LoadRight(tiles[rightStart + (k) * rightPitch + (column) / 8], 0, rightPitch, NON_PRIVATE)
 #endif
 #define PutSums(at, sums) StoreSums(tiles[at], sums, sumsDown == 4 ? 1 : 0, sumPitch, NON_PRIVATE)
-
 #else
-typedef vector<float, LEFT_VECTOR> LeftVector;
-static const uint leftLines = TILE_ROWS;
-static const uint leftPitch = leftLines / 4 + 1;  // padded by one to avoid bank conflicts
-static const uint leftVectors = leftLines * TILE_DEPTH / LEFT_VECTOR;
-static const uint leftLoads = (leftVectors + NUM_THREADS - 1) / NUM_THREADS, leftPieces = 1;
+static const uint leftPitch = TILE_ROWS / 4 + 1;  // padded by one to avoid bank conflicts
 groupshared float4 leftTile[TILE_DEPTH * leftPitch];
 
-// The line and the k, both within the tile, at which a thread's i-th vector starts
-uint2 LeftPosition(uint thread, uint i)
-{
-    const uint number = thread + i * NUM_THREADS;
-#if LEFT_ALONG
-    return uint2(number / (TILE_DEPTH / LEFT_VECTOR), number % (TILE_DEPTH / LEFT_VECTOR) * LEFT_VECTOR);
-#else
-    return uint2(number % (leftLines / LEFT_VECTOR) * LEFT_VECTOR, number / (leftLines / LEFT_VECTOR));
-#endif
-}
-
-typedef vector<float, RIGHT_VECTOR> RightVector;
-static const uint rightLines = TILE_COLUMNS;
-static const uint rightPitch = rightLines / 4 + 1;  // padded by one to avoid bank conflicts
-static const uint rightVectors = rightLines * TILE_DEPTH / RIGHT_VECTOR;
-static const uint rightLoads = (rightVectors + NUM_THREADS - 1) / NUM_THREADS, rightPieces = 1;
+static const uint rightPitch = TILE_COLUMNS / 4 + 1;  // padded by one to avoid bank conflicts
 groupshared float4 rightTile[TILE_DEPTH * rightPitch];
-
-// The line and the k, both within the tile, at which a thread's i-th vector starts
-uint2 RightPosition(uint thread, uint i)
-{
-    const uint number = thread + i * NUM_THREADS;
-#if RIGHT_ALONG
-    return uint2(number / (TILE_DEPTH / RIGHT_VECTOR), number % (TILE_DEPTH / RIGHT_VECTOR) * RIGHT_VECTOR);
-#else
-    return uint2(number % (rightLines / RIGHT_VECTOR) * RIGHT_VECTOR, number / (rightLines / RIGHT_VECTOR));
-#endif
-}
 #endif
 
 struct LeftReader
@@ -1234,7 +1209,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
             ? reader.first + position.x < matrixRows && product + position.y < end
             : reader.first + position.y < matrixRows && product + position.x < end;
         next[i] = (LeftVector)0;
-        if ((leftVectors % NUM_THREADS == 0 || position.x < leftLines) && isThere)
+        if ((leftUnits % NUM_THREADS == 0 || position.x < leftLines) && isThere)
             next[i] = aTensor[begin + further];
     }
 }
@@ -1279,7 +1254,7 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
     {
         const uint number = thread + i * NUM_THREADS;
         const uint4 eight = LeftEight(next, i);
-        if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
+        if (leftUnits % NUM_THREADS == 0 || number < leftUnits)
             StoreShared(tiles[number / (leftAcross / 8) * leftPitch + number % (leftAcross / 8)], eight, NON_PRIVATE);
     }
 }
@@ -1304,7 +1279,7 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
             ? reader.first + position.x < matrixColumns && product + position.y < end
             : reader.first + position.y < matrixColumns && product + position.x < end;
         next[i] = (RightVector)0;
-        if ((rightVectors % NUM_THREADS == 0 || position.x < rightLines) && isThere)
+        if ((rightUnits % NUM_THREADS == 0 || position.x < rightLines) && isThere)
             next[i] = bTensor[begin + further];
     }
 }
@@ -1316,7 +1291,7 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     {
         const uint number = thread + i * NUM_THREADS;
         const uint4 eight = RightEight(next, i);
-        if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
+        if (rightUnits % NUM_THREADS == 0 || number < rightUnits)
             StoreShared(tiles[rightStart + number / (rightAcross / 8) * rightPitch + number % (rightAcross / 8)], eight,
                 NON_PRIVATE);
     }
@@ -1399,9 +1374,9 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     {
         const uint2 position = LeftPosition(thread, i) + uint2(reader.first, product);
         next[i] = (LeftVector)0;
-        if ((leftVectors % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftVectors)
+        if ((leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
             && position.x < matrixRows && position.y < end)
-            next[i] = (LeftVector)aTensor[(reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR];
+            next[i] = aTensor[(reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR];
     }
 }
 
@@ -1411,18 +1386,19 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
     for (uint i = 0; i < leftLoads; i++)
     {
         const uint2 position = LeftPosition(thread, i);
-        if (leftVectors % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftVectors)
+        const vector<float, LEFT_VECTOR> elements = (vector<float, LEFT_VECTOR>)next[i];
+        if (leftUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < leftUnits)
         {
 #if LEFT_ALONG
             [unroll]
             for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[(position.y + e) * leftPitch + position.x / 4][position.x % 4] = next[i][e];
+                leftTile[(position.y + e) * leftPitch + position.x / 4][position.x % 4] = elements[e];
 #elif LEFT_VECTOR == 4
-            leftTile[position.y * leftPitch + position.x / 4] = next[i];
+            leftTile[position.y * leftPitch + position.x / 4] = elements;
 #else
             [unroll]
             for (uint e = 0; e < LEFT_VECTOR; e++)
-                leftTile[position.y * leftPitch + position.x / 4][position.x % 4 + e] = next[i][e];
+                leftTile[position.y * leftPitch + position.x / 4][position.x % 4 + e] = elements[e];
 #endif
         }
     }
@@ -1438,10 +1414,9 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
     {
         const uint2 position = RightPosition(thread, i) + uint2(reader.first, product);
         next[i] = (RightVector)0;
-        if ((rightVectors % NUM_THREADS == 0 || thread + i / rightPieces * NUM_THREADS < rightVectors)
+        if ((rightUnits % NUM_THREADS == 0 || thread + i / rightPieces * NUM_THREADS < rightUnits)
             && position.x < matrixColumns && position.y < end)
-            next[i] = (RightVector)bTensor[(reader.base + position.x * step + position.y * rightDepthStep)
-                / RIGHT_VECTOR];
+            next[i] = bTensor[(reader.base + position.x * step + position.y * rightDepthStep) / RIGHT_VECTOR];
     }
 }
 
@@ -1451,18 +1426,19 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     for (uint i = 0; i < rightLoads; i++)
     {
         const uint2 position = RightPosition(thread, i);
-        if (rightVectors % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightVectors)
+        const vector<float, RIGHT_VECTOR> elements = (vector<float, RIGHT_VECTOR>)next[i];
+        if (rightUnits % NUM_THREADS == 0 || thread + i * NUM_THREADS < rightUnits)
         {
 #if RIGHT_ALONG
             [unroll]
             for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[(position.y + e) * rightPitch + position.x / 4][position.x % 4] = next[i][e];
+                rightTile[(position.y + e) * rightPitch + position.x / 4][position.x % 4] = elements[e];
 #elif RIGHT_VECTOR == 4
-            rightTile[position.y * rightPitch + position.x / 4] = next[i];
+            rightTile[position.y * rightPitch + position.x / 4] = elements;
 #else
             [unroll]
             for (uint e = 0; e < RIGHT_VECTOR; e++)
-                rightTile[position.y * rightPitch + position.x / 4][position.x % 4 + e] = next[i][e];
+                rightTile[position.y * rightPitch + position.x / 4][position.x % 4 + e] = elements[e];
 #endif
         }
     }
@@ -1742,19 +1718,14 @@ void ContractRows(uint item, uint thread)
     // are 0.
     const uint begin = SPLIT_K ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
     const uint first = begin + lane * threadStep;
-#if READS_AHEAD
     Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, first, end);
-#endif
     [loop]
     for (uint product = first; product < end; product += REDUCTION_THREADS * threadStep)
     {
-#if READS_AHEAD
-        // Not `step = next` up here: in DXIL, DXC 1.8 drops a copy whose source is overwritten before it is used.
+        // Prefetched while the current products are used. Not `step = next` up here: in DXIL, DXC 1.8 drops a copy
+        // whose source is overwritten before it is used.
         const Step next = StepAt(leftBase, rowStep, rightBase, column, columnStep,
             product + REDUCTION_THREADS * threadStep, end);
-#else
-        const Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, product, end);
-#endif
         [unroll]
         for (y = 0; y < TILE_ROWS; y++)
             [unroll]
@@ -1765,9 +1736,7 @@ void ContractRows(uint item, uint thread)
                 for (e = 0; e < threadColumns; e++)
                     totals[y][e] = mad(some, ElementOf(step.right, k, e), totals[y][e]);
             }
-#if READS_AHEAD
         step = next;
-#endif
     }
 
     // Reduction in a fixed order: for each row, each lane adds up its share of one column over all lanes; then the

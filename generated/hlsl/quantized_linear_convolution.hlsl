@@ -69,7 +69,6 @@
 //   TILE_DEPTH  products per element in each iteration of the k-loop, a multiple of 64
 //   WAVE_ROWS  rows of the tile that 32 threads accumulate, a multiple of 16
 //   WAVE_COLUMNS  columns, likewise; without COOPERATIVE_MATRIX a multiple of 32, or 16
-//   AHEAD      tiles prefetched into registers, 1 or 2
 //   SPLIT_K    1 if sums go to `scratch`, because k is split or cooperative matrices cannot store the output's bytes,
 //              else 0
 //   COOPERATIVE_MATRIX  1, in pass 2 and for Vulkan only: bytes are multiplied by cooperative matrices, in waves of 32
@@ -227,6 +226,7 @@
 #endif
 #if PASS == 2
 #define NUM_THREADS (32 * (TILE_ROWS / WAVE_ROWS) * (TILE_COLUMNS / WAVE_COLUMNS))
+#define AHEAD 1  // tiles prefetched into registers
 #endif
 
 #if PASS == 1

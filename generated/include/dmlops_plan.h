@@ -1218,7 +1218,6 @@ typedef struct dmlops_plan_Tile {
     int64_t depth;
     int64_t wave_rows;
     int64_t wave_columns;
-    int64_t ahead;
     int64_t resident;
     int64_t efficiency;
 } dmlops_plan_Tile;
@@ -3115,8 +3114,6 @@ DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dm
     dmlops_plan_DefinitionShader* shader, int64_t row_axis, int64_t rows, int64_t run);
 DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
     int64_t stride, dmlops_plan_int_8* result);
-DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
-    int64_t columns);
 DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
@@ -3164,7 +3161,7 @@ DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_pl
 DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Product* result);
-DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Product* result);
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* op,
@@ -3243,18 +3240,18 @@ DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlo
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth, dmlops_plan_Side* result);
-DMLOPS_CALLED int64_t dmlops_plan_cooperative_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile);
-DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Tile_12* result);
+DMLOPS_CALLED int64_t dmlops_plan_byte_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* tile);
 DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile);
-DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_cooperative, dmlops_plan_Tile* result);
-DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_cooperative, dmlops_plan_Tile* result);
-DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile, int is_cooperative, dmlops_plan_Split* result);
+    dmlops_plan_Tile* pair);
+DMLOPS_CALLED void dmlops_plan_choose_matrix_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Choice* result);
+DMLOPS_CALLED void dmlops_plan_byte_window_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_choose_byte_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_cooperative, dmlops_plan_Choice* result);
 DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result);
 DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -5017,13 +5014,6 @@ DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The number of tiles of that size. */
-DMLOPS_CALLED int64_t dmlops_plan_tiles_of(dmlops_planning* planning, const dmlops_plan_Matrices* found, int64_t rows,
-    int64_t columns) {
-    return dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, found->rows, rows),
-        dmlops_plan_ceil_div(planning, found->columns, columns)), found->count);
-}
-
 /* Adjacent elements of a row or column that a thread stores at once: 1 or 4. */
 DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tensor* output) {
@@ -5239,7 +5229,6 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_ROWS"), tile->wave_rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WAVE_COLUMNS"), tile->wave_columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
     if (product->is_cooperative) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
     }
@@ -5459,7 +5448,6 @@ DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_pl
     if (matrices->right.is_along) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), 1);
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("READS_AHEAD"), (int64_t)((vector == 8) && !matrices->right.is_along));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), 4);
     dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), share.lanes);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), share.width);
@@ -5491,7 +5479,6 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_1.depth = 16;
     made_1.wave_rows = 32;
     made_1.wave_columns = 64;
-    made_1.ahead = 1;
     made_1.resident = 2;
     made_1.efficiency = 100;
     dmlops_plan_Tile_12_append(planning, result, &made_1);
@@ -5501,7 +5488,6 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_2.depth = 16;
     made_2.wave_rows = 32;
     made_2.wave_columns = 64;
-    made_2.ahead = 1;
     made_2.resident = 4;
     made_2.efficiency = 85;
     dmlops_plan_Tile_12_append(planning, result, &made_2);
@@ -5511,7 +5497,6 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_3.depth = 16;
     made_3.wave_rows = 32;
     made_3.wave_columns = 32;
-    made_3.ahead = 1;
     made_3.resident = 4;
     made_3.efficiency = 70;
     dmlops_plan_Tile_12_append(planning, result, &made_3);
@@ -5521,7 +5506,6 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_4.depth = 16;
     made_4.wave_rows = 16;
     made_4.wave_columns = 64;
-    made_4.ahead = 1;
     made_4.resident = 5;
     made_4.efficiency = 100;
     dmlops_plan_Tile_12_append(planning, result, &made_4);
@@ -5531,7 +5515,6 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_5.depth = 32;
     made_5.wave_rows = 32;
     made_5.wave_columns = 32;
-    made_5.ahead = 1;
     made_5.resident = 3;
     made_5.efficiency = 60;
     dmlops_plan_Tile_12_append(planning, result, &made_5);
@@ -5541,7 +5524,6 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_6.depth = 32;
     made_6.wave_rows = 16;
     made_6.wave_columns = 32;
-    made_6.ahead = 1;
     made_6.resident = 7;
     made_6.efficiency = 55;
     dmlops_plan_Tile_12_append(planning, result, &made_6);
@@ -5551,7 +5533,6 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_7.depth = shallow;
     made_7.wave_rows = 16;
     made_7.wave_columns = 32;
-    made_7.ahead = 1;
     made_7.resident = 7;
     made_7.efficiency = 80;
     dmlops_plan_Tile_12_append(planning, result, &made_7);
@@ -5561,7 +5542,6 @@ DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t de
     made_8.depth = shallow;
     made_8.wave_rows = 16;
     made_8.wave_columns = 32;
-    made_8.ahead = 1;
     made_8.resident = 8;
     made_8.efficiency = 100;
     dmlops_plan_Tile_12_append(planning, result, &made_8);
@@ -5596,8 +5576,7 @@ DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dm
    64x64 that split a step's k are at 0.81 to 1.05 of four where groups are few. For 16 to 32 rows or columns and a
    depth of 4096 or more, the best of 32x64, 64x16 and 16x64 is at 0.62 to 0.94 of 32x256 and 256x32; with a depth of
    512 or 1024, which take smaller tiles, at 1.15 to 1.62. */
-DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result) {
-    int64_t ahead = (depth <= 64) ? 1 : 2;
+DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
     result->count = 0;
     dmlops_plan_Tile made_1;
     made_1.rows = 128;
@@ -5605,7 +5584,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int6
     made_1.depth = 64;
     made_1.wave_rows = 64;
     made_1.wave_columns = 64;
-    made_1.ahead = 1;
     made_1.resident = 2;
     made_1.efficiency = 80;
     dmlops_plan_Tile_12_append(planning, result, &made_1);
@@ -5615,7 +5593,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int6
     made_2.depth = 64;
     made_2.wave_rows = 32;
     made_2.wave_columns = 32;
-    made_2.ahead = ahead;
     made_2.resident = 1;
     made_2.efficiency = 89;
     dmlops_plan_Tile_12_append(planning, result, &made_2);
@@ -5625,7 +5602,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int6
     made_3.depth = 64;
     made_3.wave_rows = 32;
     made_3.wave_columns = 32;
-    made_3.ahead = ahead;
     made_3.resident = 6;
     made_3.efficiency = 100;
     dmlops_plan_Tile_12_append(planning, result, &made_3);
@@ -5635,7 +5611,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int6
     made_4.depth = 64;
     made_4.wave_rows = 32;
     made_4.wave_columns = 16;
-    made_4.ahead = ahead;
     made_4.resident = 7;
     made_4.efficiency = 100;
     dmlops_plan_Tile_12_append(planning, result, &made_4);
@@ -5645,7 +5620,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int6
     made_5.depth = 64;
     made_5.wave_rows = 16;
     made_5.wave_columns = 16;
-    made_5.ahead = ahead;
     made_5.resident = 6;
     made_5.efficiency = 100;
     dmlops_plan_Tile_12_append(planning, result, &made_5);
@@ -5655,7 +5629,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int6
     made_6.depth = 64;
     made_6.wave_rows = 32;
     made_6.wave_columns = 64;
-    made_6.ahead = ahead;
     made_6.resident = 2;
     made_6.efficiency = 80;
     dmlops_plan_Tile_12_append(planning, result, &made_6);
@@ -5665,7 +5638,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int6
     made_7.depth = 64;
     made_7.wave_rows = 32;
     made_7.wave_columns = 32;
-    made_7.ahead = ahead;
     made_7.resident = 3;
     made_7.efficiency = 100;
     dmlops_plan_Tile_12_append(planning, result, &made_7);
@@ -5675,7 +5647,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, int6
     made_8.depth = 64;
     made_8.wave_rows = 32;
     made_8.wave_columns = 32;
-    made_8.ahead = ahead;
     made_8.resident = 3;
     made_8.efficiency = 100;
     dmlops_plan_Tile_12_append(planning, result, &made_8);
@@ -5691,7 +5662,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, co
     rates.alone = 32;
     rates.element = 2;
     dmlops_plan_Tile_12 made_1;
-    dmlops_plan_cooperative_tiles(planning, found->depth, &made_1);
+    dmlops_plan_cooperative_tiles(planning, &made_1);
     dmlops_plan_Choice chosen;
     dmlops_plan_choose_tile(planning, found, &made_1, &rates, 1, &chosen);
     dmlops_plan_Split split;
@@ -6240,7 +6211,6 @@ DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int
     made_1.depth = depth;
     made_1.wave_rows = 32;
     made_1.wave_columns = 64;
-    made_1.ahead = 1;
     made_1.resident = 3;
     made_1.efficiency = 76;
     dmlops_plan_Tile_12_append(planning, result, &made_1);
@@ -6250,7 +6220,6 @@ DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int
     made_2.depth = depth;
     made_2.wave_rows = 16;
     made_2.wave_columns = 64;
-    made_2.ahead = 1;
     made_2.resident = 6;
     made_2.efficiency = 66;
     dmlops_plan_Tile_12_append(planning, result, &made_2);
@@ -6260,7 +6229,6 @@ DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int
     made_3.depth = (dmlops_modulo(channels, 32) == 0) ? 32 : depth;
     made_3.wave_rows = 16;
     made_3.wave_columns = 32;
-    made_3.ahead = 1;
     made_3.resident = 3;
     made_3.efficiency = 100;
     dmlops_plan_Tile_12_append(planning, result, &made_3);
@@ -6270,7 +6238,6 @@ DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int
     made_4.depth = depth;
     made_4.wave_rows = 16;
     made_4.wave_columns = 32;
-    made_4.ahead = 1;
     made_4.resident = 6;
     made_4.efficiency = 100;
     dmlops_plan_Tile_12_append(planning, result, &made_4);
@@ -6390,10 +6357,11 @@ DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_pl
     int64_t before = dmlops_max(dmlops_subtract(0, first), 0);
     int64_t pitch = dmlops_max(dmlops_min(dmlops_add(width, reach), dmlops_max(dmlops_add(before, size),
         dmlops_subtract(dmlops_add(width, reach), before))), width);
-    int suits = (taps > 1) && (taps <= 7) && (tap > 0) && (step == 1) && (reach <= 16);
-    suits = suits && (dmlops_modulo(op->factors.depth, 16) == 0) && (dmlops_multiply(4, pitch) <= dmlops_multiply(5,
-        width));
-    if (!suits) {
+    if ((taps == 1) || (taps > 7) || (tap <= 0) || (step != 1) || (reach > 16)) {
+        dmlops_plan_single_tap(planning, result);
+        return;
+    }
+    if ((dmlops_modulo(op->factors.depth, 16) > 0) || (dmlops_multiply(4, pitch) > dmlops_multiply(5, width))) {
         dmlops_plan_single_tap(planning, result);
         return;
     }
@@ -6452,7 +6420,6 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
         made_1.depth = 32;
         made_1.wave_rows = 64;
         made_1.wave_columns = 32;
-        made_1.ahead = 1;
         made_1.resident = 2;
         made_1.efficiency = 26;
         dmlops_plan_Tile_12_append(planning, result, &made_1);
@@ -6463,7 +6430,6 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
         made_2.depth = depth;
         made_2.wave_rows = 64;
         made_2.wave_columns = 64;
-        made_2.ahead = 1;
         made_2.resident = 2;
         made_2.efficiency = 100;
         dmlops_plan_Tile_12_append(planning, result, &made_2);
@@ -6473,7 +6439,6 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
         made_3.depth = depth;
         made_3.wave_rows = 64;
         made_3.wave_columns = 32;
-        made_3.ahead = 1;
         made_3.resident = 2;
         made_3.efficiency = 26;
         dmlops_plan_Tile_12_append(planning, result, &made_3);
@@ -6484,7 +6449,6 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_4.depth = depth;
     made_4.wave_rows = 32;
     made_4.wave_columns = 32;
-    made_4.ahead = 1;
     made_4.resident = 3;
     made_4.efficiency = 72;
     dmlops_plan_Tile_12_append(planning, result, &made_4);
@@ -6494,7 +6458,6 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_5.depth = depth;
     made_5.wave_rows = 32;
     made_5.wave_columns = 64;
-    made_5.ahead = 1;
     made_5.resident = 4;
     made_5.efficiency = 14;
     dmlops_plan_Tile_12_append(planning, result, &made_5);
@@ -6504,7 +6467,6 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_6.depth = depth;
     made_6.wave_rows = 32;
     made_6.wave_columns = 32;
-    made_6.ahead = 1;
     made_6.resident = 1;
     made_6.efficiency = 56;
     dmlops_plan_Tile_12_append(planning, result, &made_6);
@@ -6514,7 +6476,6 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_7.depth = depth;
     made_7.wave_rows = 32;
     made_7.wave_columns = 16;
-    made_7.ahead = 1;
     made_7.resident = 5;
     made_7.efficiency = 100;
     dmlops_plan_Tile_12_append(planning, result, &made_7);
@@ -6524,7 +6485,6 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_8.depth = depth;
     made_8.wave_rows = 16;
     made_8.wave_columns = 16;
-    made_8.ahead = 1;
     made_8.resident = 5;
     made_8.efficiency = 61;
     dmlops_plan_Tile_12_append(planning, result, &made_8);
@@ -6534,7 +6494,6 @@ DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t chan
     made_9.depth = depth;
     made_9.wave_rows = 16;
     made_9.wave_columns = 16;
-    made_9.ahead = 1;
     made_9.resident = 4;
     made_9.efficiency = 98;
     dmlops_plan_Tile_12_append(planning, result, &made_9);
@@ -6553,7 +6512,6 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t chan
     made_1.depth = dmlops_gcd(32, channels);
     made_1.wave_rows = 32;
     made_1.wave_columns = 32;
-    made_1.ahead = 1;
     made_1.resident = 3;
     made_1.efficiency = 100;
     dmlops_plan_Tile_12_append(planning, &shapes, &made_1);
@@ -6563,7 +6521,6 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t chan
     made_2.depth = 16;
     made_2.wave_rows = 32;
     made_2.wave_columns = 64;
-    made_2.ahead = 1;
     made_2.resident = 1;
     made_2.efficiency = 100;
     dmlops_plan_Tile_12_append(planning, &shapes, &made_2);
@@ -6573,7 +6530,6 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t chan
     made_3.depth = 16;
     made_3.wave_rows = 64;
     made_3.wave_columns = 64;
-    made_3.ahead = 1;
     made_3.resident = 1;
     made_3.efficiency = 61;
     dmlops_plan_Tile_12_append(planning, &shapes, &made_3);
@@ -6583,7 +6539,6 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t chan
     made_4.depth = 16;
     made_4.wave_rows = 32;
     made_4.wave_columns = 64;
-    made_4.ahead = 1;
     made_4.resident = 4;
     made_4.efficiency = 100;
     dmlops_plan_Tile_12_append(planning, &shapes, &made_4);
@@ -6810,230 +6765,273 @@ DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The parts of k: as many as fill the multiprocessors, if it is deep enough for four. */
-DMLOPS_CALLED int64_t dmlops_plan_cooperative_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile) {
-    int is_windowed = found->column_axis == -1;
-    int64_t least = is_windowed ? 256 : 512;
-    if (found->depth < dmlops_multiply(4, least)) {
-        return 1;
-    }
-    int64_t wanted = dmlops_divide(dmlops_multiply(tile->resident, 132), dmlops_plan_tiles_of(planning, found,
-        tile->rows, tile->columns));
-    int64_t most = is_windowed ? 8 : dmlops_divide(found->depth, least);
-    return dmlops_max(dmlops_min(dmlops_min(wanted, dmlops_divide(found->depth, least)), most), 1);
+/* The tiles for matrices, from the largest to the least. Deep ones need fewer barriers, but where lines are transposed,
+   large ones run out of registers. With few rows, groups mostly wait for loads, so more of them are resident. */
+DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Tile_12* result) {
+    int64_t deep = (found->depth <= 64) ? 64 : 128;
+    int is_along = found->left.is_along && found->right.is_along;
+    int64_t large = is_along ? deep : 64;
+    int64_t share = is_along ? 32 : 64;
+    int64_t resident = (found->rows <= 32) ? 4 : ((found->rows <= 64) ? 2 : 1);
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 128;
+    made_1.columns = 128;
+    made_1.depth = large;
+    made_1.wave_rows = 64;
+    made_1.wave_columns = share;
+    made_1.resident = 1;
+    made_1.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 64;
+    made_2.columns = 128;
+    made_2.depth = large;
+    made_2.wave_rows = 32;
+    made_2.wave_columns = share;
+    made_2.resident = resident;
+    made_2.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 64;
+    made_3.depth = deep;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 32;
+    made_3.resident = resident;
+    made_3.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 32;
+    made_4.columns = 64;
+    made_4.depth = deep;
+    made_4.wave_rows = 16;
+    made_4.wave_columns = 32;
+    made_4.resident = resident;
+    made_4.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 16;
+    made_5.columns = 32;
+    made_5.depth = 64;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 16;
+    made_5.resident = resident;
+    made_5.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_5);
+    return;
 }
 
-/* Whether groups with this tile, each with a part of k, occupy at least three fifths of the multiprocessors. */
-DMLOPS_CALLED int dmlops_plan_occupies_most(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+/* The parts of k: as many as fill the multiprocessors, if it is deep enough for four. */
+DMLOPS_CALLED int64_t dmlops_plan_byte_parts(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* tile) {
-    return dmlops_multiply(5, dmlops_plan_times(planning, dmlops_plan_tiles_of(planning, found, tile->rows,
-        tile->columns), dmlops_plan_cooperative_parts(planning, found, tile))) >= 396;
+    int64_t most = dmlops_divide(found->depth, 512);
+    int64_t wanted = dmlops_divide(dmlops_multiply(tile->resident, 132), dmlops_plan_tile_count(planning, found, tile));
+    return (most >= 4) ? dmlops_max(dmlops_min(wanted, most), 1) : 1;
 }
 
 /* Whether large tiles are best taken by groups of which two are resident. A round of pairs takes five thirds of the
    time of a round of single groups, and is worth three parts of k, but not two. */
 DMLOPS_CALLED int dmlops_plan_is_for_pairs(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile) {
-    int64_t tiles = dmlops_plan_tiles_of(planning, found, tile->rows, tile->columns);
+    dmlops_plan_Tile* pair) {
+    int64_t tiles = dmlops_plan_tile_count(planning, found, pair);
     if (tiles > 132) {
         return dmlops_multiply(5, dmlops_plan_ceil_div(planning, tiles, 264)) < dmlops_multiply(3,
             dmlops_plan_ceil_div(planning, tiles, 132));
     }
-    return (dmlops_multiply(2, tiles) > 132) && (dmlops_plan_cooperative_parts(planning, found, tile) == 3);
+    return (dmlops_multiply(2, tiles) > 132) && (dmlops_plan_byte_parts(planning, found, pair) == 3);
 }
 
-/* The tile for these matrices: the largest that leaves enough groups, with k split where it is deep. Deep tiles need
-   fewer barriers, but where lines are transposed, large ones run out of registers. With few rows, groups mostly wait
-   for loads, so more of them are resident. */
-DMLOPS_CALLED void dmlops_plan_byte_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_cooperative, dmlops_plan_Tile* result) {
-    if ((found->column_axis == -1) || !is_cooperative) {
-        dmlops_plan_byte_window_tile_for(planning, found, is_cooperative, result);
+/* The largest tile of which half is used, and whose groups, each with a part of k, occupy three fifths of the
+   multiprocessors; the parts of k. */
+DMLOPS_CALLED void dmlops_plan_choose_matrix_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found,
+    dmlops_plan_Choice* result) {
+    dmlops_plan_Tile flat;
+    flat.rows = 16;
+    flat.columns = 64;
+    flat.depth = 64;
+    flat.wave_rows = 16;
+    flat.wave_columns = 16;
+    flat.resident = 8;
+    flat.efficiency = 100;
+    if (found->rows <= flat.rows) {
+        result->tile = flat;
+        result->parts = dmlops_plan_byte_parts(planning, found, &flat);
+        result->time = 0;
         return;
     }
-    int64_t ahead = (found->depth <= 64) ? 1 : 2;
-    if (found->rows <= 16) {
-        result->rows = 16;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 16;
-        result->wave_columns = 16;
-        result->ahead = ahead;
-        result->resident = 8;
-        result->efficiency = 100;
-        return;
-    }
-    int64_t depth = (found->depth <= 64) ? 64 : 128;
-    int64_t resident = (found->rows <= 32) ? 4 : ((found->rows <= 64) ? 2 : 1);
-    int is_along = found->left.is_along && found->right.is_along;
-    int64_t large_depth = is_along ? depth : 64;
-    int64_t large_ahead = is_along ? 1 : ahead;
-    int64_t share = is_along ? 32 : 64;
-    dmlops_plan_Tile large;
-    large.rows = 128;
-    large.columns = 128;
-    large.depth = large_depth;
-    large.wave_rows = 64;
-    large.wave_columns = share;
-    large.ahead = large_ahead;
-    large.resident = 1;
-    large.efficiency = 100;
-    if ((dmlops_min(found->rows, found->columns) > 64) && dmlops_plan_occupies_most(planning, found, &large)) {
-        dmlops_plan_Tile pair;
-        pair.rows = 128;
-        pair.columns = 128;
-        pair.depth = depth;
-        pair.wave_rows = 64;
-        pair.wave_columns = 64;
-        pair.ahead = 1;
-        pair.resident = 2;
-        pair.efficiency = 100;
-        if (is_along && dmlops_plan_is_for_pairs(planning, found, &pair)) {
-            *result = pair;
+    dmlops_plan_Tile_12 tiles;
+    dmlops_plan_byte_tiles(planning, found, &tiles);
+    const dmlops_plan_Tile * large = &tiles.items[dmlops_item(planning, 0, tiles.count)];
+    const dmlops_plan_Tile * least = &tiles.items[dmlops_item(planning, dmlops_subtract(tiles.count, 1), tiles.count)];
+    dmlops_plan_Tile pair;
+    pair = *large;
+    pair.wave_columns = 64;
+    pair.resident = 2;
+    for (int64_t each_1 = 0; each_1 < tiles.count; ++each_1) {
+        const dmlops_plan_Tile* tile = &tiles.items[each_1];
+        int64_t parts = dmlops_plan_byte_parts(planning, found, tile);
+        int is_used = (dmlops_multiply(2, found->rows) > tile->rows) && (dmlops_multiply(2, found->columns) >
+            tile->columns);
+        if (is_used && (dmlops_multiply(5, dmlops_plan_times(planning, dmlops_plan_tile_count(planning, found, tile),
+            parts)) >= 396)) {
+            if ((tile->rows == pair.rows) && (tile->wave_columns < 64) && dmlops_plan_is_for_pairs(planning, found,
+                &pair)) {
+                result->tile = pair;
+                result->parts = dmlops_plan_byte_parts(planning, found, &pair);
+                result->time = 0;
+                return;
+            }
+            result->tile = *tile;
+            result->parts = parts;
+            result->time = 0;
             return;
         }
-        *result = large;
-        return;
     }
-    dmlops_plan_Tile half;
-    half.rows = 64;
-    half.columns = 128;
-    half.depth = large_depth;
-    half.wave_rows = 32;
-    half.wave_columns = share;
-    half.ahead = large_ahead;
-    half.resident = resident;
-    half.efficiency = 100;
-    if ((found->rows > 32) && (found->columns > 64) && dmlops_plan_occupies_most(planning, found, &half)) {
-        *result = half;
-        return;
-    }
-    dmlops_plan_Tile square;
-    square.rows = 64;
-    square.columns = 64;
-    square.depth = depth;
-    square.wave_rows = 32;
-    square.wave_columns = 32;
-    square.ahead = 1;
-    square.resident = resident;
-    square.efficiency = 100;
-    if ((found->rows > 32) && dmlops_plan_occupies_most(planning, found, &square)) {
-        *result = square;
-        return;
-    }
-    dmlops_plan_Tile small;
-    small.rows = 32;
-    small.columns = 64;
-    small.depth = depth;
-    small.wave_rows = 16;
-    small.wave_columns = 32;
-    small.ahead = 1;
-    small.resident = resident;
-    small.efficiency = 100;
-    if (dmlops_plan_occupies_most(planning, found, &small)) {
-        *result = small;
-        return;
-    }
-    result->rows = 16;
-    result->columns = 32;
-    result->depth = 64;
-    result->wave_rows = 16;
-    result->wave_columns = 16;
-    result->ahead = ahead;
-    result->resident = resident;
-    result->efficiency = 100;
+    result->tile = *least;
+    result->parts = dmlops_plan_byte_parts(planning, found, least);
+    result->time = 0;
     return;
 }
 
-/* The tile for windows, which need more groups, and enough arithmetic to hide the latency of their loads. Devices
-   without units take these tiles for plain matrices, too. */
-DMLOPS_CALLED void dmlops_plan_byte_window_tile_for(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
-    is_cooperative, dmlops_plan_Tile* result) {
-    int is_windowed = found->column_axis == -1;
-    int64_t enough = is_windowed ? 256 : 128;
-    if (found->rows <= 16) {
-        result->rows = 16;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 16;
-        result->wave_columns = 16;
-        result->ahead = 1;
-        result->resident = 1;
-        result->efficiency = 100;
-        return;
-    }
-    if (found->rows <= 32) {
-        result->rows = 32;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 16;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        result->resident = 1;
-        result->efficiency = 100;
-        return;
-    }
-    if ((found->rows > 64) && (dmlops_plan_tiles_of(planning, found, 128, 256) >= 128) && is_cooperative) {
-        result->rows = 128;
-        result->columns = 256;
-        result->depth = 64;
-        result->wave_rows = 64;
-        result->wave_columns = 64;
-        result->ahead = 1;
-        result->resident = 1;
-        result->efficiency = 100;
-        return;
-    }
-    if (dmlops_plan_tiles_of(planning, found, 64, 128) >= enough) {
-        result->rows = 64;
-        result->columns = 128;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = (is_windowed && is_cooperative) ? 32 : 64;
-        result->ahead = 1;
-        result->resident = 1;
-        result->efficiency = 100;
-        return;
-    }
-    if (dmlops_plan_tiles_of(planning, found, 64, 64) >= dmlops_divide(128, 2)) {
-        result->rows = 64;
-        result->columns = 64;
-        result->depth = 64;
-        result->wave_rows = 32;
-        result->wave_columns = 32;
-        result->ahead = 1;
-        result->resident = 1;
-        result->efficiency = 100;
-        return;
-    }
-    result->rows = 16;
-    result->columns = 32;
-    result->depth = 64;
-    result->wave_rows = 16;
-    result->wave_columns = 16;
-    result->ahead = 1;
-    result->resident = 1;
-    result->efficiency = 100;
+/* The candidates for windows. */
+DMLOPS_CALLED void dmlops_plan_byte_window_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 128;
+    made_1.columns = 256;
+    made_1.depth = 64;
+    made_1.wave_rows = 64;
+    made_1.wave_columns = 64;
+    made_1.resident = 1;
+    made_1.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 64;
+    made_2.columns = 128;
+    made_2.depth = 64;
+    made_2.wave_rows = 32;
+    made_2.wave_columns = 32;
+    made_2.resident = 1;
+    made_2.efficiency = 72;
+    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 64;
+    made_3.depth = 64;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 32;
+    made_3.resident = 2;
+    made_3.efficiency = 28;
+    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 32;
+    made_4.columns = 64;
+    made_4.depth = 64;
+    made_4.wave_rows = 16;
+    made_4.wave_columns = 32;
+    made_4.resident = 8;
+    made_4.efficiency = 8;
+    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 16;
+    made_5.columns = 64;
+    made_5.depth = 64;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 16;
+    made_5.resident = 3;
+    made_5.efficiency = 18;
+    dmlops_plan_Tile_12_append(planning, result, &made_5);
+    dmlops_plan_Tile made_6;
+    made_6.rows = 16;
+    made_6.columns = 32;
+    made_6.depth = 64;
+    made_6.wave_rows = 16;
+    made_6.wave_columns = 16;
+    made_6.resident = 4;
+    made_6.efficiency = 38;
+    dmlops_plan_Tile_12_append(planning, result, &made_6);
     return;
 }
 
-/* The division of work among groups. k is split where there are few tiles. */
-DMLOPS_CALLED void dmlops_plan_byte_split(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tile* tile, int is_cooperative, dmlops_plan_Split* result) {
-    int64_t down = dmlops_plan_ceil_div(planning, found->rows, tile->rows);
-    int64_t across = dmlops_plan_ceil_div(planning, found->columns, tile->columns);
-    int64_t groups = dmlops_plan_times(planning, dmlops_multiply(down, across), found->count);
-    int64_t parts = 1;
-    if ((found->column_axis != -1) && is_cooperative) {
-        parts = dmlops_plan_cooperative_parts(planning, found, tile);
-    } else {
-        if (groups < 128) {
-            parts = dmlops_max(dmlops_min(dmlops_min(dmlops_plan_ceil_div(planning, 128, groups),
-                dmlops_divide(found->depth, 256)), 8), 1);
-        }
+/* The candidates without cooperative matrices. */
+DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result) {
+    result->count = 0;
+    dmlops_plan_Tile made_1;
+    made_1.rows = 64;
+    made_1.columns = 128;
+    made_1.depth = 64;
+    made_1.wave_rows = 32;
+    made_1.wave_columns = 64;
+    made_1.resident = 2;
+    made_1.efficiency = 100;
+    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 64;
+    made_2.columns = 64;
+    made_2.depth = 64;
+    made_2.wave_rows = 32;
+    made_2.wave_columns = 32;
+    made_2.resident = 3;
+    made_2.efficiency = 85;
+    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 32;
+    made_3.columns = 64;
+    made_3.depth = 64;
+    made_3.wave_rows = 16;
+    made_3.wave_columns = 32;
+    made_3.resident = 5;
+    made_3.efficiency = 75;
+    dmlops_plan_Tile_12_append(planning, result, &made_3);
+    dmlops_plan_Tile made_4;
+    made_4.rows = 16;
+    made_4.columns = 64;
+    made_4.depth = 64;
+    made_4.wave_rows = 16;
+    made_4.wave_columns = 16;
+    made_4.resident = 6;
+    made_4.efficiency = 55;
+    dmlops_plan_Tile_12_append(planning, result, &made_4);
+    dmlops_plan_Tile made_5;
+    made_5.rows = 16;
+    made_5.columns = 32;
+    made_5.depth = 64;
+    made_5.wave_rows = 16;
+    made_5.wave_columns = 16;
+    made_5.resident = 8;
+    made_5.efficiency = 50;
+    dmlops_plan_Tile_12_append(planning, result, &made_5);
+    return;
+}
+
+/* The tile, and the parts of k. */
+DMLOPS_CALLED void dmlops_plan_choose_byte_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
+    is_cooperative, dmlops_plan_Choice* result) {
+    if (!is_cooperative) {
+        dmlops_plan_Tile_12 made_1;
+        dmlops_plan_dot_tiles(planning, &made_1);
+        dmlops_plan_Rates made_2;
+        made_2.arithmetic = 450;
+        made_2.latency = 210;
+        made_2.alone = 60;
+        made_2.element = 1;
+        dmlops_plan_choose_tile(planning, found, &made_1, &made_2, 1, result);
+        return;
     }
-    dmlops_plan_split_into(planning, parts, found->depth, tile->depth, down, across, result);
+    if (found->column_axis != -1) {
+        dmlops_plan_choose_matrix_tile(planning, found, result);
+        return;
+    }
+    dmlops_plan_Rates rates;
+    rates.arithmetic = 7500;
+    rates.latency = 284;
+    rates.alone = 28;
+    rates.element = 1;
+    dmlops_plan_Tile_12 made_3;
+    dmlops_plan_byte_window_tiles(planning, &made_3);
+    dmlops_plan_choose_tile(planning, found, &made_3, &rates, 1, result);
     return;
 }
 
@@ -7129,9 +7127,11 @@ DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dml
     int64_t sums = dmlops_plan_times(planning, 4, dmlops_plan_partial_vectors(planning, found));
     int is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (is_whole || (sums <
         dmlops_divide(INT64_C(2147483648), 16)));
-    dmlops_plan_byte_tile_for(planning, factors, is_cooperative, &result->tile);
-    dmlops_plan_byte_split(planning, factors, &result->tile, is_cooperative, &result->split);
+    dmlops_plan_Choice chosen;
+    dmlops_plan_choose_byte_tile(planning, factors, is_cooperative, &chosen);
+    dmlops_plan_split_of(planning, factors, &chosen, &result->split);
     int in_parts = (result->split.parts > 1) || (is_cooperative && !is_whole);
+    result->tile = chosen.tile;
     result->in_parts = in_parts;
     result->matrices = *found;
     result->factors = *factors;
@@ -8053,7 +8053,6 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_1.depth = 64;
     made_1.wave_rows = 64;
     made_1.wave_columns = 64;
-    made_1.ahead = 1;
     made_1.resident = 2;
     made_1.efficiency = 80;
     dmlops_plan_Tile_12_append(planning, result, &made_1);
@@ -8063,7 +8062,6 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_2.depth = 64;
     made_2.wave_rows = 32;
     made_2.wave_columns = 32;
-    made_2.ahead = 1;
     made_2.resident = 2;
     made_2.efficiency = 90;
     dmlops_plan_Tile_12_append(planning, result, &made_2);
@@ -8073,7 +8071,6 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_3.depth = 64;
     made_3.wave_rows = 32;
     made_3.wave_columns = 32;
-    made_3.ahead = 2;
     made_3.resident = 2;
     made_3.efficiency = 90;
     dmlops_plan_Tile_12_append(planning, result, &made_3);
@@ -8083,7 +8080,6 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_4.depth = 128;
     made_4.wave_rows = 16;
     made_4.wave_columns = 32;
-    made_4.ahead = 4;
     made_4.resident = 2;
     made_4.efficiency = 90;
     dmlops_plan_Tile_12_append(planning, result, &made_4);
@@ -8093,7 +8089,6 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_5.depth = 256;
     made_5.wave_rows = 16;
     made_5.wave_columns = 32;
-    made_5.ahead = 2;
     made_5.resident = 2;
     made_5.efficiency = 90;
     dmlops_plan_Tile_12_append(planning, result, &made_5);
@@ -8103,7 +8098,6 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
     made_6.depth = 256;
     made_6.wave_rows = 16;
     made_6.wave_columns = 16;
-    made_6.ahead = 2;
     made_6.resident = 2;
     made_6.efficiency = 90;
     dmlops_plan_Tile_12_append(planning, result, &made_6);
@@ -8146,6 +8140,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
         in_group), dmlops_plan_ceil_div(planning, columns, best.columns)), others);
     int64_t threads = (best.wave_columns < 64) ? 256 : dmlops_divide(256, 2);
+    int64_t ahead = (best.rows > 64) ? 1 : ((best.depth == 128) ? 4 : 2);
     dmlops_plan_SumsTile made_6;
     dmlops_plan_no_sums(planning, &made_6);
     *result = made_6;
@@ -8154,7 +8149,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const
     result->depth = best.depth;
     result->own_rows = best.wave_rows;
     result->own_columns = best.wave_columns;
-    result->ahead = best.ahead;
+    result->ahead = ahead;
     result->threads = threads;
     result->groups = groups;
     result->copied = one->writes & one->kept;

@@ -365,9 +365,9 @@ def row_of(op: Definition, shader: DefinitionShader, found: Matrices) -> Row:
     width, size = found.sizes[window.axes[last]], right.sizes[len(right.sizes) - 1]
     reach, before = tap * (taps - 1), max(-first, 0)
     pitch = max(min(width + reach, max(before + size, width + reach - before)), width)
-    suits = taps > 1 and taps <= COOPERATIVE_TAPS and tap > 0 and step == 1 and reach <= COOPERATIVE_REACH
-    suits = suits and op.factors.depth % 16 == 0 and 4 * pitch <= 5 * width
-    if not suits:
+    if taps == 1 or taps > COOPERATIVE_TAPS or tap <= 0 or step != 1 or reach > COOPERATIVE_REACH:
+        return single_tap()
+    if op.factors.depth % 16 > 0 or 4 * pitch > 5 * width:
         return single_tap()
     return Row(taps, reach, pitch)
 
