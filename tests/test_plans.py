@@ -254,7 +254,7 @@ def test_c_works_out_what_python_does(tmp_path: Path) -> None:
 
 def test_constants_of_a_shader_fill_whole_vectors() -> None:
     params = params_of(Plans(PLANNERS), "GatherParams")
-    assert params.strides == ("input", "index", "output")
+    assert params.strides == ("input", "indices", "output")
     assert "    Dimension dimensions[RANK];  // outermost first" in params.constants
     assert params.structs.count("reserved") == 2  # seven numbers in one struct, three in the other
     assert params.words % 4 == 0

@@ -1,4 +1,4 @@
-"""Planner inputs for tensors and numbers: the helpers of the modules in `definitions`."""
+"""Planner inputs for tensors and numbers: the helpers of the modules in `planners`."""
 
 from __future__ import annotations
 
