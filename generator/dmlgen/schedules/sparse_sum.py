@@ -19,6 +19,7 @@ from dmlgen.schedules.access import dimensions
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
+TERM = ir.Local("term", ir.INTS, varies=True)
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 
 
@@ -26,14 +27,15 @@ TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 class Selected(FastForm):
     """A faster way to compute an output from a sum of selected terms (`schedules`).
 
-    The `loops` start at 0 and are as long for all elements. `tests` has the conditions that depend on one
-    coordinate of the element at most, by the number of its dimension; a term that passes them is added if
-    `condition` also holds, if any. No test depends on dimension `apart`, so that its elements can share what
-    is found. `value` is the output's, as a function of TOTAL.
+    The terms are those of a box, whose sizes are `terms`, the same for all elements; in expressions, TERM is
+    the coordinate of one. `tests` has the conditions that depend on one coordinate of the element at most, by
+    the number of its dimension; a term that passes them is added if `condition` also holds, if any. No test
+    depends on dimension `apart`, so that its elements can share what is found. `value` is the output's, as a
+    function of TOTAL.
     """
 
     output: str
-    loops: tuple[ir.Each, ...]
+    terms: ir.Expr
     tests: dict[int, tuple[ir.Expr, ...]]
     apart: int
     condition: ir.Expr | None
@@ -58,9 +60,15 @@ def _selected(output: str, value: ir.Expr, facts: TensorFacts) -> Selected:
             raise Unfit
     if any(each.first is not None or not is_known(each.last) for each in loops):
         raise Unfit
+    *counts, box = loops
+    if box.variable.type != ir.INTS or any(each.variable.type != ir.INT for each in counts):
+        raise Unfit
+    of_term: dict[ir.Expr, ir.Expr] = {box.variable: ir.Slice(TERM, ir.Number(len(counts), ir.INT), None)}
+    for place, each in enumerate(counts):
+        of_term[each.variable] = ir.Index(TERM, ir.Number(place, ir.INT))
     of_dimensions: dict[int, list[ir.Expr]] = {}
     others: list[ir.Expr] = []
-    for test in tests:
+    for test in (ir.substitute(one, of_term) for one in tests):
         used = dimensions(walk_through(test))
         if used is not None and len(used) == 1:
             of_dimensions.setdefault(used.pop(), []).append(test)
@@ -71,10 +79,10 @@ def _selected(output: str, value: ir.Expr, facts: TensorFacts) -> Selected:
         raise Unfit
     return Selected(
         output=output,
-        loops=loops,
+        terms=ir.Binary("+", ir.ListOf(tuple(each.last for each in counts)), box.last, ir.INTS),
         tests={d: tuple(of_dimensions[d]) for d in sorted(of_dimensions)},
         apart=untested[-1],
         condition=ir.Logic("and", tuple(others)) if len(others) > 1 else others[0] if others else None,
-        term=body,
+        term=ir.substitute(body, of_term),
         value=ir.substitute(value, {fold: TOTAL}),
     )

@@ -8,28 +8,18 @@ from dataclasses import dataclass
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPasses
-from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.schedules.sparse_sum import Selected
 
 
 @dataclass(frozen=True)
-class Loop:
-    """A loop over terms: its variable, whether that is a coordinate, and the end of its range or box."""
-
-    name: str
-    is_box: bool
-    last: str
-
-
-@dataclass(frozen=True)
 class SelectedPasses(FormPasses):
     """Two passes that find bits, and the pass of the output; see `schedules.selected`. `tests` has a text for
-    each dimension tested."""
+    each dimension tested; `terms` are the sizes of the box of terms."""
 
     output: Tensor
     selected: Selected
-    loops: tuple[Loop, ...]
+    terms: str
     tests: Mapping[int, str]
     condition: str
     term: str
@@ -49,14 +39,7 @@ class SelectedPasses(FormPasses):
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
-        sizes = [
-            each.last if each.variable.type == ir.INTS else ir.ListOf((each.last,))
-            for each in self.selected.loops
-        ]
-        whole = sizes[0]
-        for one in sizes[1:]:
-            whole = ir.Binary("+", whole, one, ir.INTS)
-        return {"terms": whole}
+        return {"terms": self.selected.terms}
 
     @property
     def lists(self) -> tuple[str, ...]:
@@ -69,10 +52,7 @@ def selected_passes(printer: ShaderPrinter, selected: Selected, number: int) -> 
         number=number,
         output=printer.tensors[selected.output],
         selected=selected,
-        loops=tuple(
-            Loop(local(each.variable.name), each.variable.type == ir.INTS, printer.deciding(each.last))
-            for each in selected.loops
-        ),
+        terms=printer.deciding(selected.terms),
         tests={
             d: printer.deciding(ir.Logic("and", tests) if len(tests) > 1 else tests[0])
             for d, tests in selected.tests.items()
