@@ -223,8 +223,12 @@ def test_what_is_no_number_goes_where_it_counts(name: str, value: float, device:
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("gradient")])
-def test_taps_summed_at_once_give_the_same(name: str, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_columns_per_thread_give_the_same(
+    name: str, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(separable, "SEPARABLE_FEW", 0)
     monkeypatch.setattr(separable, "SEPARABLE_SMALLER", 1000)
+    assert int(gpu.plan(CASES[name]).dispatches[0].defines["COLUMNS"]) == 4
     check(device, CASES[name], inputs_of(CASES[name]))
 
 

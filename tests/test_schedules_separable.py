@@ -11,16 +11,21 @@ from schedule_cases import Variant, operators_with
 
 
 def test_only_resampling_has_such_taps() -> None:
-    """For each mode whether it is a sum, whether taps are left out, and whether they are weighted."""
+    """For each mode whether it is a sum, also along one axis after the others, whether taps are left out, and
+    whether they are weighted."""
 
-    def kind(mode: Mode) -> tuple[bool, bool, bool]:
-        return bool(mode.totals), mode.taps.takes is not None, mode.taps.weight is not None
+    def kind(mode: Mode) -> tuple[bool, bool, bool, bool]:
+        taps = mode.taps
+        return bool(mode.totals), mode.combined is not None, taps.takes is not None, taps.weight is not None
 
     found = operators_with(Separable)
     modes = {name: list(map(kind, form.modes)) for name, form in found.items()}
-    blended, chosen = (True, False, True), (False, False, False)
+    blended, chosen = (True, True, False, True), (False, False, False, False)
     forward = {name: [blended, chosen] for name in ("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "UPSAMPLE_2D")}
-    back = {name: [(True, True, True), (True, True, False)] for name in ("RESAMPLE_GRAD", "RESAMPLE_GRAD1")}
+    back = {
+        name: [(True, True, True, True), (True, True, True, False)]
+        for name in ("RESAMPLE_GRAD", "RESAMPLE_GRAD1")
+    }
     assert modes == forward | back | {"RESAMPLE3": [blended, blended, chosen]}
 
 
@@ -55,6 +60,20 @@ def form_of(folder: Path, value: str) -> Separable | None:
 def test_taps_along_axes_are_found(value: str, totals: int, tmp_path: Path) -> None:
     form = form_of(tmp_path, value)
     assert form is not None and [len(mode.totals) for mode in form.modes] == [totals]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"quantize(2 * sum(float(InputTensor[p]) {BOX}), OutputTensor)",
+        f"quantize(sum(abs(float(InputTensor[p])) {BOX}), OutputTensor)",
+        f"quantize(sum(weights(p) {BOX}) / sum(weights(p) * float(InputTensor[p]) {BOX}), OutputTensor)",
+    ],
+    ids=["a multiple", "of magnitudes", "a mean turned round"],
+)
+def test_other_values_are_not_combined_axis_by_axis(value: str, tmp_path: Path) -> None:
+    form = form_of(tmp_path, value)
+    assert form is not None and [mode.combined for mode in form.modes] == [None]
 
 
 @pytest.mark.parametrize(

@@ -26,14 +26,13 @@
 //   COLUMNS    elements of a row that each of them computes, 1 or more
 //   COLUMN_STEP  distance between these: 1, or THREADS_ACROSS so that neighboring threads access adjacent elements
 //   TILE_ROWS  rows of a group's tile
-//   GROUP_PLANES  planes of a group, a multiple of PLANES
-//   PLANES     planes that a thread computes at once, 1 or more
-//   TAPS       taps of an element along one axis that the tables have room for; elements with more are computed without
-//              tables
-//   SPAN       0, or the columns of InputTensor that a group has room for: it then reduces taps vertically first, once
-//              for each of these columns, and horizontally after that; COLUMNS and PLANES are 1
-//   SOURCE_VECTOR  adjacent elements of InputTensor loaded at once where columns have one tap each, in a row: 1, 2 or
-//              4; more than 1 only without SPAN
+//   PLANES     planes of a group, and of each thread, 1 or more
+//   TAPS       taps of an element along one axis that the tables have room for; in groups with more, weights are
+//              computed where they are used
+//   SPAN       0, or the columns of InputTensor that a group has room for: it then combines taps along rows and
+//              planes first, once for each of these columns, and along columns after that; PLANES is 1, and COLUMN_STEP
+//              is THREADS_ACROSS
+//   SOURCE_VECTOR  adjacent elements of InputTensor loaded at once where columns have one tap each, in a row: 1, 2 or 4
 //   OUTPUT_VECTOR  adjacent elements of a row stored at once: 1, 2 or 4
 // For each tensor, X being INPUT or OUTPUT:
 //   X_TYPE     its data type
@@ -193,15 +192,6 @@ int Entry(List list, int index)
     return index >= 0 && index < list.length ? list.entries[clamp(index, 0, 7)] : 0;
 }
 
-int Total(List list)
-{
-    int result = 0;
-    [unroll]
-    for (int d = 0; d < 8; d++)
-        result += list.entries[d];
-    return result;
-}
-
 // Whether the box from `first` up to but not including `last` is non-empty
 bool IsBox(List first, List last)
 {
@@ -243,24 +233,6 @@ uint ClampedIndex(List at, int4 sizes[2], int length)
         index = index * (uint)size + (uint)clamp(at.entries[d], 0, size - 1);
     }
     return index;
-}
-
-// Advances to the next coordinate of a box in row-major order; false after the last one
-bool Advance(inout List at, List first, List last)
-{
-    bool carries = true;
-    [unroll]
-    for (int d = 7; d >= 0; d--)
-    {
-        if (d < last.length && carries)
-        {
-            at.entries[d]++;
-            carries = at.entries[d] >= last.entries[d];
-            if (carries)
-                at.entries[d] = first.entries[d];
-        }
-    }
-    return !carries;
 }
 
 // Rows of a box run along its last dimension, or along an earlier one if it has one coordinate along each that follows.
@@ -698,11 +670,17 @@ precise REAL_VALUE Chosen4(int d, int i)
 #if PASS >= 2
 static const uint THREAD_STEP = COLUMN_STEP == 1 ? COLUMNS : 1;  // columns from one thread to the next
 static const uint TILE_COLUMNS = THREADS_ACROSS * COLUMNS;
-static const uint OUTER = RANK > 2 ? RANK - 2 : 0;  // dimensions that make up planes
+static const uint OUTER = RANK - 2;  // dimensions that make up planes
 // of the tables: per column, per row, per outer dimension of each plane
-static const uint ENTRIES = TILE_COLUMNS + TILE_ROWS + OUTER * GROUP_PLANES;
+static const uint ENTRIES = TILE_COLUMNS + TILE_ROWS + OUTER * PLANES;
 
-groupshared uint tapsFirst[ENTRIES];  // coordinate of each entry's first tap
+groupshared uint firstTaps[ENTRIES];  // coordinates of each entry's first tap
+groupshared uint tapCounts[ENTRIES];
+groupshared float tapWeights[TAPS * ENTRIES];  // those of all first taps come first
+groupshared uint mostTaps;  // of any entry; more than TAPS if the tables do not hold all weights
+groupshared uint outputOffsets[ENTRIES];
+groupshared uint spanFirst;  // the range of columns of InputTensor that a tile needs
+groupshared uint spanLast;
 
 // The tensors' dimension that runs along columns (the last one here), rows, or planes
 int AxisOf(int d)
@@ -710,16 +688,20 @@ int AxisOf(int d)
     return d == RANK - 1 ? COLUMN_AXIS : d + (int)(d >= COLUMN_AXIS);
 }
 
-uint OutputStrideAlong(int d)
+uint OutputStride(int axis)
 {
-    const int axis = AxisOf(d);
     return (uint)outputStrides[axis / 4][axis % 4];
+}
+
+uint SourceStride(int axis)
+{
+    return (uint)inputStrides[axis / 4][axis % 4];
 }
 
 // Stores a thread's elements of a row, except those beyond its end
 void StoreColumns(uint position, uint column, OUTPUT_VALUE values[COLUMNS])
 {
-    const uint stride = OutputStrideAlong(RANK - 1);
+    const uint stride = OutputStride(COLUMN_AXIS);
     [unroll]
     for (uint j = 0; j < COLUMNS; j += OUTPUT_VECTOR)
     {
@@ -742,99 +724,6 @@ void StoreColumns(uint position, uint column, OUTPUT_VALUE values[COLUMNS])
 #endif
         }
     }
-}
-
-// The coordinate of a plane along one of the outer dimensions
-uint PlaneAlong(uint plane, int axis)
-{
-    uint coordinate = 0;
-    [loop]
-    for (int d = (int)OUTER - 1; d >= axis; d--)
-    {
-        const uint above = DivideBySize(plane, sizes[d]);
-        coordinate = plane - above * sizes[d].size;
-        plane = above;
-    }
-    return coordinate;
-}
-
-// Where a plane starts in the output
-uint BeginOf(uint plane)
-{
-    uint begin = 0;
-    [unroll]
-    for (int d = (int)OUTER - 1; d >= 0; d--)
-    {
-        const uint above = d > 0 ? DivideBySize(plane, sizes[d]) : 0;
-        begin += (plane - above * sizes[d].size) * OutputStrideAlong(d);
-        plane = above;
-    }
-    return begin;
-}
-
-// Where a row starts in its plane of the output
-uint BeginOfRow(uint row)
-{
-#if RANK > 1
-    return row * OutputStrideAlong(RANK - 2);
-#else
-    return 0;
-#endif
-}
-
-// Where a group starts
-struct Tile
-{
-    uint column;
-    uint row;
-    uint plane;
-};
-
-Tile TileOf(uint group)
-{
-    const uint above = DivideBySize(group, tiles[1]), plane = DivideBySize(above, tiles[0]);
-    const Tile tile = { (group - above * tiles[1].size) * TILE_COLUMNS, (above - plane * tiles[0].size) * TILE_ROWS,
-        plane * GROUP_PLANES };
-    return tile;
-}
-
-bool IsInside(uint row, uint column)
-{
-#if RANK > 1
-    return column < sizes[RANK - 1].size && row < sizes[RANK - 2].size;
-#else
-    return column < sizes[RANK - 1].size && row == 0;
-#endif
-}
-
-// The tensors' dimension that an entry of the tables belongs to, and the output coordinate there. Entries stand for all
-// threads' first columns, then all second ones, and so on, then for rows, then for planes, dimension by dimension.
-// Beyond the end of the output they repeat its last column, row or plane. False for the rows of an output of one
-// dimension.
-bool IsEntry(Tile tile, uint n, out int axis, out int i)
-{
-    int d = RANK - 1;
-    uint at = tile.column + n % THREADS_ACROSS * THREAD_STEP + n / THREADS_ACROSS * COLUMN_STEP;
-    if (n >= TILE_COLUMNS + TILE_ROWS)
-    {
-        const uint number = n - TILE_COLUMNS - TILE_ROWS;
-        d = (int)(number / GROUP_PLANES);
-        at = PlaneAlong(min(tile.plane + number % GROUP_PLANES, planeCount - 1), d);
-    }
-    else if (n >= TILE_COLUMNS)
-    {
-        d = RANK - 2;
-        at = tile.row + n - TILE_COLUMNS;
-    }
-    i = d < 0 ? 0 : (int)min(at, sizes[max(d, 0)].size - 1);
-    axis = AxisOf(max(d, 0));
-    return d >= 0;
-}
-
-uint StrideAlong(int d)
-{
-    const int axis = AxisOf(d);
-    return (uint)inputStrides[axis / 4][axis % 4];
 }
 
 INPUT_VALUE LoadSource(uint offset)
@@ -883,15 +772,12 @@ bool AreAdjacent(uint positions[COLUMNS])
 #endif
 }
 
-#if PASS == 2
-static const uint TOTALS = 1;
-static const uint TERMS = 1;  // totals that depend on elements, not only on weights
-
 precise float CoordinateOfResult(int d, int i)
 {
     return Chosen4(d, i) - (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
 }
 
+#if PASS == 2
 // The range of taps of index i along dimension d
 void Box(int d, int i, float coordinateOfResult, out int first, out int last)
 {
@@ -914,146 +800,204 @@ bool WeightAt(int d, int i, int p, float coordinateOfResult, out float weight)
     return true;
 }
 
-void Box(int d, int i, out int first, out int last)
-{
-    const float coordinateOfResult = CoordinateOfResult(d, i);
-    Box(d, i, coordinateOfResult, first, last);
-}
+static const bool HAS_ONE_TAP = false;
+static const uint TOTALS = 1;
+typedef float Accumulator;
 
-bool WeightAt(int d, int i, int p, out float weight)
-{
-    const float coordinateOfResult = CoordinateOfResult(d, i);
-    return WeightAt(d, i, p, coordinateOfResult, weight);
-}
-
-// Accumulates a tap
-void AddTap(inout float totals[TOTALS], float weight, INPUT_VALUE stored)
+void AddTap(inout Accumulator totals[TOTALS], float weight, INPUT_VALUE stored)
 {
     const INPUT_VALUE element = (INPUT_VALUE)stored;
     const precise float total0 = totals[0] + weight * Convert(element, (REAL_VALUE)0);
     totals[0] = total0;
 }
 
-// The same for vertical sums with SPAN, which leave out totals of weights alone
-void AddTerms(inout float sums[TERMS], float weight, INPUT_VALUE stored)
-{
-    const INPUT_VALUE element = (INPUT_VALUE)stored;
-    sums[0] += weight * Convert(element, (REAL_VALUE)0);
-}
-
-// The totals, from sums of terms and the total weight
-void Total(float sums[TERMS], float weights, out float totals[TOTALS])
-{
-    totals[0] = sums[0];
-}
-
-OUTPUT_VALUE Made(float totals[TOTALS])
+OUTPUT_VALUE Made(Accumulator totals[TOTALS])
 {
     const float total0 = totals[0];
     return Convert(total0, (OUTPUT_VALUE)0);
 }
-#endif
-#if PASS == 3
-precise float CoordinateOfResult(int d, int i)
-{
-    return Chosen4(d, i) - (REAL_VALUE)ENTRY_OF(inputPixelOffsets, INPUT_PIXEL_OFFSETS_LENGTH, d);
-}
 
-// The tap of index i along dimension d
-uint TapAt(int d, int i)
+// The same before it is converted to the output's type
+float ValueOf(Accumulator totals[TOTALS])
 {
-    const float coordinateOfResult = CoordinateOfResult(d, i);
-    return (uint)clamp(max(min(Convert(Floor(coordinateOfResult + (REAL_VALUE)0.5f), (int)0),
+    const float total0 = totals[0];
+    return total0;
+}
+#elif PASS == 3
+// The range of taps of index i along dimension d
+void Box(int d, int i, float coordinateOfResult, out int first, out int last)
+{
+    first = clamp(max(min(Convert(Floor(coordinateOfResult + (REAL_VALUE)0.5f), (int)0),
         ENTRY_OF(inputSizes, INPUT_SIZES_LENGTH, d) - 1), 0), 0, inputSizes[d / 4][d % 4] - 1);
+    last = first + 1;
 }
 
-OUTPUT_VALUE Made(INPUT_VALUE stored)
+// Whether tap p contributes to index i, and its weight
+bool WeightAt(int d, int i, int p, float coordinateOfResult, out float weight)
 {
-    const INPUT_VALUE element = (INPUT_VALUE)stored;
+    weight = 1;
+    return true;
+}
+
+static const bool HAS_ONE_TAP = true;
+static const uint TOTALS = 1;
+typedef INPUT_VALUE Accumulator;
+
+void AddTap(inout Accumulator totals[TOTALS], float weight, INPUT_VALUE stored)
+{
+    totals[0] = stored;
+}
+
+OUTPUT_VALUE Made(Accumulator totals[TOTALS])
+{
+    const INPUT_VALUE element = totals[0];
     return element;
 }
 #endif
 
-#if PASS == 2
-static const uint ROOM = TAPS;  // per table entry
-static const uint OUTSIDE = 0xffffffffu;  // marks an entry with taps outside of the tensor
-groupshared uint tapsCount[ENTRIES];  // more than ROOM if the tables do not hold them
-groupshared uint tapsWeights[ROOM * ENTRIES];  // weights as bits; those of all first taps come first
-groupshared float coordinateOfResults[ENTRIES];
+// Where a group starts
+struct Tile
+{
+    uint column;
+    uint row;
+    uint plane;
+};
 
-// Fills the tables of a tile: the ranges of all entries, and the weights of their taps.
+Tile TileOf(uint group)
+{
+    const uint above = DivideBySize(group, tiles[1]), plane = DivideBySize(above, tiles[0]);
+    const Tile tile = { (group - above * tiles[1].size) * TILE_COLUMNS, (above - plane * tiles[0].size) * TILE_ROWS,
+        plane * PLANES };
+    return tile;
+}
+
+// The coordinate of a plane along outer dimension d
+uint PlaneAlong(uint plane, int d)
+{
+    uint coordinate = 0;
+    [loop]
+    for (int inner = (int)OUTER - 1; inner >= d; inner--)
+    {
+        const uint above = DivideBySize(plane, sizes[inner]);
+        coordinate = plane - above * sizes[inner].size;
+        plane = above;
+    }
+    return coordinate;
+}
+
+uint PlaneEntry(uint plane, int d)
+{
+    return TILE_COLUMNS + TILE_ROWS + (uint)d * PLANES + plane;
+}
+
+// A dimension of the tensors, and an output coordinate along it
+struct Place
+{
+    int axis;
+    int coordinate;
+};
+
+// The place of an entry of the tables. Entries stand for all threads' first columns, then all second ones, and so on,
+// then for rows, then for planes, dimension by dimension. Beyond the end of the output they repeat its last column, row
+// or plane.
+Place PlaceOf(Tile tile, uint n)
+{
+    int d = RANK - 1;
+    uint at = tile.column + n % THREADS_ACROSS * THREAD_STEP + n / THREADS_ACROSS * COLUMN_STEP;
+    if (n >= TILE_COLUMNS + TILE_ROWS)
+    {
+        const uint number = n - TILE_COLUMNS - TILE_ROWS;
+        d = (int)(number / PLANES);
+        at = PlaneAlong(min(tile.plane + number % PLANES, planeCount - 1), d);
+    }
+    else if (n >= TILE_COLUMNS)
+    {
+        d = RANK - 2;
+        at = tile.row + n - TILE_COLUMNS;
+    }
+    const Place place = { AxisOf(d), (int)min(at, sizes[d].size - 1) };
+    return place;
+}
+
+// Fills the tables of a tile. Taps at either end of a range that contribute nothing are left out.
 void Tabulate(Tile tile, uint thread)
 {
-    uint n, tap;
-    int d, i;
-    [loop]
-    for (n = thread; n < ENTRIES; n += NUM_THREADS)
+    if (thread == 0)
     {
-        int first = 0, last = 0;
-        if (IsEntry(tile, n, d, i))
-        {
-            const float coordinateOfResult = CoordinateOfResult(d, i);
-            coordinateOfResults[n] = coordinateOfResult;
-            Box(d, i, coordinateOfResult, first, last);
-            tapsFirst[n] = first < last ? (uint)first : 0;  // without taps, one inside is loaded and ignored
-            tapsCount[n] = first < 0 || last > inputSizes[d / 4][d % 4] ? OUTSIDE : (uint)max(last - first, 0);
-        }
-        else
-            tapsCount[n] = 0;
+        mostTaps = 0;
+        spanFirst = 0xffffffffu;
+        spanLast = 0;
     }
-    GroupMemoryBarrierWithGroupSync();
+    if (!HAS_ONE_TAP)
+        GroupMemoryBarrierWithGroupSync();
     [loop]
-    for (uint m = thread; m < ENTRIES * ROOM; m += NUM_THREADS)
+    for (uint n = thread; n < ENTRIES; n += NUM_THREADS)
     {
-        n = m % ENTRIES;
-        tap = m / ENTRIES;
-        if (tap < tapsCount[n] && tapsCount[n] <= ROOM && IsEntry(tile, n, d, i))
+        const Place place = PlaceOf(tile, n);
+        const int d = place.axis, i = place.coordinate;
+        int first = 0, last = 1;
+        const float coordinateOfResult = CoordinateOfResult(d, i);
+        const bool isAxis = d < OUTPUT_SIZES_LENGTH;
+        if (isAxis)
+            Box(d, i, coordinateOfResult, first, last);
+        uint begin = 0, count = 0;
+        bool isWhole = true;
+        [loop]
+        for (int p = first; p < last; p++)
         {
-            float weight;
-            WeightAt(d, i, (int)(tapsFirst[n] + tap), coordinateOfResults[n], weight);
-            tapsWeights[m] = asuint(weight);
+            float weight = 1;
+            bool contributes = true;
+            if (isAxis)
+                contributes = WeightAt(d, i, p, coordinateOfResult, weight);
+            if (!contributes)
+                continue;
+            begin = count == 0 ? (uint)p : begin;
+            const uint tap = (uint)p - begin;
+            isWhole = isWhole && tap == count;
+            count = tap + 1;
+            if (!HAS_ONE_TAP && tap < TAPS)
+                tapWeights[tap * ENTRIES + n] = weight;
+        }
+        firstTaps[n] = begin;
+        outputOffsets[n] = (uint)i * OutputStride(d);
+        if (HAS_ONE_TAP)
+            continue;
+        tapCounts[n] = count;
+        InterlockedMax(mostTaps, isWhole ? count : TAPS + 1);
+        if (SPAN != 0 && n < TILE_COLUMNS && count > 0)
+        {
+            InterlockedMin(spanFirst, begin);
+            InterlockedMax(spanLast, begin + count);
         }
     }
     GroupMemoryBarrierWithGroupSync();
 }
-#endif
 
-#if PASS == 2
-// One element without tables, tap by tap
-void SumAlone(List at, out float totals[TOTALS])
+uint TapsOf(uint n)
 {
-    uint t;
-    [unroll]
-    for (t = 0; t < TOTALS; t++)
-        totals[t] = 0;
-    List first = Zeros(RANK), last = Zeros(RANK);
-    int d;
-    [loop]
-    for (d = 0; d < RANK; d++)
-        Box(d, at.entries[d], first.entries[d], last.entries[d]);
-    List tap = first;
-    [loop]
-    for (bool more = IsBox(first, last); more; more = Advance(tap, first, last))
+    return HAS_ONE_TAP ? 1 : tapCounts[n];
+}
+
+// Whether a tap of an entry contributes, and its weight, which the tables hold if `areKept`
+bool Weigh(Tile tile, uint n, uint tap, bool areKept, out float weight)
+{
+    if (areKept)
     {
-        bool takes = true;
-        float product = 1;
-        uint position = 0;
-        [loop]
-        for (d = 0; d < RANK; d++)
-        {
-            float weight;
-            position += (uint)tap.entries[d] * (uint)inputStrides[d / 4][d % 4];
-            takes = WeightAt(d, at.entries[d], tap.entries[d], weight) && takes;
-            product = product * weight;
-        }
-        if (takes)
-            AddTap(totals, product, LoadSource(position));
+        weight = tapWeights[tap * ENTRIES + n];
+        return true;
     }
+    const Place place = PlaceOf(tile, n);
+    const int d = place.axis, i = place.coordinate;
+    weight = 1;
+    if (d >= OUTPUT_SIZES_LENGTH)
+        return true;
+    const float coordinateOfResult = CoordinateOfResult(d, i);
+    return WeightAt(d, i, (int)(firstTaps[n] + tap), coordinateOfResult, weight);
 }
 
 // One combination of a plane's taps along the outer dimensions, by its number: the offset it leads to, and its weight.
 // False if it contributes nothing, as is every number past the last.
-bool OuterTap(uint plane, uint tap, out uint position, out float weight)
+bool OuterTap(Tile tile, uint plane, uint number, bool areKept, out uint position, out float weight)
 {
     uint taps[OUTER + 1];
     bool takes = true;
@@ -1063,397 +1007,224 @@ bool OuterTap(uint plane, uint tap, out uint position, out float weight)
     [unroll]
     for (d = (int)OUTER - 1; d >= 0; d--)
     {
-        const uint n = TILE_COLUMNS + TILE_ROWS + d * GROUP_PLANES + plane, count = tapsCount[n];
+        const uint n = PlaneEntry(plane, d), count = TapsOf(n);
         takes = takes && count > 0;
         taps[d] = 0;
         if (count > 1)
         {
-            const uint above = tap / count;
-            taps[d] = tap - above * count;
-            tap = above;
+            const uint above = number / count;
+            taps[d] = number - above * count;
+            number = above;
         }
-        position += (tapsFirst[n] + taps[d]) * StrideAlong(d);
+        position += (firstTaps[n] + taps[d]) * SourceStride(AxisOf(d));
     }
     [unroll]
     for (d = 0; d < (int)OUTER; d++)
     {
-        const uint bits = tapsWeights[taps[d] * ENTRIES + TILE_COLUMNS + TILE_ROWS + d * GROUP_PLANES + plane];
-        weight = weight * asfloat(bits);
+        float along;
+        takes = Weigh(tile, PlaneEntry(plane, d), taps[d], areKept, along) && takes;
+        weight = weight * along;
     }
-    return takes && tap == 0;
+    return takes && number == 0;
 }
 
-// The number of these combinations; `longest` rises to the most taps along any one dimension
-uint OuterTaps(uint plane, inout uint longest)
+// The number of these combinations
+uint OuterTaps(uint plane)
 {
     uint all = 1;
     [unroll]
     for (int d = 0; d < (int)OUTER; d++)
-    {
-        const uint count = tapsCount[TILE_COLUMNS + TILE_ROWS + d * GROUP_PLANES + plane];
-        longest = max(longest, count);
-        all *= count;
-    }
+        all *= TapsOf(PlaneEntry(plane, d));
     return all;
 }
 
-// A thread's elements of one plane, without tables
-void SumEachAlone(uint plane, uint row, uint column)
+// Combines the taps of a row for each column, given the first of these along columns and how many there are; or one
+// along columns, weighted 1, if `areWhole`
+void CombineTaps(
+    Tile tile, uint rowEntry, uint columnEntry, uint columnFirst[COLUMNS], uint columnTaps[COLUMNS], bool areWhole,
+    bool areKept, out Accumulator totals[PLANES][COLUMNS][TOTALS])
 {
-    List at = Zeros(RANK);
-    [loop]
-    for (int d = 0; d < (int)OUTER; d++)
-        at.entries[AxisOf(d)] = (int)PlaneAlong(plane, d);
-#if RANK > 1
-    at.entries[AxisOf(RANK - 2)] = (int)row;
-#endif
-    OUTPUT_VALUE values[COLUMNS];
-    [loop]
-    for (uint j = 0; j < COLUMNS; j++)
+    const uint columnStep = SourceStride(COLUMN_AXIS), rowStep = SourceStride(AxisOf(RANK - 2));
+    uint p, j, most = 0, mostOuter = 0;
+    [unroll]
+    for (j = 0; j < COLUMNS; j++)
+        most = max(most, columnTaps[j]);
+    const bool areAdjacent = most == 1 && AreAdjacent(columnFirst);
+    [unroll]
+    for (p = 0; p < PLANES; p++)
     {
-        at.entries[COLUMN_AXIS] = (int)min(column + j * COLUMN_STEP, sizes[RANK - 1].size - 1);
-        float totals[TOTALS];
-        SumAlone(at, totals);
-        values[j] = Made(totals);
+        mostOuter = max(mostOuter, OuterTaps(p));
+        [unroll]
+        for (j = 0; j < COLUMNS; j++)
+            [unroll]
+            for (uint t = 0; t < TOTALS; t++)
+                totals[p][j][t] = 0;
     }
-    StoreColumns(BeginOf(plane) + BeginOfRow(row), column, values);
+    [loop]
+    for (uint outer = 0; outer < mostOuter; outer++)
+    {
+        uint position[PLANES];
+        float weight[PLANES];
+        bool takes[PLANES];
+        [unroll]
+        for (p = 0; p < PLANES; p++)
+        {
+            uint offset;
+            float product;
+            takes[p] = OuterTap(tile, p, outer, areKept, offset, product);
+            position[p] = offset;
+            weight[p] = product;
+        }
+        [loop]
+        for (uint y = 0; y < TapsOf(rowEntry); y++)
+        {
+            float rowWeight;
+            if (!Weigh(tile, rowEntry, y, areKept, rowWeight))
+                continue;
+            [loop]
+            for (uint x = 0; x < most; x++)
+            {
+                uint positions[COLUMNS];
+                float weights[COLUMNS];
+                bool counts[COLUMNS];
+                INPUT_VALUE loaded[PLANES][COLUMNS];
+                [unroll]
+                for (j = 0; j < COLUMNS; j++)
+                {
+                    const uint tap = min(x, max(columnTaps[j], 1) - 1);  // one that exists, or is loaded and ignored
+                    float along = 1;
+                    counts[j] = x < columnTaps[j];
+                    if (!areWhole)
+                        counts[j] = Weigh(tile, j * THREADS_ACROSS + columnEntry, tap, areKept, along) && counts[j];
+                    weights[j] = along;
+                    positions[j] = (firstTaps[rowEntry] + y) * rowStep + (columnFirst[j] + tap) * columnStep;
+                }
+                [unroll]
+                for (p = 0; p < PLANES; p++)
+                    LoadColumns(position[p], positions, areAdjacent, loaded[p]);
+                [unroll]
+                for (p = 0; p < PLANES; p++)
+                    [unroll]
+                    for (j = 0; j < COLUMNS; j++)
+                    {
+                        Accumulator with[TOTALS] = totals[p][j];
+                        AddTap(with, weight[p] * rowWeight * weights[j], loaded[p][j]);
+                        if (takes[p] && counts[j])
+                            totals[p][j] = with;
+                    }
+            }
+        }
+    }
+}
+
+// Where a row starts in a plane of the output
+uint BeginOf(uint rowEntry, uint plane)
+{
+    uint begin = outputOffsets[rowEntry];
+    [unroll]
+    for (int d = 0; d < (int)OUTER; d++)
+        begin += outputOffsets[PlaneEntry(plane, d)];
+    return begin;
+}
+
+bool IsInside(uint row, uint column)
+{
+    return column < sizes[RANK - 1].size && row < sizes[RANK - 2].size;
+}
+
+// Each thread computes some columns of its rows
+void ComputeColumns(Tile tile, uint thread, bool areKept)
+{
+    const uint columnEntry = thread % THREADS_ACROSS, column = tile.column + columnEntry * THREAD_STEP;
+    uint j, columnFirst[COLUMNS], columnTaps[COLUMNS];
+    [unroll]
+    for (j = 0; j < COLUMNS; j++)
+    {
+        columnFirst[j] = firstTaps[j * THREADS_ACROSS + columnEntry];
+        columnTaps[j] = TapsOf(j * THREADS_ACROSS + columnEntry);
+    }
+    [loop]
+    for (uint down = thread / THREADS_ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column);
+        down += NUM_THREADS / THREADS_ACROSS)
+    {
+        Accumulator totals[PLANES][COLUMNS][TOTALS];
+        CombineTaps(tile, TILE_COLUMNS + down, columnEntry, columnFirst, columnTaps, false, areKept, totals);
+        [unroll]
+        for (uint p = 0; p < PLANES; p++)
+        {
+            OUTPUT_VALUE values[COLUMNS];
+            [unroll]
+            for (j = 0; j < COLUMNS; j++)
+                values[j] = Made(totals[p][j]);
+            if (tile.plane + p < planeCount)
+                StoreColumns(BeginOf(TILE_COLUMNS + down, p), column, values);
+        }
+    }
 }
 
 #if SPAN
-static const uint ABREAST = 4;  // columns of the tensor that a thread adds up at once
-static const uint ROWS_AHEAD = 4;  // rows of taps that it loads before it uses them
-static const uint APART = SPAN / ABREAST;  // distance between them
-groupshared float added[TERMS * TILE_ROWS * SPAN];
-groupshared float rowWeights[TILE_ROWS];  // total weight of each row's taps, columns aside
-groupshared uint spanFirst;  // range of the tensor's columns that the tile needs
-groupshared uint spanLast;
-groupshared uint tapsMost;  // most taps of any table entry
+static const uint APART = SPAN / COLUMNS;  // from one of a thread's columns of InputTensor to the next
+groupshared float betweens[TILE_ROWS * SPAN];  // along rows and planes
 
-// Vertical sums over the taps of a row entry, in ABREAST columns of the tensor, and the total weight of these taps
-void AddRows(uint plane, uint rowEntry, uint column, out float sums[ABREAST][TERMS], out float rowWeight)
+// Combines taps along rows and planes, in all columns of InputTensor that the tile needs, and then along columns
+void ComputeRowsFirst(Tile tile, uint thread)
 {
-    uint c, a, longest = 0;
-    uint columnOffsets[ABREAST];
-    rowWeight = 0;
-    [unroll]
-    for (c = 0; c < ABREAST; c++)
-    {
-        columnOffsets[c] = min(column + c * APART, spanLast - 1) * StrideAlong(RANK - 1);
-        [unroll]
-        for (uint k = 0; k < TERMS; k++)
-            sums[c][k] = 0;
-    }
-#if RANK > 1
-    const uint rowFirst = tapsFirst[rowEntry], rowTaps = tapsCount[rowEntry], rowStep = StrideAlong(RANK - 2);
-#else
-    const uint rowFirst = 0, rowTaps = 1, rowStep = 0;
-#endif
-    const uint outerTaps = OuterTaps(plane, longest);
+    uint n, j, columnFirst[COLUMNS], columnTaps[COLUMNS];
     [loop]
-    for (uint outer = 0; outer < outerTaps; outer++)
+    for (n = thread; n < TILE_ROWS * APART; n += NUM_THREADS)
     {
-        uint position;
-        float weight;
-        if (!OuterTap(plane, outer, position, weight))
+        const uint down = n / APART, first = spanFirst + n % APART;
+        if (first >= spanLast)
             continue;
-        [loop]
-        for (uint y = 0; y < rowTaps; y += ROWS_AHEAD)
+        [unroll]
+        for (j = 0; j < COLUMNS; j++)
         {
-            uint bits[ROWS_AHEAD];
-            INPUT_VALUE loaded[ROWS_AHEAD][ABREAST];
-            [unroll]
-            for (a = 0; a < ROWS_AHEAD; a++)
-            {
-                // clamped to a tap that exists, whether or not it contributes
-                const uint tap = min(y + a, rowTaps - 1);
-#if RANK > 1
-                bits[a] = tapsWeights[tap * ENTRIES + rowEntry];
-#else
-                bits[a] = asuint(1.0f);
-#endif
-                const uint from = position + (rowFirst + tap) * rowStep;
-                [unroll]
-                for (c = 0; c < ABREAST; c++)
-                    loaded[a][c] = LoadSource(from + columnOffsets[c]);
-            }
-            [unroll]
-            for (a = 0; a < ROWS_AHEAD; a++)
-            {
-                if (y + a < rowTaps)
-                {
-                    const float tapWeight = weight * asfloat(bits[a]);
-                    rowWeight += tapWeight;
-                    [unroll]
-                    for (c = 0; c < ABREAST; c++)
-                        AddTerms(sums[c], tapWeight, loaded[a][c]);
-                }
-            }
+            columnFirst[j] = min(first + j * APART, spanLast - 1);
+            columnTaps[j] = 1;
         }
-    }
-}
-
-// Reduces taps vertically, in all columns of the tensor that the tile needs, and then reduces these sums horizontally
-void WorkOutTile(uint group, uint thread)
-{
-    const Tile tile = TileOf(group);
-    if (tile.plane >= planeCount)
-        return;
-    if (thread == 0)
-    {
-        spanFirst = 0xffffffffu;
-        spanLast = 0;
-        tapsMost = 0;
-    }
-    Tabulate(tile, thread);
-    uint n, t, c;
-    [loop]
-    for (n = thread; n < ENTRIES; n += NUM_THREADS)
-    {
-        const uint count = tapsCount[n];
-        InterlockedMax(tapsMost, count);
-        if (n < TILE_COLUMNS && count > 0)
-        {
-            InterlockedMin(spanFirst, tapsFirst[n]);
-            InterlockedMax(spanLast, tapsFirst[n] + count);
-        }
+        Accumulator totals[PLANES][COLUMNS][TOTALS];
+        CombineTaps(tile, TILE_COLUMNS + down, 0, columnFirst, columnTaps, true, true, totals);
+        [unroll]
+        for (j = 0; j < COLUMNS; j++)
+            betweens[down * SPAN + n % APART + j * APART] = ValueOf(totals[0][j]);
     }
     GroupMemoryBarrierWithGroupSync();
-    const bool isRoom = tapsMost <= ROOM && (spanLast == 0 || spanLast - spanFirst <= SPAN);
-
     [loop]
-    for (uint plane = 0; plane < GROUP_PLANES && tile.plane + plane < planeCount; plane++)
+    for (n = thread; n < TILE_ROWS * TILE_COLUMNS; n += NUM_THREADS)
     {
-        if (isRoom)
-        {
-            [loop]
-            for (n = thread; n < TILE_ROWS * APART; n += NUM_THREADS)
-            {
-                const uint down = n / APART, within = n % APART;
-                if (spanFirst + within >= spanLast)
-                    continue;
-                float sums[ABREAST][TERMS], rowWeight;
-                AddRows(plane, TILE_COLUMNS + down, spanFirst + within, sums, rowWeight);
-                [unroll]
-                for (c = 0; c < ABREAST; c++)
-                    [unroll]
-                    for (t = 0; t < TERMS; t++)
-                        added[(t * TILE_ROWS + down) * SPAN + within + c * APART] = sums[c][t];
-                if (within == 0)
-                    rowWeights[down] = rowWeight;
-            }
-        }
-        GroupMemoryBarrierWithGroupSync();
+        const uint down = n / TILE_COLUMNS, entry = n % TILE_COLUMNS;
+        Accumulator totals[TOTALS];
+        [unroll]
+        for (j = 0; j < TOTALS; j++)
+            totals[j] = 0;
         [loop]
-        for (n = thread; n < TILE_ROWS * TILE_COLUMNS; n += NUM_THREADS)
-        {
-            const uint entry = n % TILE_COLUMNS, row = tile.row + n / TILE_COLUMNS, column = tile.column + entry;
-            if (!IsInside(row, column))
-                continue;
-            if (!isRoom)
-            {
-                SumEachAlone(tile.plane + plane, row, column);
-                continue;
-            }
-            const uint taps = tapsCount[entry], begin = n / TILE_COLUMNS * SPAN + tapsFirst[entry] - spanFirst;
-            float sums[TERMS], weights = 0;
-            [unroll]
-            for (t = 0; t < TERMS; t++)
-                sums[t] = 0;
-            [loop]
-            for (uint tap = 0; tap < taps; tap++)
-            {
-                const uint bits = tapsWeights[tap * ENTRIES + entry];
-                weights += asfloat(bits);
-                [unroll]
-                for (t = 0; t < TERMS; t++)
-                    sums[t] += asfloat(bits) * added[t * TILE_ROWS * SPAN + begin + tap];
-            }
-            float totals[TOTALS];
-            Total(sums, weights * rowWeights[n / TILE_COLUMNS], totals);
-            const OUTPUT_VALUE values[COLUMNS] = { Made(totals) };
-            StoreColumns(BeginOf(tile.plane + plane) + BeginOfRow(row), column, values);
-        }
-        GroupMemoryBarrierWithGroupSync();
+        for (uint tap = 0; tap < tapCounts[entry]; tap++)
+            AddTap(totals, tapWeights[tap * ENTRIES + entry],
+                (INPUT_VALUE)betweens[down * SPAN + firstTaps[entry] - spanFirst + tap]);
+        if (IsInside(tile.row + down, tile.column + entry))
+            StoreOutput(BeginOf(TILE_COLUMNS + down, 0) + outputOffsets[entry], Made(totals));
     }
 }
-#else
-void WorkOutTile(uint group, uint thread)
+#endif
+
+void ComputeTile(Tile tile, uint thread)
 {
-    const Tile tile = TileOf(group);
     if (tile.plane >= planeCount)
         return;
     Tabulate(tile, thread);
-    const uint column = tile.column + thread % THREADS_ACROSS * THREAD_STEP;
-    uint p, j, t;
-    uint columnFirst[COLUMNS], columnTaps[COLUMNS], most = 0;
-    [unroll]
-    for (j = 0; j < COLUMNS; j++)
+    const bool areKept = HAS_ONE_TAP || mostTaps <= TAPS;
+#if SPAN
+    if (areKept && max(spanLast, spanFirst) - spanFirst <= SPAN)
     {
-        columnFirst[j] = tapsFirst[j * THREADS_ACROSS + thread % THREADS_ACROSS];
-        columnTaps[j] = tapsCount[j * THREADS_ACROSS + thread % THREADS_ACROSS];
-        most = max(most, columnTaps[j]);
-    }
-    const uint step = StrideAlong(RANK - 1);
-    const bool areAdjacent = most == 1 && AreAdjacent(columnFirst);
-
-    [loop]
-    for (uint down = thread / THREADS_ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column);
-        down += NUM_THREADS / THREADS_ACROSS)
-    {
-        const uint row = tile.row + down;
-        const uint rowEntry = TILE_COLUMNS + down;
-#if RANK > 1
-        const uint rowFirst = tapsFirst[rowEntry], rowTaps = tapsCount[rowEntry], rowStep = StrideAlong(RANK - 2);
-#else
-        const uint rowFirst = 0, rowTaps = 1, rowStep = 0;
-#endif
-        [loop]
-        for (uint plane = 0; plane < GROUP_PLANES && tile.plane + plane < planeCount; plane += PLANES)
-        {
-            uint longest = max(most, rowTaps), mostOuter = 0;
-            [unroll]
-            for (p = 0; p < PLANES; p++)
-                mostOuter = max(mostOuter, OuterTaps(plane + p, longest));
-            if (longest > ROOM)
-            {
-                [loop]
-                for (p = 0; p < PLANES && tile.plane + plane + p < planeCount; p++)
-                    SumEachAlone(tile.plane + plane + p, row, column);
-                continue;
-            }
-            float totals[PLANES][COLUMNS][TOTALS];
-            [unroll]
-            for (p = 0; p < PLANES; p++)
-                [unroll]
-                for (j = 0; j < COLUMNS; j++)
-                    [unroll]
-                    for (t = 0; t < TOTALS; t++)
-                        totals[p][j][t] = 0;
-            [loop]
-            for (uint outer = 0; outer < mostOuter; outer++)
-            {
-                uint position[PLANES];
-                float weight[PLANES];
-                bool takes[PLANES];
-                [unroll]
-                for (p = 0; p < PLANES; p++)
-                    takes[p] = OuterTap(plane + p, outer, position[p], weight[p]);
-                [loop]
-                for (uint y = 0; y < rowTaps; y++)
-                {
-#if RANK > 1
-                    const uint bits = tapsWeights[y * ENTRIES + rowEntry];
-#else
-                    const uint bits = asuint(1.0f);
-#endif
-                    [loop]
-                    for (uint x = 0; x < most; x++)
-                    {
-                        uint tapBits[COLUMNS], positions[COLUMNS];
-                        INPUT_VALUE loaded[PLANES][COLUMNS];
-                        [unroll]
-                        for (j = 0; j < COLUMNS; j++)
-                        {
-                            const uint tap = min(x, max(columnTaps[j], 1) - 1);  // clamped to a tap that exists
-                            tapBits[j] = tapsWeights[tap * ENTRIES + j * THREADS_ACROSS + thread % THREADS_ACROSS];
-                            positions[j] = (rowFirst + y) * rowStep + (columnFirst[j] + tap) * step;
-                        }
-                        [unroll]
-                        for (p = 0; p < PLANES; p++)
-                            LoadColumns(position[p], positions, areAdjacent, loaded[p]);
-                        [unroll]
-                        for (p = 0; p < PLANES; p++)
-                            [unroll]
-                            for (j = 0; j < COLUMNS; j++)
-                            {
-                                float with[TOTALS] = totals[p][j];
-                                AddTap(with, weight[p] * asfloat(bits) * asfloat(tapBits[j]), loaded[p][j]);
-                                if (takes[p] && x < columnTaps[j])
-                                    totals[p][j] = with;
-                            }
-                    }
-                }
-            }
-            [unroll]
-            for (p = 0; p < PLANES; p++)
-            {
-                OUTPUT_VALUE values[COLUMNS];
-                [unroll]
-                for (j = 0; j < COLUMNS; j++)
-                    values[j] = Made(totals[p][j]);
-                if (tile.plane + plane + p < planeCount)
-                    StoreColumns(BeginOf(tile.plane + plane + p) + BeginOfRow(row), column, values);
-            }
-        }
-    }
-}
-#endif
-#endif
-
-#if PASS == 3
-// Fills the tables of a tile
-void Tabulate(Tile tile, uint thread)
-{
-    [loop]
-    for (uint n = thread; n < ENTRIES; n += NUM_THREADS)
-    {
-        int d, i;
-        if (IsEntry(tile, n, d, i))
-            tapsFirst[n] = TapAt(d, i);
-    }
-    GroupMemoryBarrierWithGroupSync();
-}
-
-void WorkOutTile(uint group, uint thread)
-{
-    const Tile tile = TileOf(group);
-    if (tile.plane >= planeCount)
+        ComputeRowsFirst(tile, thread);
         return;
-    Tabulate(tile, thread);
-    const uint column = tile.column + thread % THREADS_ACROSS * THREAD_STEP;
-    uint p, j;
-    uint positions[COLUMNS];
-    [unroll]
-    for (j = 0; j < COLUMNS; j++)
-        positions[j] = tapsFirst[j * THREADS_ACROSS + thread % THREADS_ACROSS] * StrideAlong(RANK - 1);
-    const bool areAdjacent = AreAdjacent(positions);
-    [loop]
-    for (uint down = thread / THREADS_ACROSS; down < TILE_ROWS && IsInside(tile.row + down, column);
-        down += NUM_THREADS / THREADS_ACROSS)
-    {
-        const uint row = tile.row + down;
-#if RANK > 1
-        const uint rowFirst = tapsFirst[TILE_COLUMNS + down] * StrideAlong(RANK - 2);
-#else
-        const uint rowFirst = 0;
-#endif
-        [loop]
-        for (uint plane = 0; plane < GROUP_PLANES && tile.plane + plane < planeCount; plane += PLANES)
-        {
-            INPUT_VALUE loaded[PLANES][COLUMNS];
-            [unroll]
-            for (p = 0; p < PLANES; p++)
-            {
-                uint begin = rowFirst;
-                [unroll]
-                for (int d = 0; d < (int)OUTER; d++)
-                    begin += tapsFirst[TILE_COLUMNS + TILE_ROWS + d * GROUP_PLANES + plane + p] * StrideAlong(d);
-                LoadColumns(begin, positions, areAdjacent, loaded[p]);
-            }
-            [unroll]
-            for (p = 0; p < PLANES; p++)
-            {
-                OUTPUT_VALUE values[COLUMNS];
-                [unroll]
-                for (j = 0; j < COLUMNS; j++)
-                    values[j] = Made(loaded[p][j]);
-                if (tile.plane + plane + p < planeCount)
-                    StoreColumns(BeginOf(tile.plane + plane + p) + BeginOfRow(row), column, values);
-            }
-        }
     }
-}
 #endif
+    if (areKept)
+        ComputeColumns(tile, thread, true);
+    else
+        ComputeColumns(tile, thread, false);
+}
 #endif
 
 #if PASS < 2
@@ -1479,7 +1250,7 @@ List Numbered(uint number)
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
 #if PASS >= 2
-    WorkOutTile(group.y * groupColumns + group.x, thread);
+    ComputeTile(TileOf(group.y * groupColumns + group.x), thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)

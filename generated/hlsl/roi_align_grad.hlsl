@@ -136,6 +136,7 @@ struct Dimension
     int4 keptBestSizes[2];
     int4 inputGradientSizes2[2];
     int4 inputGradientSizes3[2];
+    int4 roiCount2[2];
     int4 selection[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
@@ -1262,32 +1263,28 @@ groupshared uint words[NUM_THREADS / 32];
 #if PASS == 6
 bool IsSet(uint number, int coordinate)
 {
-    const uint terms = (uint)roiCount * (uint)Multiplied(ListOf(inputGradientSizes2[0], inputGradientSizes2[1],
-        INPUT_GRADIENT_SIZES2_LENGTH));
-    if (number >= terms)
+    const List box = ListOf(roiCount2[0], roiCount2[1], ROI_COUNT2_LENGTH);
+    if (number >= (uint)Multiplied(box))
         return false;
-    const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
-    const uint oCount = (uint)Multiplied(oLast), oAbove = number / oCount;
-    const List o = UnravelIndex((int)(number - oAbove * oCount), oLast);
-    number = oAbove;
-    const int r = (int)number;
+    const List term = UnravelIndex((int)number, box);
     List at = Zeros(OUTPUT_GRADIENT_SIZES_LENGTH);
     if (coordinate < outputGradientSizes[0][0])
     {
         at.entries[0] = coordinate;
-        return Batch(r) == Entry(at, 0);
+        return Batch(Entry(term, 0)) == Entry(at, 0);
     }
     coordinate -= outputGradientSizes[0][0];
     if (coordinate < outputGradientSizes[0][2])
     {
         at.entries[2] = coordinate;
-        return Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(r, Entry(o, 0), Entry(at, 2))));
+        return Less((REAL_VALUE)0.0f, ReadKeptRows(Listed(Entry(term, 0), Entry(Part(term, 1, 8), 0), Entry(at, 2))));
     }
     coordinate -= outputGradientSizes[0][2];
     if (coordinate < outputGradientSizes[0][3])
     {
         at.entries[3] = coordinate;
-        return Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(r, Entry(o, 1), Entry(at, 3))));
+        return Less((REAL_VALUE)0.0f, ReadKeptColumns(Listed(Entry(term, 0), Entry(Part(term, 1, 8), 1),
+            Entry(at, 3))));
     }
     return false;
 }
@@ -1347,20 +1344,17 @@ void AddSelected(List at)
             [loop]
             while (bits != 0)
             {
-                uint number = 32 * row + firstbitlow(bits);
+                const List term = UnravelIndex((int)(32 * row + firstbitlow(bits)),
+                    ListOf(roiCount2[0], roiCount2[1], ROI_COUNT2_LENGTH));
                 bits &= bits - 1;
-                const List oLast = ListOf(inputGradientSizes2[0], inputGradientSizes2[1], INPUT_GRADIENT_SIZES2_LENGTH);
-                const uint oCount = (uint)Multiplied(oLast), oAbove = number / oCount;
-                const List o = UnravelIndex((int)(number - oAbove * oCount), oLast);
-                number = oAbove;
-                const int r = (int)number;
                 [unroll]
                 for (lane = 0; lane < ELEMENTS_PER_THREAD; lane++)
                 {
                     at.entries[1] = begin + lane;  // reads are clamped to tensors
-                    if (Reaches(at, r, o))
-                        totals[lane] += Part2(at, r, o)
-                            * (REAL_VALUE)ReadInputGradient(Join(Listed(r, Entry(at, 1)), o));
+                    if (Reaches(at, Entry(term, 0), Part(term, 1, 8)))
+                        totals[lane] += Part2(at, Entry(term, 0), Part(term, 1, 8))
+                            * (REAL_VALUE)ReadInputGradient(Join(Listed(Entry(term, 0), Entry(at, 1)),
+                            Part(term, 1, 8)));
                 }
             }
         }

@@ -628,7 +628,7 @@ typedef struct dmlops_plan_SeparablePass {
     int64_t tensor;
     int64_t output;
     int is_sum;
-    int leaves_out;
+    int by_axis;
 } dmlops_plan_SeparablePass;
 
 typedef struct dmlops_plan_SelectedPass {
@@ -1984,7 +1984,6 @@ typedef struct dmlops_plan_SeparableTile {
     int64_t columns;
     int64_t rows;
     int64_t planes;
-    int64_t planes_ahead;
     int64_t taps;
     int64_t span;
 } dmlops_plan_SeparableTile;
@@ -3492,8 +3491,6 @@ DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t
 DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
-DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
-    entries, int64_t taps);
 DMLOPS_CALLED int64_t dmlops_plan_column_axis(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
     dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops_plan_int_8* values, int64_t axis,
@@ -3502,8 +3499,9 @@ DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, cons
     size, int64_t axis);
 DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t
     width, int64_t taps, dmlops_plan_SeparableTile* result);
+DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, int64_t entries, int64_t taps);
 DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, const dmlops_plan_Extent* extent, int64_t width,
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, const dmlops_plan_int_8* sizes, int64_t width,
     dmlops_plan_SeparableTile* result);
 DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
@@ -10899,14 +10897,14 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     }
 }
 
-/* An output of these sizes by its last two dimensions; with one row if it has only one dimension. */
+/* An output of these sizes, of two dimensions or more, by its last two. */
 DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
     result) {
-    int64_t columns = sizes->items[dmlops_item(planning, -1, sizes->count)];
-    int64_t rows = (sizes->count > 1) ? sizes->items[dmlops_item(planning, -2, sizes->count)] : 1;
-    result->columns = columns;
-    result->rows = rows;
-    result->planes = dmlops_divide(dmlops_plan_element_count(planning, sizes), dmlops_multiply(columns, rows));
+    result->columns = sizes->items[dmlops_item(planning, -1, sizes->count)];
+    result->rows = sizes->items[dmlops_item(planning, -2, sizes->count)];
+    result->planes = dmlops_divide(dmlops_plan_element_count(planning, sizes),
+        dmlops_multiply(sizes->items[dmlops_item(planning, -1, sizes->count)], sizes->items[dmlops_item(planning, -2,
+        sizes->count)]));
     return;
 }
 
@@ -10945,16 +10943,6 @@ DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int6
     return best;
 }
 
-/* The taps along an axis that tables of that many entries have room for. */
-DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, int64_t
-    entries, int64_t taps) {
-    while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries,
-        dmlops_add(dmlops_multiply(one->leaves_out ? 2 : 1, taps), 3)) > 7168))) {
-        taps = dmlops_divide(taps, 2);
-    }
-    return taps;
-}
-
 /* The dimension of columns: the last, unless elements of both tensors are adjacent along another one that is not
    resampled. */
 DMLOPS_CALLED int64_t dmlops_plan_column_axis(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
@@ -10974,7 +10962,7 @@ DMLOPS_CALLED int64_t dmlops_plan_column_axis(dmlops_planning* planning, const d
     return last;
 }
 
-/* The values of all dimensions, that of the axis behind the others. */
+/* The values of all dimensions, that of the axis behind the others, of which there is one at least. */
 DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops_plan_int_8* values, int64_t axis,
     dmlops_plan_int_8* result) {
     result->count = 0;
@@ -10983,6 +10971,9 @@ DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops
         if (d != axis) {
             dmlops_plan_int_8_append(planning, result, value);
         }
+    }
+    if (result->count == 0) {
+        dmlops_plan_int_8_append(planning, result, 1);
     }
     dmlops_plan_int_8_append(planning, result, values->items[dmlops_item(planning, axis, values->count)]);
     return;
@@ -11002,69 +10993,75 @@ DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, cons
         tensor->strides.count)], &others);
 }
 
-/* A tile of an output that is narrower than the tensor, whose `width` is given: taps are reduced vertically, with
-   coalesced loads, before they are reduced horizontally. */
+/* A tile of an output that is narrower than the tensor, whose `width` is given: taps along columns are combined last,
+   so that those before are loaded from adjacent elements. */
 DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t
     width, int64_t taps, dmlops_plan_SeparableTile* result) {
     int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns), width), 1));
-    columns = dmlops_plan_ceil_div(planning, extent->columns, dmlops_plan_ceil_div(planning, extent->columns, columns));
-    int64_t span = dmlops_multiply(4, dmlops_plan_ceil_div(planning, dmlops_add(dmlops_plan_ceil_div(planning,
-        dmlops_multiply(columns, width), extent->columns), taps), 4));
+    int64_t across = dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, extent->columns,
+        dmlops_plan_ceil_div(planning, extent->columns, columns)), 8);
+    int64_t reached = dmlops_add(dmlops_plan_ceil_div(planning, dmlops_multiply(dmlops_multiply(8, across), width),
+        extent->columns), taps);
+    int64_t span = dmlops_multiply(8, dmlops_plan_ceil_div(planning, reached, 8));
     int64_t rows = dmlops_min(extent->rows, 8);
     result->threads = 256;
-    result->across = columns;
-    result->columns = 1;
+    result->across = across;
+    result->columns = 8;
     result->rows = rows;
     result->planes = 1;
-    result->planes_ahead = 1;
     result->taps = taps;
     result->span = span;
     return;
 }
 
-/* A tile for the output's sizes: as many planes and rows as leave enough groups. `width`: the tensor's size along
-   columns. */
+/* The taps along an axis that tables of that many entries have room for. */
+DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, int64_t entries, int64_t taps) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries, dmlops_add(taps, 3)) >
+        7168))) {
+        taps = dmlops_divide(taps, 2);
+    }
+    return taps;
+}
+
+/* A tile for an output of these sizes, planes before rows and columns: as many planes and rows as leave enough groups.
+   `width`: the tensor's size along columns. */
 DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, const dmlops_plan_Extent* extent, int64_t width,
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, const dmlops_plan_int_8* sizes, int64_t width,
     dmlops_plan_SeparableTile* result) {
+    dmlops_plan_Extent extent;
+    dmlops_plan_extent_of(planning, sizes, &extent);
     int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
-    int is_smaller = width >= dmlops_multiply(3, extent->columns);
-    int64_t entries = dmlops_add(dmlops_add(64, 8), output->sizes.count);
-    is_smaller = is_smaller && (dmlops_plan_taps_kept(planning, one, dmlops_multiply(2, entries), taps) == taps);
-    if (one->is_sum && output->is_float && is_smaller) {
-        dmlops_plan_spanning_tile(planning, extent, width, taps, result);
+    int64_t entries = dmlops_add(dmlops_add(64, 8), sizes->count);
+    int has_room = dmlops_plan_taps_kept(planning, dmlops_multiply(2, entries), taps) == taps;
+    int is_narrower = width >= dmlops_multiply(3, extent.columns);
+    if (one->by_axis && output->is_float && is_narrower && has_room) {
+        dmlops_plan_spanning_tile(planning, &extent, width, taps, result);
         return;
     }
-    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent->columns, 4));
-    int64_t rows = dmlops_plan_power_above(planning, extent->rows, dmlops_divide(256, across));
+    int64_t columns = (dmlops_plan_element_count(planning, sizes) >= 8192) ? 4 : 1;
+    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent.columns, columns));
+    int64_t rows = dmlops_plan_power_above(planning, extent.rows, dmlops_divide(256, across));
     int64_t threads = dmlops_multiply(across, rows);
-    int64_t tiles_across = dmlops_plan_ceil_div(planning, extent->columns, dmlops_multiply(4, across));
-    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent->rows, rows));
-    int64_t planes_ahead = (extent->planes == 3) ? 3 : dmlops_plan_power_above(planning, extent->planes, 4);
-    while (planning->reason == DMLOPS_REASON_NONE && ((planes_ahead > 1) && (dmlops_plan_times(planning, tiles,
-        dmlops_plan_ceil_div(planning, extent->planes, planes_ahead)) < 264))) {
-        planes_ahead = dmlops_divide(planes_ahead, 2);
+    int64_t tiles_across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(columns, across));
+    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.rows, rows));
+    int64_t planes = (extent.planes == 3) ? 3 : dmlops_plan_power_above(planning, extent.planes, 4);
+    while (planning->reason == DMLOPS_REASON_NONE && ((planes > 1) && (dmlops_plan_times(planning, tiles,
+        dmlops_plan_ceil_div(planning, extent.planes, planes)) < 264))) {
+        planes = dmlops_divide(planes, 2);
     }
-    int64_t planes = planes_ahead;
-    while (planning->reason == DMLOPS_REASON_NONE && ((planes < dmlops_min(extent->planes, dmlops_multiply(4,
-        planes_ahead))) && (dmlops_plan_times(planning, tiles, dmlops_plan_ceil_div(planning, extent->planes,
-        dmlops_multiply(2, planes))) >= 1056))) {
-        planes = dmlops_multiply(2, planes);
-    }
-    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent->planes, planes));
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(extent->rows, 64)) &&
-        (dmlops_plan_times(planning, layers, dmlops_plan_ceil_div(planning, extent->rows, dmlops_multiply(2, rows))) >=
+    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.planes, planes));
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(extent.rows, 64)) &&
+        (dmlops_plan_times(planning, layers, dmlops_plan_ceil_div(planning, extent.rows, dmlops_multiply(2, rows))) >=
         1056))) {
         rows = dmlops_multiply(2, rows);
     }
-    taps = dmlops_plan_taps_kept(planning, one, dmlops_add(dmlops_add(dmlops_multiply(4, across), rows),
-        dmlops_multiply(dmlops_max(dmlops_subtract(output->sizes.count, 2), 0), planes)), taps);
+    taps = dmlops_plan_taps_kept(planning, dmlops_add(dmlops_add(dmlops_multiply(columns, across), rows),
+        dmlops_multiply(dmlops_subtract(sizes->count, 2), planes)), taps);
     result->threads = threads;
     result->across = across;
-    result->columns = 4;
+    result->columns = columns;
     result->rows = rows;
     result->planes = planes;
-    result->planes_ahead = planes_ahead;
     result->taps = taps;
     result->span = 0;
     return;
@@ -11109,7 +11106,7 @@ DMLOPS_CALLED int dmlops_plan_separable(dmlops_planning* planning, const dmlops_
     dmlops_plan_Extent extent;
     dmlops_plan_extent_of(planning, &sizes, &extent);
     dmlops_plan_SeparableTile tile;
-    dmlops_plan_separable_tile(planning, one, tensor, output, &extent, tensor->sizes.items[dmlops_item(planning, axis,
+    dmlops_plan_separable_tile(planning, one, tensor, output, &sizes, tensor->sizes.items[dmlops_item(planning, axis,
         tensor->sizes.count)], &tile);
     int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(tile.columns, tile.across));
     int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
@@ -11119,18 +11116,15 @@ DMLOPS_CALLED int dmlops_plan_separable(dmlops_planning* planning, const dmlops_
     dmlops_plan_grid(planning, dmlops_plan_times(planning, tiles, tile.threads), tile.threads, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), tile.threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), output->sizes.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), sizes.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("THREADS_ACROSS"), tile.across);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"), tile.columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("GROUP_PLANES"), tile.planes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PLANES"), tile.planes_ahead);
-    if (one->is_sum) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS"), tile.taps);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SPAN"), tile.span);
-    }
-    int is_apart = one->is_sum && (tile.columns > 1) && (output->bits >= 16) &&
-        (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > extent.columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PLANES"), tile.planes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS"), tile.taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SPAN"), tile.span);
+    int is_narrower = tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > extent.columns;
+    int is_apart = (tile.span > 0) || (one->is_sum && (tile.columns > 1) && (output->bits >= 16) && is_narrower);
     int is_whole = (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] == extent.columns) &&
         (tensor->bits >= 16) && (tile.columns > 1);
     int64_t loaded = dmlops_plan_aligned_vector(planning, tensor, extent.columns, axis);
@@ -13594,7 +13588,7 @@ static const uint8_t dmlops_value_scale_2d_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_upsample_2d_kept[] = {{"KEPT_COORDINATE", 1, 0}};
 static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_upsample_2d_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
+static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {1, dmlops_upsample_2d_kept},
     {2, dmlops_upsample_2d_passes},
@@ -14563,7 +14557,7 @@ static const dmlops_plan_Intermediate dmlops_resample_kept[] = {{"KEPT_COORDINAT
 static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample_lists[] = {"SCALES"};
 static const char* const dmlops_resample_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {1, dmlops_resample_kept},
     {2, dmlops_resample_passes},
@@ -15055,7 +15049,7 @@ static const dmlops_plan_Intermediate dmlops_resample1_kept[] = {{"KEPT_COORDINA
 static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample1_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {1, dmlops_resample1_kept},
     {2, dmlops_resample1_passes},
@@ -16309,13 +16303,13 @@ static const uint8_t dmlops_roi_align1_inputs[] = {
 
 static const dmlops_plan_Intermediate dmlops_roi_align_grad_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
 static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 1, 4, 16, 0, 13, 0, -1, -1, -1}, {2, 1, 5, 32, 0, 13, 0, -1, -1, -1}, {3, 1, 6, 64, 0, 13, 0, -1, -1, -1}, {4, 0, 4, 0, 16, 125, 0, -1, -1, -1}, {5, 0, 5, 0, 32, 77, 0, -1, -1, -1}};
-static const char* const dmlops_roi_align_grad_lists[] = {"INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"};
+static const char* const dmlops_roi_align_grad_lists[] = {"INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3", "ROI_COUNT2"};
 static const char* const dmlops_roi_align_grad_bounds[] = {"IS_AVERAGE", "IS_LINEAR"};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {7, dmlops_roi_align_grad_kept},
     {6, dmlops_roi_align_grad_passes},
     63,
-    {2, dmlops_roi_align_grad_lists},
+    {3, dmlops_roi_align_grad_lists},
     0,
     3,
     {0, NULL},
@@ -16351,6 +16345,10 @@ static const uint8_t dmlops_roi_align_grad_inputs[] = {
     /* InputGradientSizesEntry: InputGradientTensor.Sizes[1 + 2] */
     DMLOPS_LET, 18 /* InputGradientSizesEntry */, DMLOPS_SIZE, DMLOPS_AT(InputGradientTensor), DMLOPS_ADD,
         DMLOPS_SMALL(1), DMLOPS_SMALL(2),
+    /* ROISizesEntry3: [ROISizesEntry] + InputGradientTensor.Sizes[2:] */
+    DMLOPS_NEED, 1, DMLOPS_PLACE(0) /* ROISizesEntry */,
+    DMLOPS_LET_LIST, 2 /* ROISizesEntry3 */, DMLOPS_JOIN, DMLOPS_ITEMS, 1, DMLOPS_SLOT(17) /* ROISizesEntry */,
+        DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor), DMLOPS_SMALL(2),
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_ANY, 2, DMLOPS_SELECT, DMLOPS_GIVEN,
         DMLOPS_AT(OutputGradientTensor), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputGradientTensor),
         DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_GIVEN,
@@ -16389,6 +16387,8 @@ static const uint8_t dmlops_roi_align_grad_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
         DMLOPS_SMALL(1),
+    DMLOPS_NEED, 3, DMLOPS_PLACE(25) /* ROISizesEntry3 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(ReductionFunction),
         DMLOPS_SMALL(2) /* AVERAGE */,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(InterpolationMode),
@@ -16413,9 +16413,7 @@ static const uint8_t dmlops_roi_align_grad_inputs[] = {
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(17) /* ROISizesEntry */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SELECT, DMLOPS_BOOL,
         DMLOPS_AT(AlignRegionsToCorners), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, terms), DMLOPS_JOIN, DMLOPS_ITEMS, 1,
-        DMLOPS_SLOT(17) /* ROISizesEntry */, DMLOPS_REST, DMLOPS_SIZES, DMLOPS_AT(InputGradientTensor),
-        DMLOPS_SMALL(2),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, terms), DMLOPS_LIST, 2,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -16710,7 +16708,7 @@ static const dmlops_plan_Intermediate dmlops_resample2_kept[] = {{"KEPT_COORDINA
 static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample2_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 0, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {1, dmlops_resample2_kept},
     {2, dmlops_resample2_passes},
@@ -18204,7 +18202,7 @@ static const dmlops_plan_Intermediate dmlops_resample3_kept[] = {{"KEPT_COORDINA
 static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_resample3_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample3_bounds[] = {"DIMS"};
-static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1, 1, 0}, {3, 0, 1, 1, 0}, {4, 0, 1, 0, 0}};
+static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}, {4, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {1, dmlops_resample3_kept},
     {2, dmlops_resample3_passes},
@@ -18711,7 +18709,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"roi_align1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_roi_align1_shader, dmlops_roi_align1_members,
      dmlops_roi_align1_tensors, NULL, dmlops_roi_align1_inputs, 11, 0, 4, -1, -1, -1},
     {"roi_align_grad.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_roi_align_grad_shader, dmlops_roi_align_grad_members,
-     dmlops_roi_align_grad_tensors, NULL, dmlops_roi_align_grad_inputs, 25, 0, 6, -1, -1, -1},
+     dmlops_roi_align_grad_tensors, NULL, dmlops_roi_align_grad_inputs, 39, 0, 6, -1, -1, -1},
     {"batch_normalization_training.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_batch_normalization_training_shader, dmlops_batch_normalization_training_members,
      dmlops_batch_normalization_training_tensors, NULL, dmlops_batch_normalization_training_inputs, 0, 0, 7, -1, -1, -1},
     {"batch_normalization_training_grad.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_batch_normalization_training_grad_shader, dmlops_batch_normalization_training_grad_members,

@@ -51,7 +51,7 @@ SHADER = DefinitionShader(
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
-    separable=[SeparablePass(2, 0, 1, True, False), SeparablePass(3, 0, 1, False, False)],
+    separable=[SeparablePass(2, 0, 1, True, True), SeparablePass(3, 0, 1, False, False)],
     selected=SelectedPass(-1, -1, -1, -1),
 )
 

@@ -52,7 +52,7 @@ SHADER = DefinitionShader(
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[
-        SeparablePass(2, 0, 1, True, False), SeparablePass(3, 0, 1, True, False),
+        SeparablePass(2, 0, 1, True, True), SeparablePass(3, 0, 1, True, True),
         SeparablePass(4, 0, 1, False, False),
     ],
     selected=SelectedPass(-1, -1, -1, -1),

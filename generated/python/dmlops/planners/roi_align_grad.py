@@ -48,7 +48,7 @@ SHADER = DefinitionShader(
         Pass(4, False, 4, 0, 16, 125, False, -1, -1, -1), Pass(5, False, 5, 0, 32, 77, False, -1, -1, -1),
     ],
     ranks=63,
-    lists=["INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3"],
+    lists=["INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3", "ROI_COUNT2"],
     float_lists=0,
     boxes=3,
     divisors=[],
@@ -86,13 +86,14 @@ def inputs(desc: Any, index: int) -> Definition:
     ]
     input_gradient_sizes = desc.InputGradientTensor.Sizes
     input_gradient_sizes2 = input_gradient_sizes[2:]
+    roi_sizes = desc.ROITensor.Sizes
+    roi_sizes_entry = entry(roi_sizes, len(roi_sizes) - 2)
+    roi_sizes_entry2 = (roi_sizes_entry, *input_gradient_sizes2)
     input_gradient_sizes_entry = entry(input_gradient_sizes, 2)
     number = 1 + 2
     input_gradient_sizes_entry2 = entry(input_gradient_sizes, number)
     output_gradient_sizes = sizes_of(desc.OutputGradientTensor)
     input_sizes = sizes_of(desc.InputTensor)
-    roi_sizes = desc.ROITensor.Sizes
-    roi_sizes_entry = entry(roi_sizes, len(roi_sizes) - 2)
     return Definition(
         (
             desc.OutputGradientTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
@@ -139,7 +140,7 @@ def inputs(desc: Any, index: int) -> Definition:
                 else (),
             ],
         ),
-        [limited(input_gradient_sizes2), limited(input_gradient_sizes[1:])],
+        [limited(input_gradient_sizes2), limited(input_gradient_sizes[1:]), limited(roi_sizes_entry2)],
         [],
         [
             bits(desc.SpatialScaleY), bits(desc.SpatialScaleX), input_gradient_sizes_entry,
@@ -165,7 +166,7 @@ def inputs(desc: Any, index: int) -> Definition:
         (),
         (),
         NO_SEPARABLE,
-        (roi_sizes_entry, *input_gradient_sizes2),
+        roi_sizes_entry2,
     )
 
 

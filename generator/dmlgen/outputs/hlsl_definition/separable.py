@@ -19,9 +19,8 @@ from dmlgen.schedules.separable import Mode, Separable
 class ModePass:
     """A pass for one mode: from taps to the output; see `schedules.separable`. All are texts.
 
-    `of_result` and `of_tap` are the values of locals, by name. `totals` are what a tap adds to each total
-    before it is multiplied by the weight, "" for 1. `is_sum`: there are totals. `precise`: totals are
-    computed with `precise`.
+    `totals` are what a tap adds to each total before it is multiplied by the weight, "" for 1. `is_sum`:
+    there are totals. `precise`: totals are computed with `precise`. `combined`: see `Mode`, "" if None.
     """
 
     number: int
@@ -30,31 +29,28 @@ class ModePass:
     last: str
     takes: str
     weight: str
-    of_result: Mapping[str, str]
-    of_tap: Mapping[str, str]
     element: str
     totals: Mapping[str, str]
     value: str
     precise: bool
+    combined: str
 
     @property
     def is_sum(self) -> bool:
         return bool(self.totals)
 
-    @property
-    def table(self) -> tuple[list[str], bool]:
-        """The facts that its tables depend on: locals of results, and whether taps may contribute nothing."""
-        return list(self.of_result), bool(self.takes)
-
 
 @dataclass(frozen=True)
 class SeparablePass(FormPasses):
-    """The passes of separable taps, of which planners take the one that applies."""
+    """The passes of separable taps, of which planners take the one that applies. `of_result` and `of_tap` are
+    the texts of values of locals, by name (`schedules.separable.Taps`)."""
 
     output: Tensor
     tensor: Tensor
     rank: ir.Expr
     modes: tuple[ModePass, ...]
+    of_result: Mapping[str, str]
+    of_tap: Mapping[str, str]
     field = "separable"
     template = "separable"
     planner = "separable"
@@ -68,7 +64,7 @@ class SeparablePass(FormPasses):
                 "tensor": self.tensor.member,
                 "output": self.output.member,
                 "is_sum": int(mode.is_sum),
-                "leaves_out": int(bool(mode.takes)),
+                "by_axis": int(bool(mode.combined)),
             }
             for mode in self.modes
         ]
@@ -87,8 +83,12 @@ def separable_pass(printer: ShaderPrinter, separable: Separable, number: int) ->
     modes = tuple(
         _mode(printer, separable.output, mode, place) for place, mode in enumerate(separable.modes, number)
     )
+    of_result, of_tap = dict[str, str](), dict[str, str]()
+    for mode in separable.modes:
+        of_result |= _named(printer, mode.taps.of_result)
+        of_tap |= _named(printer, mode.taps.of_tap)
     output, tensor = (printer.tensors[name] for name in (separable.output, separable.tensor))
-    return SeparablePass(number, output, tensor, separable.rank, modes)
+    return SeparablePass(number, output, tensor, separable.rank, modes, of_result, of_tap)
 
 
 def _mode(printer: ShaderPrinter, output: str, mode: Mode, number: int) -> ModePass:
@@ -100,8 +100,6 @@ def _mode(printer: ShaderPrinter, output: str, mode: Mode, number: int) -> ModeP
         last="" if taps.last is None else printer.deciding(taps.last),
         takes="" if taps.takes is None else printer.deciding(taps.takes),
         weight="" if taps.weight is None else printer.value(taps.weight, False),
-        of_result=_named(printer, taps.of_result),
-        of_tap=_named(printer, taps.of_tap),
         element=type_name(mode.element.type),
         totals={
             name: "" if term is None else printer.value(term, False, PRODUCT + 1)
@@ -109,6 +107,7 @@ def _mode(printer: ShaderPrinter, output: str, mode: Mode, number: int) -> ModeP
         },
         value=printer.made(output, mode.value),
         precise=mode.value.type != ir.FLOAT,
+        combined="" if mode.combined is None else printer.value(mode.combined, False),
     )
 
 

@@ -24,8 +24,10 @@ SEPARABLE_MANY = 1056  # NVIDIA H200: 4224 at 0.90
 "groups that leave no idle tail; with more, each takes more planes and rows"
 SEPARABLE_TABLE = 7168  # NVIDIA H200: 896 at less than 0.01 to 1.08
 "words of tables in shared memory, at most"
+SEPARABLE_FEW = 8192
+"elements of an output from which threads compute several columns"
 SEPARABLE_SMALLER = 3  # NVIDIA H200: 1 at 0.31 to 0.53, 6 at 1.00
-"ratio of the tensor's width to the output's from which taps are reduced vertically first"
+"ratio of the tensor's width to the output's from which taps along rows are combined first"
 SEPARABLE_COLUMNS = 64  # NVIDIA H200: 32 at 0.93, 128 at 1.00
 "columns of the output that a group then has, at most"
 SEPARABLE_ROWS = 8  # NVIDIA H200: 4 at 0.82, 16 at 0.73
@@ -35,6 +37,8 @@ SEPARABLE_SPAN = 512  # NVIDIA H200: 256 at 0.87, 1024 at 1.00
 
 COLUMNS = 4
 """Adjacent elements of a thread, if there are many."""
+SPAN_COLUMNS = 8
+"""Columns of a thread where taps along rows are combined first."""
 MOST_TAPS = 64
 """Taps along an axis for which tables may have room."""
 
@@ -64,23 +68,20 @@ class SeparableParams(NamedTuple):
 
 
 def extent_of(sizes: Sizes) -> Extent:
-    """An output of these sizes by its last two dimensions; with one row if it has only one dimension."""
-    columns = sizes[-1]
-    rows = sizes[-2] if len(sizes) > 1 else 1
-    return Extent(columns, rows, element_count(sizes) // (columns * rows))
+    """An output of these sizes, of two dimensions or more, by its last two."""
+    return Extent(sizes[-1], sizes[-2], element_count(sizes) // (sizes[-1] * sizes[-2]))
 
 
 class SeparableTile(NamedTuple):
     """A group's tile: its threads, those side by side with `columns` columns each, rows and planes; and the
-    taps along an axis that its tables have room for. A thread computes `planes_ahead` at once. With a `span`,
-    a group reduces taps vertically first, in that many columns of the tensor."""
+    taps along an axis that its tables have room for. With a `span`, in columns of the tensor, taps along rows
+    are combined first."""
 
     threads: int
     across: int
     columns: int
     rows: int
     planes: int
-    planes_ahead: int
     taps: int
     span: int
 
@@ -113,13 +114,6 @@ def threads_across(vectors: int) -> int:
     return best
 
 
-def taps_kept(one: SeparablePass, entries: int, taps: int) -> int:
-    """The taps along an axis that tables of that many entries have room for."""
-    while taps > 1 and entries * ((2 if one.leaves_out else 1) * taps + 3) > SEPARABLE_TABLE:
-        taps = taps // 2
-    return taps
-
-
 def column_axis(tensor: Tensor, output: Tensor) -> int:
     """The dimension of columns: the last, unless elements of both tensors are adjacent along another one
     that is not resampled."""
@@ -133,8 +127,10 @@ def column_axis(tensor: Tensor, output: Tensor) -> int:
 
 
 def with_last(values: Sizes, axis: int) -> Eight:
-    """The values of all dimensions, that of the axis behind the others."""
+    """The values of all dimensions, that of the axis behind the others, of which there is one at least."""
     others: Eight = [value for d, value in enumerate(values) if d != axis]
+    if len(others) == 0:
+        others.append(1)
     others.append(values[axis])
     return others
 
@@ -148,45 +144,49 @@ def aligned_vector(tensor: Tensor, size: int, axis: int) -> int:
 
 
 def spanning_tile(extent: Extent, width: int, taps: int) -> SeparableTile:
-    """A tile of an output that is narrower than the tensor, whose `width` is given: taps are reduced
-    vertically, with coalesced loads, before they are reduced horizontally."""
+    """A tile of an output that is narrower than the tensor, whose `width` is given: taps along columns are
+    combined last, so that those before are loaded from adjacent elements."""
     columns = min(SEPARABLE_COLUMNS, max(SEPARABLE_SPAN * extent.columns // width, 1))
-    columns = ceil_div(extent.columns, ceil_div(extent.columns, columns))
-    span = 4 * ceil_div(ceil_div(columns * width, extent.columns) + taps, 4)
+    across = ceil_div(ceil_div(extent.columns, ceil_div(extent.columns, columns)), SPAN_COLUMNS)
+    reached = ceil_div(SPAN_COLUMNS * across * width, extent.columns) + taps
+    span = SPAN_COLUMNS * ceil_div(reached, SPAN_COLUMNS)
     rows = min(extent.rows, SEPARABLE_ROWS)
-    return SeparableTile(SEPARABLE_THREADS, columns, 1, rows, 1, 1, taps, span)
+    return SeparableTile(SEPARABLE_THREADS, across, SPAN_COLUMNS, rows, 1, taps, span)
+
+
+def taps_kept(entries: int, taps: int) -> int:
+    """The taps along an axis that tables of that many entries have room for."""
+    while taps > 1 and entries * (taps + 3) > SEPARABLE_TABLE:
+        taps = taps // 2
+    return taps
 
 
 def separable_tile(
-    one: SeparablePass, tensor: Tensor, output: Tensor, extent: Extent, width: int
+    one: SeparablePass, tensor: Tensor, output: Tensor, sizes: Sizes, width: int
 ) -> SeparableTile:
-    """A tile for the output's sizes: as many planes and rows as leave enough groups. `width`: the tensor's
-    size along columns."""
+    """A tile for an output of these sizes, planes before rows and columns: as many planes and rows as leave
+    enough groups. `width`: the tensor's size along columns."""
+    extent = extent_of(sizes)
     taps = usual_taps(tensor, output) if one.is_sum else 1
-    is_smaller = width >= SEPARABLE_SMALLER * extent.columns
-    entries = SEPARABLE_COLUMNS + SEPARABLE_ROWS + len(output.sizes)
-    is_smaller = is_smaller and taps_kept(one, 2 * entries, taps) == taps  # sums need as much room again
-    if one.is_sum and output.is_float and is_smaller:
+    entries = SEPARABLE_COLUMNS + SEPARABLE_ROWS + len(sizes)
+    has_room = taps_kept(2 * entries, taps) == taps  # sums need as much room again
+    is_narrower = width >= SEPARABLE_SMALLER * extent.columns
+    if one.by_axis and output.is_float and is_narrower and has_room:
         return spanning_tile(extent, width, taps)
-    across = threads_across(ceil_div(extent.columns, COLUMNS))
+    columns = COLUMNS if element_count(sizes) >= SEPARABLE_FEW else 1
+    across = threads_across(ceil_div(extent.columns, columns))
     rows = power_above(extent.rows, SEPARABLE_THREADS // across)
     threads = across * rows
-    tiles_across = ceil_div(extent.columns, COLUMNS * across)
+    tiles_across = ceil_div(extent.columns, columns * across)
     tiles = times(tiles_across, ceil_div(extent.rows, rows))
-    planes_ahead = 3 if extent.planes == 3 else power_above(extent.planes, 4)
-    while planes_ahead > 1 and times(tiles, ceil_div(extent.planes, planes_ahead)) < SEPARABLE_GROUPS:
-        planes_ahead = planes_ahead // 2
-    planes = planes_ahead
-    while (
-        planes < min(extent.planes, 4 * planes_ahead)
-        and times(tiles, ceil_div(extent.planes, 2 * planes)) >= SEPARABLE_MANY
-    ):
-        planes = 2 * planes
+    planes = 3 if extent.planes == 3 else power_above(extent.planes, 4)
+    while planes > 1 and times(tiles, ceil_div(extent.planes, planes)) < SEPARABLE_GROUPS:
+        planes = planes // 2
     layers = times(tiles_across, ceil_div(extent.planes, planes))
     while rows < min(extent.rows, 64) and times(layers, ceil_div(extent.rows, 2 * rows)) >= SEPARABLE_MANY:
         rows = 2 * rows
-    taps = taps_kept(one, COLUMNS * across + rows + max(len(output.sizes) - 2, 0) * planes, taps)
-    return SeparableTile(threads, across, COLUMNS, rows, planes, planes_ahead, taps, 0)
+    taps = taps_kept(columns * across + rows + (len(sizes) - 2) * planes, taps)
+    return SeparableTile(threads, across, columns, rows, planes, taps, 0)
 
 
 def way_that_applies(op: Definition, shader: DefinitionShader) -> int:
@@ -213,25 +213,24 @@ def plan_separable(out: Planning, op: Definition, shader: DefinitionShader) -> b
     axis = column_axis(tensor, output)
     sizes = with_last(output.sizes, axis)
     extent = extent_of(sizes)
-    tile = separable_tile(one, tensor, output, extent, tensor.sizes[axis])
+    tile = separable_tile(one, tensor, output, sizes, tensor.sizes[axis])
     across = ceil_div(extent.columns, tile.columns * tile.across)
     down = ceil_div(extent.rows, tile.rows)
     tiles = times(times(across, down), ceil_div(extent.planes, tile.planes))
     groups = grid(out, times(tiles, tile.threads), tile.threads, 1)
     out.define("PASS", one.number)
     out.define("NUM_THREADS", tile.threads)
-    out.define("RANK", len(output.sizes))
+    out.define("RANK", len(sizes))
     out.define("THREADS_ACROSS", tile.across)
     out.define("COLUMNS", tile.columns)
     out.define("TILE_ROWS", tile.rows)
-    out.define("GROUP_PLANES", tile.planes)
-    out.define("PLANES", tile.planes_ahead)
-    if one.is_sum:
-        out.define("TAPS", tile.taps)
-        out.define("SPAN", tile.span)
+    out.define("PLANES", tile.planes)
+    out.define("TAPS", tile.taps)
+    out.define("SPAN", tile.span)
     # Where the taps of adjacent outputs are apart, a thread's columns are spaced instead, so that neighboring
     # threads load adjacent elements.
-    is_apart = one.is_sum and tile.columns > 1 and output.bits >= 16 and tensor.sizes[axis] > extent.columns
+    is_narrower = tensor.sizes[axis] > extent.columns
+    is_apart = tile.span > 0 or (one.is_sum and tile.columns > 1 and output.bits >= 16 and is_narrower)
     is_whole = tensor.sizes[axis] == extent.columns and tensor.bits >= 16 and tile.columns > 1
     loaded, stored = (
         aligned_vector(tensor, extent.columns, axis),
