@@ -11,6 +11,10 @@ import pytest
 import dmlops
 from dmlgen.schedules.rows import Rows
 from dmlops import TensorDesc, gpu, reference
+from dmlops.gpu.plans.planning import Planning, Refused
+from dmlops.gpu.plans.reasons import Reason
+from dmlops.gpu.plans.rows import plan_rows
+from dmlops.planners.adam_optimizer import PLANNER
 from gpu_device import GUARD, device, dispatch_guarded, run_in_guard_zones
 from schedule_cases import SPECS, Variant
 
@@ -268,6 +272,24 @@ def test_optimizer_steps(sizes: tuple[int, ...], strides: Any, kind: str, device
     (dispatch,) = gpu.plan(desc).dispatches
     assert dispatch.defines["TRAINING_STEP_SINGLE"] == 1
     compared(device, desc, arrays | {"TrainingStepTensor": np.full((1, 1, 1, 1), 7, np.uint32)}, kind)
+
+
+@pytest.mark.parametrize("steps", [(1, 1, 1, 3), (1, 3), (1, 1, 1, 2)])
+def test_tensors_that_no_rule_admits_are_refused(steps: tuple[int, ...]) -> None:
+    """Their shaders have no other pass, and count on the rules."""
+    names = ("InputParametersTensor", "InputFirstMomentTensor", "InputSecondMomentTensor", "GradientTensor")
+    outputs = ("OutputParametersTensor", "OutputFirstMomentTensor", "OutputSecondMomentTensor")
+    desc = dmlops.AdamOptimizer(
+        **dict.fromkeys((*names, *outputs), tensor((1, 1, 2, 3), "FLOAT32")),
+        TrainingStepTensor=tensor(steps, "UINT32"),
+        LearningRate=0.1,
+        Beta1=0.9,
+        Beta2=0.999,
+        Epsilon=1e-3,
+    )
+    with pytest.raises(Refused) as caught:
+        plan_rows(Planning(), PLANNER.inputs(desc, 0), PLANNER.shader)
+    assert caught.value.reason == Reason.UNSUPPORTED_INDEXING
 
 
 # Attention.

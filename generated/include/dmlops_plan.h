@@ -3392,6 +3392,8 @@ DMLOPS_CALLED int dmlops_plan_is_even(dmlops_planning* planning, const dmlops_pl
 DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
     dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result);
 DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows);
+DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_RowsPass* rows);
 DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths);
 DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -8816,6 +8818,35 @@ DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const d
     return (rows->read | rows->each) | rows->of_rows;
 }
 
+/* Whether all tensors involved have the dimensions of the rows' tensor, each of the same size or 1; single ones have
+   size 1 throughout, and outputs have all elements that they should. The rules of all operators see to it. */
+DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_RowsPass* rows) {
+    const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, rows->source, op->tensors.count)];
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* tensor = &op->tensors.items[place];
+        if ((((dmlops_plan_taking_part(planning, rows) >> place) & 1) == 1) && tensor->is_present) {
+            if (tensor->sizes.count != source->sizes.count) {
+                return 0;
+            }
+            for (int64_t d = 0; d < tensor->sizes.count; ++d) {
+                const int64_t size = tensor->sizes.items[d];
+                if ((size != 1) && (((rows->single >> place) & 1) == 1)) {
+                    return 0;
+                }
+                int is_one = (((rows->of_rows >> place) & 1) == 1) && (op->reduced.items[dmlops_item(planning, d,
+                    op->reduced.count)] == 1);
+                int is_whole = size == (is_one ? 1 : source->sizes.items[dmlops_item(planning, d,
+                    source->sizes.count)]);
+                if (!is_whole && ((size != 1) || (((rows->read >> place) & 1) == 0))) {
+                    return 0;
+                }
+            }
+        }
+    }
+    return 1;
+}
+
 /* The elements of a vector: adjacent in the rows' tensor and in all outputs of its size. */
 DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths) {
@@ -8852,13 +8883,17 @@ DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const d
     }
 }
 
-/* One dispatch. If rows are split, one for each turn of partial totals and one for the outputs. Tensors have the
-   dimensions of the rows' tensor, each of the same size or 1. */
+/* One dispatch. If rows are split, one for each turn of partial totals and one for the outputs. */
 DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
     const dmlops_plan_RowsPass * rows = &shader->rows;
     const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, shader->rows.source,
         op->tensors.count)];
+    if (op->is_double || !dmlops_plan_fits(planning, op, rows)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, 0);
+        return;
+        return;
+    }
     dmlops_plan_CommonConstants known;
     dmlops_plan_begin_form(planning, op, shader, &op->tensors.items[dmlops_item(planning, rows->output,
         op->tensors.count)], &known);

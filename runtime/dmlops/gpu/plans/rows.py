@@ -17,8 +17,9 @@ from .loops import (
     ceil_div,
     repeats,
 )
-from .operands import Eight
+from .operands import NO_MEMBER, Eight
 from .planning import Planning
+from .reasons import Reason
 from .sets import (
     are_across,
     axes_of,
@@ -62,6 +63,25 @@ def taking_part(rows: RowsPass) -> int:
     return rows.read | rows.each | rows.of_rows
 
 
+def fits(op: Definition, rows: RowsPass) -> bool:
+    """Whether all tensors involved have the dimensions of the rows' tensor, each of the same size or 1;
+    single ones have size 1 throughout, and outputs have all elements that they should. The rules of all
+    operators see to it."""
+    source = op.tensors[rows.source]
+    for place, tensor in enumerate(op.tensors):
+        if taking_part(rows) >> place & 1 == 1 and tensor.is_present:
+            if len(tensor.sizes) != len(source.sizes):
+                return False
+            for d, size in enumerate(tensor.sizes):
+                if size != 1 and rows.single >> place & 1 == 1:
+                    return False
+                is_one = rows.of_rows >> place & 1 == 1 and op.reduced[d] == 1
+                is_whole = size == (1 if is_one else source.sizes[d])
+                if not is_whole and (size != 1 or rows.read >> place & 1 == 0):
+                    return False
+    return True
+
+
 def vector_along(op: Definition, rows: RowsPass, widths: Words) -> int:
     """The elements of a vector: adjacent in the rows' tensor and in all outputs of its size."""
     vector = 0
@@ -86,9 +106,11 @@ def define_vectors(
 
 
 def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> None:
-    """One dispatch. If rows are split, one for each turn of partial totals and one for the outputs. Tensors
-    have the dimensions of the rows' tensor, each of the same size or 1."""
+    """One dispatch. If rows are split, one for each turn of partial totals and one for the outputs."""
     rows, source = shader.rows, op.tensors[shader.rows.source]
+    if op.is_double or not fits(op, rows):
+        out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
+        return
     known = begin_form(out, op, shader, op.tensors[rows.output])
     flags: Eight = []
     flags.extend(op.reduced)
