@@ -2126,6 +2126,12 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 #endif
 }
 
+#if PACKED
+#define LEFT_FACTOR scratch
+#else
+#define LEFT_FACTOR filterTensor
+#endif
+
 #if PACKED && !COOPERATIVE_MATRIX
 typedef float4 LeftVector;
 #else
@@ -2358,12 +2364,6 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
 #endif
 
 #if COOPERATIVE_MATRIX
-#if PACKED
-#define LEFT_FACTOR scratch
-#else
-#define LEFT_FACTOR filterTensor
-#endif
-
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows; one branch around all of them costs more.
 void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftVector next[leftLoads])

@@ -1951,6 +1951,12 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 #endif
 }
 
+#if PACKED
+#define LEFT_FACTOR scratch
+#else
+#define LEFT_FACTOR filterTensor
+#endif
+
 static const uint depthVectors = TILE_DEPTH / 16;  // 16-byte vectors of a line
 static const uint lineSums = depthVectors / 4;  // vectors that hold a line's sums, one sum for each 16 bytes
 static const uint NOWHERE = 0xffffffff;  // the offset of a line outside the matrix
@@ -2180,12 +2186,6 @@ LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
     }
     return reader;
 }
-
-#if PACKED
-#define LEFT_FACTOR scratch
-#else
-#define LEFT_FACTOR filterTensor
-#endif
 
 // A thread's share of the factor's next tile, zero beyond the matrix. Checking each load on its own keeps the loads
 // ahead of the arithmetic that follows.
