@@ -14,7 +14,7 @@ WORDS = HLSL_WORDS | words(
 
 HELPERS = words(
     """List Reals ListOf RealsOf Listed Zeros Join Part Entry Align Replace RavelIndex UnravelIndex
-    InBounds Total Multiplied FloorQuotient FloorRemainder Divided Narrow IsBox Advance
+    InBounds Total Multiplied FloorQuotient FloorRemainder Divided Narrow IsBox
     RowOf RowEnd AdvanceRow Activate Activation Dimension DivideBySize Numbered CSMain"""
 )
 """Names in the text around functions."""
