@@ -28,6 +28,7 @@ from gpu_device import device, run_in_guard_zones
 from schedule_cases import Variant
 from tensors import of
 from test_hlsl import instructions, validate
+from test_schedules_sliding import in_blocks
 
 __all__ = ["device"]
 
@@ -36,7 +37,6 @@ __all__ = ["device"]
 def tiles_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of convolutions that are small enough for a test; windows would slide there."""
     monkeypatch.setattr(sliding, "SLIDING_PRODUCTS", 0)
-    monkeypatch.setattr(sliding, "SLIDING_POINTS", 0)
 
 
 LEFT = "ATensor[at[:r - 1] + [k]]"
@@ -291,20 +291,15 @@ def test_tiles_give_what_the_definition_gives(
     assert run_in_guard_zones(device, desc, inputs)["OutputTensor"].tobytes() == found.tobytes()
 
 
-@pytest.mark.parametrize("sharing", ["alone", "in blocks", "with others"])
+@pytest.mark.parametrize("block", [(2, 1, 1, 1), (2, 4, 4, 4), (1, 1, 4, 2), (0, 1, 1, 8)])
 @pytest.mark.parametrize("name", SLIDING)
 def test_windows_with_few_filters_slide(
-    name: str, sharing: str, device: Any, monkeypatch: pytest.MonkeyPatch
+    name: str, block: tuple[int, int, int, int], device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Over single elements, blocks for several filters, or with several threads to a window."""
-    if sharing == "in blocks":
-        monkeypatch.setattr(sliding, "BLOCK_BUSY", 1)
-        monkeypatch.setattr(sliding, "BLOCK_FEW", 1)
-    if sharing == "with others":
-        monkeypatch.setattr(sliding, "BLOCK_PLACES", 0)
+    in_blocks(monkeypatch, *block)
     desc = SLIDING[name]
     (dispatch,) = gpu.plan(desc).dispatches
-    assert dispatch.defines["IN_BLOCKS"] == (sharing != "with others")
+    assert dispatch.defines["UNROLLED"] in (block[0], dispatch.defines["WINDOW_RANK"])
     inputs = inputs_of(desc)
     found = run_in_guard_zones(device, desc, inputs)["OutputTensor"]
     np.testing.assert_array_equal(found, reference.run(desc, inputs)["OutputTensor"])

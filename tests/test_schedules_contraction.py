@@ -32,7 +32,6 @@ def tiles_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of convolutions that are small enough for a test; windows would slide there."""
     monkeypatch.setattr(convolutions, "TILE_DIRECT_ROWS", 4)
     monkeypatch.setattr(sliding, "SLIDING_PRODUCTS", 0)
-    monkeypatch.setattr(sliding, "SLIDING_POINTS", 0)
 
 
 LET = {

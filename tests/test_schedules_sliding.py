@@ -13,7 +13,7 @@ from c_plans import Library, expected
 from dmlgen.schedules.sliding import Sliding
 from dmlops import TensorDesc, gpu, reference
 from dmlops.gpu import detection
-from dmlops.gpu.plans import planning, sliding
+from dmlops.gpu.plans import sliding
 from gpu_device import device, run_in_guard_zones
 from schedule_cases import SPECS, Variant
 from tensors import filled, last, of
@@ -158,7 +158,6 @@ CASES = {
     ),
     "where, global": indexed("MaxPooling2", of("FLOAT32", 1, 2, 7, 7), (7, 7)),
 }  # fmt: skip
-BY_DEFINITION = {"where, global"}
 
 
 def channelwise(data: TensorDesc, filters: tuple[int, ...], *, bias: bool = False, **members: Any) -> Any:
@@ -272,7 +271,7 @@ def test_what_is_slid() -> None:
     for name, desc in (CASES | CONVOLUTIONS | SPREAD).items():
         assert [one for one in desc.validate("6.4") if not one.advice] == [], name
         steps = gpu.plan(desc).dispatches
-        assert [("WINDOW_RANK" in step.defines) for step in steps] == [True] or name in BY_DEFINITION, name
+        assert [("WINDOW_RANK" in step.defines) for step in steps] == [True], name
 
 
 def test_c_plans_the_same(tmp_path: Path) -> None:
@@ -311,7 +310,6 @@ def test_windows_give_what_the_reference_gives(name: str, device: Any) -> None:
 
 @pytest.mark.parametrize("name", SPREAD)
 def test_blocks_of_quotients_do_so_too(name: str, device: Any) -> None:
-    assert gpu.plan(SPREAD[name]).dispatches[0].defines["IN_BLOCKS"] == 1
     check(device, SPREAD[name])
     check(device, SPREAD[name], FilterTensor=np.inf)
     check(device, SPREAD[name], InputTensor=np.nan)
@@ -330,53 +328,64 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(name: str, device: A
     check(device, CONVOLUTIONS[name], FilterTensor=np.inf)
 
 
-@pytest.mark.parametrize("rows", [1, 2, 8])
-@pytest.mark.parametrize("columns", [1, 2, 8])
-def test_whatever_the_block(rows: int, columns: int, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sliding, "BLOCK_ROWS", rows)
-    monkeypatch.setattr(sliding, "BLOCK_COLUMNS", columns)
-    monkeypatch.setattr(sliding, "BLOCK_FLOAT16", rows)
-    monkeypatch.setattr(sliding, "BLOCK_BUSY", 1)
-    monkeypatch.setattr(sliding, "BLOCK_FEW", 1)
-    for name in ("in blocks", "dilated", "where, in blocks", "channels last", "where, channels last"):
+def in_blocks(monkeypatch: pytest.MonkeyPatch, unrolled: int, rows: int, columns: int, shares: int) -> None:
+    """Makes threads compute such blocks, or as many of these as leave the same remainders."""
+
+    def chosen(slide: sliding.Slide) -> sliding.Block:
+        last = min(unrolled, len(slide.axes))
+        high = sliding.alike(sliding.unrolled_axis(slide, 1, last)) * (rows if last > 1 else 1)
+        wide = sliding.alike(sliding.unrolled_axis(slide, 0, last)) * (columns if last > 0 else 1)
+        block = sliding.Block(last, high, wide, slide.channels, 1, 1, 1, 0)
+        return sliding.priced(slide, block)._replace(shares=shares if slide.is_shared else 1)
+
+    monkeypatch.setattr(sliding, "block_of", chosen)
+
+
+@pytest.mark.parametrize("unrolled", [0, 1, 2])
+@pytest.mark.parametrize(("rows", "columns", "shares"), [(1, 1, 1), (2, 8, 2), (8, 2, 16), (1, 4, 128)])
+def test_whatever_the_block(
+    unrolled: int, rows: int, columns: int, shares: int, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_blocks(monkeypatch, unrolled, rows, columns, shares)
+    for name in (
+        "in blocks",
+        "dilated",
+        "with gaps",
+        "where, in blocks",
+        "channels last",
+        "where, channels last",
+    ):
         check(device, CASES[name])
-    some = ("by channel", "two filters a channel", "mirrored, dilated", "long line", "long line, halves, odd")
-    for name in (*some, "channels last", "channels last, halves"):
+    some = ("by channel", "two filters a channel", "mirrored, dilated", "long line, halves, odd")
+    for name in (*some, "three dimensions", "channels last", "channels last, halves"):
         check(device, CONVOLUTIONS[name])
     for name in ("in twos", "in threes, mirrored"):
         check(device, SPREAD[name])
 
 
-def test_blocks_whose_channels_are_shared_fit_group_memory() -> None:
+def test_blocks_that_threads_share_fit_group_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_blocks(monkeypatch, 2, 1, 1, sliding.SLIDING_SHARES)
     first = gpu.plan(SPREAD["in eights, channels shared"]).dispatches[0]
     assert (first.defines["BLOCK_ROWS"], first.defines["BLOCK_COLUMNS"]) == (8, 8)
     assert int(first.defines["SHARES"]) > 1
-    assert declared_memory("CONVOLUTION", first.defines) <= detection.GROUP_MEMORY
+    assert 0 < declared_memory("CONVOLUTION", first.defines) <= detection.GROUP_MEMORY
 
 
 @pytest.mark.parametrize(
     "desc",
     [
         spread(of("FLOAT32", 1, 8, 9, 9), (8, 1, 16, 16), Strides=8, StartPadding=4, EndPadding=4),
-        spread(of("FLOAT32", 1, 20, 4, 4), (20, 2, 5, 5), GroupCount=1, Strides=9),
+        spread(of("FLOAT32", 1, 20, 4, 4), (20, 2, 5, 5), GroupCount=1, Strides=12),
     ],
     ids=["windows have too many places", "blocks have too many elements"],
 )
 def test_quotients_too_many_for_a_block_come_in_phases(desc: Any, device: Any) -> None:
-    """A step of 8 needs blocks of 8 x 8, which is as much as a thread holds."""
+    """Blocks are as large as the step: a thread would hold too much."""
     assert gpu.plan(desc).dispatches[-1].defines["PHASED"] == 1
     check(device, desc)
 
 
-def test_a_window_of_more_taps_than_32_bits_count_has_a_layer(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[Any] = []
-    dispatch = planning.Planning.dispatch
-
-    def noted(self: planning.Planning, params: Any, *rest: Any) -> None:
-        told.append(params)
-        dispatch(self, params, *rest)
-
-    monkeypatch.setattr(planning.Planning, "dispatch", noted)
+def test_a_window_of_more_taps_than_32_bits_count_does_not_slide() -> None:
     desc = dmlops.MaxPooling(
         InputTensor=of("FLOAT32", 1, 1, 1, 1),
         OutputTensor=of("FLOAT32", 1, 1, 1, 1),
@@ -386,17 +395,26 @@ def test_a_window_of_more_taps_than_32_bits_count_has_a_layer(monkeypatch: pytes
         EndPadding=(0, 0),
     )
     assert desc.validate() == []
-    gpu.plan(desc)
-    assert [one.layers for one in told] == [1]
+    assert ["WINDOW_RANK" in step.defines for step in gpu.plan(desc).dispatches] == [False]
 
 
-@pytest.mark.parametrize("lanes", [1, 2, 32, sliding.SHARING_THREADS])
-def test_however_many_threads_share_a_window(
-    lanes: int, device: Any, monkeypatch: pytest.MonkeyPatch
+def test_each_of_the_channels_of_a_block_has_its_zero_point(
+    device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sliding, "BLOCK_PLACES", 0)
-    monkeypatch.setattr(sliding, "lanes_of", lambda places, windows: lanes)
-    for name in ("in blocks", "average of three dimensions", "norm", "with gaps", "channels last"):
-        check(device, CASES[name])
-    for name in ("by channel", "two channels a group", "three dimensions", "channels last"):
-        check(device, CONVOLUTIONS[name])
+    in_blocks(monkeypatch, 2, 1, 1, 1)
+    each = (1, 8, 1, 1)
+    desc = pooling(
+        "QuantizedLinearAveragePooling", last("UINT8", 2, 8, 6, 6), (2, 2), 2, IncludePadding=True,
+        output=last("UINT8", 2, 8, 3, 3), InputScaleTensor=of("FLOAT32", *each),
+        InputZeroPointTensor=of("UINT8", *each), OutputScaleTensor=of("FLOAT32", *each),
+    )  # fmt: skip
+    assert gpu.plan(desc).dispatches[0].defines["BLOCK_CHANNELS"] == 4
+    ones = np.ones(each, np.float32)
+    inputs = {
+        "InputTensor": np.random.default_rng(4).integers(0, 256, (2, 8, 6, 6)).astype(np.uint8),
+        "InputZeroPointTensor": np.arange(8, dtype=np.uint8).reshape(each) * 20,
+        "InputScaleTensor": ones,
+        "OutputScaleTensor": ones,
+    }
+    found = run_in_guard_zones(device, desc, inputs)["OutputTensor"]
+    np.testing.assert_array_equal(found, reference.run(desc, inputs)["OutputTensor"])

@@ -21,25 +21,22 @@
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-// In pass 1 only:
+// In pass 1 only, where a thread computes a block of adjacent elements, and loads what their windows share once:
 //   OUTPUT_RANK  dimensions of the output
 //   WINDOW_RANK  spatial dimensions of the window: the last ones of InputTensor
 //   WINDOW_AXIS  the output dimension that the window's first dimension runs along; the others follow in order
 //   ROW_AXIS   the output dimension that rows of FilterTensor run along
-//   DIVIDED    1 if coordinates of taps are quotients, as in transposed convolutions, where taps that leave a remainder
-//              contribute nothing; else 0
 //   ADJACENT_AXIS  the output dimension that neighboring threads follow: the last, or one that the window does not move
 //              along, such as the channels of tensors that lie channels last
 //   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
 //   OUTPUT_VECTOR  the same for those stored
-//   BLOCK_ROWS  rows of a thread's block of elements, along the window's last dimension but one, Y
-//   BLOCK_COLUMNS  its columns, along the last dimension, X
+//   UNROLLED   the window's last dimensions over which loops are unrolled: 0, 1 (X) or 2 (Y and X). A layer of the
+//              window has the taps that differ only along these. Along others, sizes of taps and blocks are 1.
+//   BLOCK_ROWS  rows of a block, along Y
+//   BLOCK_COLUMNS  its columns, along X
 //   BLOCK_CHANNELS  its elements along ADJACENT_AXIS, all of which are loaded at once; 1 if that is X
 //   WEIGHTS_VECTOR  weights loaded at once: BLOCK_CHANNELS if those of a block are adjacent, channel by channel; else 1
-//   IN_BLOCKS  1 if a thread computes a block of adjacent elements, and loads what their windows share only once; else
-//              0
-//   REDUCTION_THREADS  without IN_BLOCKS, threads that share the taps of one window: a power of 2, NUM_THREADS at most
-// With IN_BLOCKS, where Y and X are the window's last two dimensions; if there is only X, sizes along Y are 1:
+//   SHARES     threads that share the layers of a block: a power of 2, NUM_THREADS at most
 //   WINDOW_HEIGHT  taps along Y
 //   WINDOW_WIDTH  taps along X
 //   STEP_Y     stride of the window along Y, before division by DIVISOR_Y
@@ -51,8 +48,8 @@
 //   DIVISOR_X  the same along X
 //   REST_Y     the remainder along Y at the first tap of a block's first window
 //   REST_X     the same along X
+//   DIVIDED    1 if there are such divisors along other dimensions of the window, else 0
 //   LEAD       elements in a row's first vector that precede those the block needs, less than WINDOW_VECTOR
-//   SHARES     threads that share the channels of a block: a power of 2, NUM_THREADS at most
 // In passes from 2 on only, which treat the output as a batch of matrices. The factors are LEFT, FilterTensor, and
 // RIGHT, InputTensor; X stands for either.
 //   PACKED     1 in pass 2 if it reads FilterTensor from `scratch`, packed in the order of use
@@ -251,6 +248,27 @@ struct Activation
     int reserved;
 };
 
+#if PASS == 1
+struct WindowAxis
+{
+    uint taps;
+    uint first;
+    uint step;
+    uint tap;
+    uint limit;
+    uint stride;
+    uint divisor;
+    uint elements;
+    uint weightsStep;
+    uint countFirst;  // of the box whose taps are counted, like the window's
+    uint countStep;
+    uint countTap;
+    uint countLimit;
+    uint reserved0;
+    uint reserved1;
+    uint reserved2;
+};
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -258,20 +276,23 @@ struct Dimension
     uint halving;
     uint shift;
 };
+#else
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+#endif
 
 [[vk::binding(5, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
-    Dimension sizes[OUTPUT_RANK];  // of the output
+    WindowAxis windowAxes[WINDOW_RANK];
+    Dimension windowSizes[WINDOW_RANK];
+    Dimension blocks[OUTPUT_RANK];  // along the dimensions of the output
     int4 planeSteps[2];
-    int4 windowSizes[2];
-    int4 windowFirst[2];
-    int4 windowSteps[2];
-    int4 windowTaps[2];
-    int4 windowLimits[2];
-    int4 windowStrides[2];
-    int4 weightsSteps[2];
-    int4 windowDivisors[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 filterSizes[2];
@@ -291,12 +312,8 @@ struct Dimension
     int4 groupCountReciprocals[2];
     int4 stridesReciprocals[2];
     Activation activations[ACTIVATION_COUNT];
-    uint count;  // elements of the output
-    uint layers;  // of a window: combinations of all but its last two dimensions
-    uint planes;  // of the output, likewise
-    uint reserved0;
-    Dimension blocks[3];  // of a plane, down and across, and of channels
     uint groupColumns;  // thread groups along x
+    uint layers;  // of a window, for all channels
     uint channels;
     uint channelStep;
     uint groupRows;
@@ -1270,15 +1287,18 @@ OUTPUT_VALUE Finished(List at, float total)
 #define OVER_ELEMENTS [unroll]
 #endif
 static const int xAxis = WINDOW_RANK - 1, yAxis = max(WINDOW_RANK - 2, 0);  // of the window
-#if WINDOW_RANK > 1
-static const uint height = (uint)windowSizes[yAxis / 4][yAxis % 4];
-#else
-static const uint height = 1;
-#endif
-static const uint width = (uint)windowSizes[xAxis / 4][xAxis % 4];
 static const bool isAcross = ADJACENT_AXIS == WINDOW_AXIS + xAxis;  // whether neighboring threads follow X
 static const int BLOCK_LINE = BLOCK_COLUMNS * BLOCK_CHANNELS;  // elements of a row of a block, channels innermost
 static const int BLOCK = BLOCK_ROWS * BLOCK_LINE;
+static const int PLACES = WINDOW_HEIGHT * WINDOW_WIDTH;  // taps of a layer
+// rows that all windows of a block cover together
+static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
+static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
+static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
+static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
+#if SHARES > 1
+groupshared float results[BLOCK * NUM_THREADS / 2];
+#endif
 
 float TermOf(INPUT_VALUE stored)
 {
@@ -1292,40 +1312,71 @@ float With(float result, float term, float weight)
     return result;
 }
 
-// The first element of a block, and the number of its plane
-List FirstOf(uint item, out uint plane)
+// The coordinate of a tap along the window's first dimensions, from its number; `number` is left counting channels
+List TapOf(inout uint number, int length)
 {
-    List at = (List)0;
-    at.length = OUTPUT_SIZES_LENGTH;
-    uint rest = item;
-    if (!isAcross)
-    {
-        rest = DivideBySize(item, blocks[2]);
-        at.entries[ADJACENT_AXIS] = (int)((item - rest * blocks[2].size) * BLOCK_CHANNELS);
-    }
-    const uint above = DivideBySize(rest, blocks[1]);
-    at.entries[WINDOW_AXIS + xAxis] = (int)((rest - above * blocks[1].size) * BLOCK_COLUMNS);
-    rest = DivideBySize(above, blocks[0]);
-#if WINDOW_RANK > 1
-    at.entries[WINDOW_AXIS + yAxis] = (int)((above - rest * blocks[0].size) * BLOCK_ROWS);
-#endif
-    plane = rest;
+    List tap = Zeros(length);
     [unroll]
-    for (int d = WINDOW_AXIS + max(WINDOW_RANK - 2, 0) - 1; d >= 0; d--)
+    for (int d = length - 1; d >= 0; d--)
     {
-        if (d == ADJACENT_AXIS)
-            continue;
-        const uint before = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
-        at.entries[d] = (int)(rest - before * sizes[d].size);
-        rest = before;
+        const uint above = DivideBySize(number, windowSizes[d]);
+        tap.entries[d] = (int)(number - above * windowSizes[d].size);
+        number = above;
     }
-    return at;
+    return tap;
 }
 
-// Where an element's window starts: the coordinates of its first tap, and the offsets apart from these
+// The first element of a block; false beyond the last one
+bool FirstOf(uint item, out List at)
+{
+    at = Zeros(OUTPUT_SIZES_LENGTH);
+    [unroll]
+    for (int place = OUTPUT_RANK; place >= 0; place--)
+    {
+        const int d = place == OUTPUT_RANK ? ADJACENT_AXIS : place;
+        if (place == ADJACENT_AXIS)
+            continue;
+        const uint above = DivideBySize(item, blocks[d]);
+        const int size = (d == WINDOW_AXIS + yAxis ? BLOCK_ROWS : 1) * (d == WINDOW_AXIS + xAxis ? BLOCK_COLUMNS : 1)
+            * (d == ADJACENT_AXIS ? BLOCK_CHANNELS : 1);
+        at.entries[d] = (int)(item - above * blocks[d].size) * size;
+        item = above;
+    }
+    return item == 0;
+}
+
+// The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
+// row's end.
+void FetchRow(bool isInside, uint base, uint x, out float terms[vectors * WINDOW_VECTOR], out bool isThere[vectors])
+{
+    INPUT_VALUE elements[vectors * WINDOW_VECTOR];
+    int n;
+    [unroll]
+    for (n = 0; n < vectors; n++)
+    {
+        const uint offset = base + x * windowAxes[xAxis].stride;
+        isThere[n] = isInside && x < windowAxes[xAxis].limit;
+        vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
+        if (isThere[n])
+#if WINDOW_VECTOR == 1
+            some = LoadInput(offset);
+#else
+            some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
+#endif
+        [unroll]
+        for (int e = 0; e < WINDOW_VECTOR; e++)
+            elements[n * WINDOW_VECTOR + e] = some[e];
+        x += COLUMN_VECTOR;
+    }
+    OVER_ELEMENTS
+    for (n = 0; n < vectors * WINDOW_VECTOR; n++)
+        terms[n] = TermOf(elements[n]);  // 0 outside
+}
+
+// Where a block starts: the offsets of its first window and weights, and the coordinates of the window's first tap
 struct Origin
 {
-    int first[WINDOW_RANK];
+    uint first[WINDOW_RANK];
     uint base;
     uint weights;
 };
@@ -1334,358 +1385,170 @@ Origin OriginOf(List at)
 {
     Origin origin;
     origin.base = OffsetOf(at, planeSteps, OUTPUT_SIZES_LENGTH);
+    int n;
     [unroll]
-    for (int e = 0; e < WINDOW_RANK; e++)
-        origin.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
-    const uint row = (uint)at.entries[ROW_AXIS];
-    const uint group = row / groupRows;
+    for (n = 0; n < WINDOW_RANK; n++)
+        origin.first[n] = windowAxes[n].first + (uint)at.entries[WINDOW_AXIS + n] * windowAxes[n].step;
+    const uint row = (uint)at.entries[ROW_AXIS], group = row / groupRows;
     origin.base += group * channels * channelStep;
     origin.weights = weightsFirst + group * weightsGroupStep + (row - group * groupRows) * weightsRowStep;
     return origin;
 }
 
-// The coordinate of a tap, from its dividend. Clears `isWhole` if there is a remainder.
-int Divided(int d, int dividend, inout bool isWhole)
+// Folds every SHARES-th layer, from number `share` on. Taps outside are left out if `isGuarded`, else their terms are
+// 0, and the result tells whether there is an infinity or NaN among the weights, times which that would be NaN
+bool Fold(Origin origin, uint share, bool isGuarded, out float totals[BLOCK])
 {
-#if DIVIDED
-    const int divisor = windowDivisors[d / 4][d % 4], position = dividend / divisor;
-    isWhole = isWhole && position * divisor == dividend;
-    return position;
-#else
-    return dividend;
-#endif
-}
-
-// The taps that differ only along the window's last two dimensions, for one channel
-struct Layer
-{
-    bool isInside;
-    uint base;
-    uint weights;
-};
-
-Layer LayerOf(Origin origin, uint number)
-{
-    Layer layer;
-    layer.isInside = true;
-    layer.base = origin.base;
-    layer.weights = origin.weights;
-    [unroll]
-    for (int d = WINDOW_RANK - 3; d >= 0; d--)
-    {
-        const uint size = (uint)windowSizes[d / 4][d % 4];
-        const uint above = number / size, within = number - above * size;
-        const int position = Divided(d, origin.first[d] + (int)within * windowTaps[d / 4][d % 4], layer.isInside);
-        layer.isInside = layer.isInside && (uint)position < (uint)windowLimits[d / 4][d % 4];
-        layer.base += (uint)position * (uint)windowStrides[d / 4][d % 4];
-        layer.weights += within * (uint)weightsSteps[d / 4][d % 4];
-        number = above;
-    }
-    layer.base += number * channelStep;
-    layer.weights += number * weightsChannelStep;
-    return layer;
-}
-
-// The offset of an element of a layer, from its last two coordinates; `isInside` is false beyond the edge
-uint Reached(Layer layer, int y, int x, out bool isInside)
-{
-    isInside = layer.isInside && (uint)x < (uint)windowLimits[xAxis / 4][xAxis % 4];
-    uint offset = layer.base + (uint)x * (uint)windowStrides[xAxis / 4][xAxis % 4];
-#if WINDOW_RANK > 1
-    isInside = isInside && (uint)y < (uint)windowLimits[yAxis / 4][yAxis % 4];
-    offset += (uint)y * (uint)windowStrides[yAxis / 4][yAxis % 4];
-#endif
-    return offset;
-}
-
-float WeightAt(Layer layer, uint y, uint x)
-{
-    uint offset = layer.weights + x * (uint)weightsSteps[xAxis / 4][xAxis % 4];
-#if WINDOW_RANK > 1
-    offset += y * (uint)weightsSteps[yAxis / 4][yAxis % 4];
-#endif
-#if WEIGHTS_VECTOR == 1
-    return (float)filterTensor[offset];
-#else
-    return (float)filterTensor[offset / WEIGHTS_VECTOR][offset % WEIGHTS_VECTOR];
-#endif
-}
-
-// Folds every `step`-th tap of each layer, from number `first` on
-float Folded(List at, uint first, uint step)
-{
-    const Origin origin = OriginOf(at);
-    const uint down = step / width, across = step - down * width;
-    float result = 0;
-    [loop]
-    for (uint number = 0; number < layers; number++)
-    {
-        const Layer layer = LayerOf(origin, number);
-        uint y = first / width, x = first - y * width;
-        [loop]
-        while (y < height)
-        {
-            bool isInside;
-            bool isWhole = true;
-            const int top = WINDOW_RANK > 1 ? Divided(yAxis,
-                origin.first[yAxis] + (int)y * windowTaps[yAxis / 4][yAxis % 4], isWhole) : 0;
-            const int left = Divided(xAxis, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4], isWhole);
-            const uint offset = Reached(layer, top, left, isInside);
-            if (isInside && isWhole)
-#if WINDOW_VECTOR == 1
-                result = With(result, TermOf(LoadInput(offset)), WeightAt(layer, y, x));
-#else
-                result = With(result, TermOf((INPUT_VALUE)inputTensor[offset / WINDOW_VECTOR][offset % WINDOW_VECTOR]),
-                    WeightAt(layer, y, x));
-#endif
-            y += down;
-            x += across;
-            if (x >= width)
-            {
-                x -= width;
-                y++;
-            }
-        }
-    }
-    return result;
-}
-
-// Stores adjacent elements, given the results of their folds
-void StoreVector(List at, float totals[OUTPUT_VECTOR])
-{
-    const uint offset = OffsetInOutput(at);
-#if OUTPUT_VECTOR == 1
-    StoreOutput(offset, Finished(at, totals[0]));
-#else
-    vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
-    OVER_ELEMENTS
-    for (uint e = 0; e < OUTPUT_VECTOR; e++)
-    {
-        elements[e] = Finished(at, totals[e]);
-        at.entries[ADJACENT_AXIS]++;
-    }
-    outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
-#endif
-}
-
-#if IN_BLOCKS
-// rows that all windows of a block cover together
-static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
-static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
-static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
-static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
-static const int PLACES = WINDOW_HEIGHT * WINDOW_WIDTH;  // of a layer
-
-// The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
-// row's end.
-void FetchRow(Layer layer, int y, int x, out float terms[vectors * WINDOW_VECTOR], out bool isThere[vectors])
-{
-    INPUT_VALUE elements[vectors * WINDOW_VECTOR];
-    [unroll]
-    for (int v = 0; v < vectors; v++)
-    {
-        const uint offset = Reached(layer, y, x + v * COLUMN_VECTOR, isThere[v]);
-        vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
-        if (isThere[v])
-#if WINDOW_VECTOR == 1
-            some = LoadInput(offset);
-#else
-            some = (vector<INPUT_VALUE, WINDOW_VECTOR>)inputTensor[offset / WINDOW_VECTOR];
-#endif
-        [unroll]
-        for (int e = 0; e < WINDOW_VECTOR; e++)
-            elements[v * WINDOW_VECTOR + e] = some[e];
-    }
-    OVER_ELEMENTS
-    for (int n = 0; n < vectors * WINDOW_VECTOR; n++)
-        terms[n] = TermOf(elements[n]);  // 0 outside
-}
-
-#if SHARES > 1
-static const uint helpers = NUM_THREADS - NUM_THREADS / SHARES;  // all threads but the first of each block
-groupshared float results[(BLOCK + 1) * helpers];
-#endif
-
-// An element of the block that starts at `start`, by its number. False beyond the edge.
-bool IsWithin(List start, int n, out List at)
-{
-    at = start;
-    at.entries[ADJACENT_AXIS] += n % BLOCK_CHANNELS;
-    at.entries[WINDOW_AXIS + xAxis] += n % BLOCK_LINE / BLOCK_CHANNELS;
-    bool isInside = at.entries[WINDOW_AXIS + xAxis] < (int)sizes[WINDOW_AXIS + xAxis].size;
-#if WINDOW_RANK > 1
-    at.entries[WINDOW_AXIS + yAxis] += n / BLOCK_LINE % BLOCK_ROWS;
-    isInside = isInside && at.entries[WINDOW_AXIS + yAxis] < (int)sizes[WINDOW_AXIS + yAxis].size;
-#endif
-    return isInside;
-}
-
-void FoldBlock(uint group, uint thread)
-{
-    const uint across = NUM_THREADS / SHARES;  // blocks per group
-    const uint share = thread / across, item = group * across + thread % across;
-    uint plane;
-    List at = FirstOf(item, plane);
-    const bool isThere = plane < planes;
-
-    const Origin origin = OriginOf(at);
-    const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
-    const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
-    float totals[BLOCK];
+    const int top = UNROLLED > 1 ? ((int)origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
+    const int left = UNROLLED > 0 ? ((int)origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD : 0;
     int n;
     [unroll]
     for (n = 0; n < BLOCK; n++)
     {
         totals[n] = 0;
     }
-    bool isNonFinite = false;  // whether there is an infinity or NaN among the weights
+    bool isNonFinite = false;
     [loop]
-    for (uint number = share; isThere && number < layers; number += SHARES)
+    for (uint number = share; number < layers; number += SHARES)
     {
-        Layer layer = LayerOf(origin, number);
+        bool isInside = true;
+        uint channel = number, base = origin.base, weightsBase = origin.weights;
+        const List tap = TapOf(channel, WINDOW_RANK - UNROLLED);
+        [unroll]
+        for (int d = 0; d < WINDOW_RANK - UNROLLED; d++)
+        {
+            uint position = origin.first[d] + (uint)tap.entries[d] * windowAxes[d].tap;
+#if DIVIDED
+            const int divisor = (int)windowAxes[d].divisor, quotient = (int)position / divisor;
+            isInside = isInside && quotient * divisor == (int)position;
+            position = (uint)quotient;
+#endif
+            weightsBase += (uint)tap.entries[d] * windowAxes[d].weightsStep;
+            isInside = isInside && position < windowAxes[d].limit;
+            base += position * windowAxes[d].stride;
+        }
+        base += channel * channelStep;
+        weightsBase += channel * weightsChannelStep;
         float factors[BLOCK_CHANNELS][PLACES];
-#if WEIGHTS_VECTOR > 1
         [unroll]
         for (n = 0; n < BLOCK_CHANNELS * PLACES; n += WEIGHTS_VECTOR)
         {
-            const vector<FILTER_STORED, WEIGHTS_VECTOR> some =
-                filterTensor[layer.weights / WEIGHTS_VECTOR + n / WEIGHTS_VECTOR];
+            const uint offset = weightsBase + n / PLACES * (ADJACENT_AXIS == ROW_AXIS ? weightsGroupStep : 0)
+                + n % PLACES / WINDOW_WIDTH * windowAxes[yAxis].weightsStep
+                + n % WINDOW_WIDTH * windowAxes[xAxis].weightsStep;
+            const vector<float, WEIGHTS_VECTOR> some =
+                (vector<float, WEIGHTS_VECTOR>)filterTensor[offset / WEIGHTS_VECTOR];
             [unroll]
             for (int e = 0; e < WEIGHTS_VECTOR; e++)
-                factors[(n + e) / PLACES][(n + e) % PLACES] = (float)some[e];
+            {
+                factors[(n + e) / PLACES][(n + e) % PLACES] = some[e];
+                isNonFinite = isNonFinite || (asuint(some[e]) & 0x7f800000) == 0x7f800000;
+            }
         }
-#else
-        [unroll]
-        for (uint f = 0; f < BLOCK_CHANNELS; f++)
-        {
-            [unroll]
-            for (n = 0; n < PLACES; n++)
-                factors[f][n] = WeightAt(layer, n / WINDOW_WIDTH, n % WINDOW_WIDTH);
-            // of channels, a group has a single row
-            layer.weights += BLOCK_CHANNELS == 1 ? weightsRowStep : ADJACENT_AXIS == ROW_AXIS ? weightsGroupStep : 0;
-        }
-#endif
-        [unroll]
-        for (n = 0; n < BLOCK_CHANNELS * PLACES; n++)
-            isNonFinite = isNonFinite || (asuint(factors[n / PLACES][n % PLACES]) & 0x7f800000) == 0x7f800000;
         [unroll]
         for (int r = 0; r < reachY; r++)
         {
             float terms[vectors * WINDOW_VECTOR];
             bool isThere[vectors];
-            FetchRow(layer, top + r, left, terms, isThere);
+            const uint y = (uint)(top + r);
+            FetchRow(isInside && y < windowAxes[yAxis].limit, base + y * windowAxes[yAxis].stride, (uint)left, terms,
+                isThere);
             [unroll]
             for (int j = 0; j < BLOCK_ROWS; j++)
             {
-                const int before = REST_Y + j * STEP_Y, y = (r * DIVISOR_Y - before) / TAP_Y;
-                if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + y * TAP_Y && y < WINDOW_HEIGHT)
+                const int before = REST_Y + j * STEP_Y, down = (r * DIVISOR_Y - before) / TAP_Y;
+                if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + down * TAP_Y && down < WINDOW_HEIGHT)
                 {
                     [unroll]
                     for (int c = 0; c < BLOCK_LINE; c++)
                         [unroll]
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
-                            const int channel = c % BLOCK_CHANNELS,
-                                dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
-                            const int position = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + channel;
+                            const int dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
+                            const int position = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + c % BLOCK_CHANNELS;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
                             n = j * BLOCK_LINE + c;
-                            totals[n] = With(totals[n], terms[position], factors[channel][y * WINDOW_WIDTH + x]);
+                            if (!isGuarded || isThere[position / WINDOW_VECTOR])
+                                totals[n] = With(totals[n], terms[position],
+                                    factors[c % BLOCK_CHANNELS][down * WINDOW_WIDTH + x]);
                         }
                 }
             }
         }
     }
+    return isNonFinite;
+}
 
+void FoldBlock(uint group, uint thread)
+{
+    // Threads that share a block are neighbors only if their taps are; else blocks of neighbors are adjacent.
+    const uint inGroup = NUM_THREADS / SHARES;
+    const bool areNeighbors = UNROLLED == 0 && isAcross;
+    const uint share = SHARES == 1 ? 0 : areNeighbors ? thread % SHARES : thread / inGroup,
+        place = areNeighbors ? thread / SHARES : thread % inGroup;
+    List start;
+    const bool isBlock = FirstOf(group * inGroup + place, start);
+#if SHARES == 1
+    if (!isBlock)
+        return;
+#endif
+    float totals[BLOCK];
+    const Origin origin = OriginOf(start);
+    const uint from = isBlock ? share : layers;
+    [branch]
+    if (Fold(origin, from, false, totals))
+        Fold(origin, from, true, totals);
+    int n;
 #if SHARES > 1
-    // The first thread of each block adds up the shares.
-    if (share > 0)
+    [unroll]
+    for (uint span = SHARES / 2; span > 0; span /= 2)
     {
-        [unroll]
-        for (n = 0; n < BLOCK; n++)
-            results[n * helpers + thread - across] = totals[n];
-        results[n * helpers + thread - across] = isNonFinite ? 1 : 0;
-    }
-    GroupMemoryBarrierWithGroupSync();
-    if (share == 0)
-    {
-        [loop]
-        for (uint helper = thread; helper < helpers; helper += across)
+        const uint slot = share % span * inGroup + place;
+        if (share / span == 1)
         {
             [unroll]
             for (n = 0; n < BLOCK; n++)
-                totals[n] += results[n * helpers + helper];
-            isNonFinite = isNonFinite || results[n * helpers + helper] != 0;
+                results[n * (NUM_THREADS / 2) + slot] = totals[n];
         }
+        GroupMemoryBarrierWithGroupSync();
+        if (share < span)
+        {
+            [unroll]
+            for (n = 0; n < BLOCK; n++)
+                totals[n] = totals[n] + results[n * (NUM_THREADS / 2) + slot];
+        }
+        GroupMemoryBarrierWithGroupSync();
     }
 #endif
-    if (!isThere || share > 0)
+    if (!isBlock || share > 0)
         return;
 
-    const List start = at;
-    // Taps beyond the edge contribute nothing, but counted as 0 above, and 0 times infinity would be NaN: fold again
-    // without them.
-    [branch]
-    if (isNonFinite)
-    {
-        [loop]
-        for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
-        {
-            if (!IsWithin(start, n, at))
-                continue;
-            float again[OUTPUT_VECTOR];
-            [unroll]
-            for (int e = 0; e < OUTPUT_VECTOR; e++)
-            {
-                again[e] = Folded(at, 0, 1);
-                at.entries[ADJACENT_AXIS]++;
-            }
-            at.entries[ADJACENT_AXIS] -= OUTPUT_VECTOR;
-            StoreVector(at, again);
-        }
-        return;
-    }
     OVER_ELEMENTS
     for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
-        float some[OUTPUT_VECTOR];
-        [unroll]
-        for (int i = 0; i < OUTPUT_VECTOR; i++)
-        {
-            some[i] = totals[n + i];
-        }
-        if (!IsWithin(start, n, at))
+        List at = start;
+        at.entries[ADJACENT_AXIS] += n % BLOCK_CHANNELS;
+        at.entries[WINDOW_AXIS + xAxis] += n % BLOCK_LINE / BLOCK_CHANNELS;
+        at.entries[WINDOW_AXIS + yAxis] += n / BLOCK_LINE;
+        if ((uint)at.entries[WINDOW_AXIS + xAxis] >= windowAxes[xAxis].elements
+            || (uint)at.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;
-        StoreVector(at, some);
-    }
-}
+        const uint offset = OffsetInOutput(at);
+        vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
+        OVER_ELEMENTS
+        for (int e = 0; e < OUTPUT_VECTOR; e++)
+        {
+            elements[e] = Finished(at, totals[n + e]);
+            at.entries[ADJACENT_AXIS]++;
+        }
+#if OUTPUT_VECTOR == 1
+        StoreOutput(offset, elements[0]);
 #else
-groupshared float results[NUM_THREADS];
-
-void FoldTogether(uint group, uint thread)
-{
-    const uint windows = NUM_THREADS / REDUCTION_THREADS;  // of a group
-    const uint laneStep = isAcross ? 1 : windows;  // neighboring threads take neighboring taps, or neighboring channels
-    const uint lane = thread / laneStep % REDUCTION_THREADS,
-        item = group * windows + (isAcross ? thread / REDUCTION_THREADS : thread % windows);
-    uint plane;
-    const List at = FirstOf(min(item, count - 1), plane);
-    results[thread] = Folded(at, lane, REDUCTION_THREADS);
-    [unroll]
-    for (uint span = REDUCTION_THREADS / 2; span > 0; span /= 2)
-    {
-        GroupMemoryBarrierWithGroupSync();
-        if (lane < span)
-            results[thread] = results[thread] + results[thread + span * laneStep];
-    }
-    if (lane == 0 && item < count)
-    {
-        const float result[OUTPUT_VECTOR] = { results[thread] };
-        StoreVector(at, result);
+        outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
     }
 }
-#endif
 #endif
 
 #if PASS >= 2
@@ -2861,11 +2724,7 @@ List Numbered(uint number)
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
 #if PASS == 1
-#if IN_BLOCKS
     FoldBlock(group.y * groupColumns + group.x, thread);
-#else
-    FoldTogether(group.y * groupColumns + group.x, thread);
-#endif
 #elif PASS == 2
     Contract(group.y * groupColumns + group.x, thread);
 #elif PASS == 3

@@ -17,7 +17,7 @@
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-// In pass 1 only:
+// In pass 1 only, where a thread computes a block of adjacent elements, and loads what their windows share once:
 //   OUTPUT_RANK  dimensions of the output
 //   WINDOW_RANK  spatial dimensions of the window: the last ones of InputTensor
 //   WINDOW_AXIS  the output dimension that the window's first dimension runs along; the others follow in order
@@ -25,13 +25,12 @@
 //              along, such as the channels of tensors that lie channels last
 //   WINDOW_VECTOR  elements adjacent along it that are loaded at once: 1, 2 or 4
 //   OUTPUT_VECTOR  the same for those stored
-//   BLOCK_ROWS  rows of a thread's block of elements, along the window's last dimension but one, Y
-//   BLOCK_COLUMNS  its columns, along the last dimension, X
+//   UNROLLED   the window's last dimensions over which loops are unrolled: 0, 1 (X) or 2 (Y and X). A layer of the
+//              window has the taps that differ only along these. Along others, sizes of taps and blocks are 1.
+//   BLOCK_ROWS  rows of a block, along Y
+//   BLOCK_COLUMNS  its columns, along X
 //   BLOCK_CHANNELS  its elements along ADJACENT_AXIS, all of which are loaded at once; 1 if that is X
-//   IN_BLOCKS  1 if a thread computes a block of adjacent elements, and loads what their windows share only once; else
-//              0
-//   REDUCTION_THREADS  without IN_BLOCKS, threads that share the taps of one window: a power of 2, NUM_THREADS at most
-// With IN_BLOCKS, where Y and X are the window's last two dimensions; if there is only X, sizes along Y are 1:
+//   SHARES     threads that share the layers of a block: a power of 2, NUM_THREADS at most
 //   WINDOW_HEIGHT  taps along Y
 //   WINDOW_WIDTH  taps along X
 //   STEP_Y     stride of the window along Y, before division by DIVISOR_Y
@@ -100,6 +99,27 @@ typedef OUTPUT_STORED OutputBuffer;
 
 [[vk::binding(0, 0)]] StructuredBuffer<WindowBuffer> inputTensor : register(t0);
 [[vk::binding(1, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
+#if PASS == 1
+struct WindowAxis
+{
+    uint taps;
+    uint first;
+    uint step;
+    uint tap;
+    uint limit;
+    uint stride;
+    uint divisor;
+    uint elements;
+    uint weightsStep;
+    uint countFirst;  // of the box whose taps are counted, like the window's
+    uint countStep;
+    uint countTap;
+    uint countLimit;
+    uint reserved0;
+    uint reserved1;
+    uint reserved2;
+};
+
 struct Dimension
 {
     uint size;  // elements, or vectors of them
@@ -107,18 +127,23 @@ struct Dimension
     uint halving;
     uint shift;
 };
+#else
+struct Dimension
+{
+    uint size;  // elements, or vectors of them
+    uint multiplier;  // these three divide by size
+    uint halving;
+    uint shift;
+};
+#endif
 
 [[vk::binding(2, 0)]] cbuffer Params : register(b0)
 {
 #if PASS == 1
-    Dimension sizes[OUTPUT_RANK];  // of the output
+    WindowAxis windowAxes[WINDOW_RANK];
+    Dimension windowSizes[WINDOW_RANK];
+    Dimension blocks[OUTPUT_RANK];  // along the dimensions of the output
     int4 planeSteps[2];
-    int4 windowSizes[2];
-    int4 windowFirst[2];
-    int4 windowSteps[2];
-    int4 windowTaps[2];
-    int4 windowLimits[2];
-    int4 windowStrides[2];
     int4 inputSizes[2];
     int4 inputStrides[2];
     int4 outputSizes[2];
@@ -127,12 +152,8 @@ struct Dimension
     int4 startPadding[2];
     int4 spatial[2];
     int4 windowSize[2];
-    uint count;  // elements of the output
-    uint layers;  // of a window: combinations of all but its last two dimensions
-    uint planes;  // of the output, likewise
-    uint reserved0;
-    Dimension blocks[3];  // of a plane, down and across, and of channels
     uint groupColumns;  // thread groups along x
+    uint layers;  // of a window, for all channels
     int p;
 #else
     Dimension sizes[RANK];  // of the tensor written
@@ -513,15 +534,18 @@ REAL_VALUE SumOf(List at)
 #if PASS == 1
 #define OVER_ELEMENTS [unroll]
 static const int xAxis = WINDOW_RANK - 1, yAxis = max(WINDOW_RANK - 2, 0);  // of the window
-#if WINDOW_RANK > 1
-static const uint height = (uint)windowSizes[yAxis / 4][yAxis % 4];
-#else
-static const uint height = 1;
-#endif
-static const uint width = (uint)windowSizes[xAxis / 4][xAxis % 4];
 static const bool isAcross = ADJACENT_AXIS == WINDOW_AXIS + xAxis;  // whether neighboring threads follow X
 static const int BLOCK_LINE = BLOCK_COLUMNS * BLOCK_CHANNELS;  // elements of a row of a block, channels innermost
 static const int BLOCK = BLOCK_ROWS * BLOCK_LINE;
+static const int PLACES = WINDOW_HEIGHT * WINDOW_WIDTH;  // taps of a layer
+// rows that all windows of a block cover together
+static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
+static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
+static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
+static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
+#if SHARES > 1
+groupshared REAL_VALUE results[BLOCK * NUM_THREADS / 2];
+#endif
 
 REAL_VALUE TermOf(INPUT_VALUE stored)
 {
@@ -535,168 +559,59 @@ REAL_VALUE With(REAL_VALUE result, REAL_VALUE term)
     return result;
 }
 
+// The coordinate of a tap along the window's first dimensions, from its number; `number` is left counting channels
+List TapOf(inout uint number, int length)
+{
+    List tap = Zeros(length);
+    [unroll]
+    for (int d = length - 1; d >= 0; d--)
+    {
+        const uint above = DivideBySize(number, windowSizes[d]);
+        tap.entries[d] = (int)(number - above * windowSizes[d].size);
+        number = above;
+    }
+    return tap;
+}
+
 // Epilogue: the outputs, given the result of the fold
 OUTPUT_VALUE Finished(List at, REAL_VALUE total)
 {
     return (OUTPUT_VALUE)Pow(total, (REAL_VALUE)1.0f / Convert(p, (REAL_VALUE)0));
 }
 
-// The first element of a block, and the number of its plane
-List FirstOf(uint item, out uint plane)
+// The first element of a block; false beyond the last one
+bool FirstOf(uint item, out List at)
 {
-    List at = (List)0;
-    at.length = OUTPUT_SIZES_LENGTH;
-    uint rest = item;
-    if (!isAcross)
-    {
-        rest = DivideBySize(item, blocks[2]);
-        at.entries[ADJACENT_AXIS] = (int)((item - rest * blocks[2].size) * BLOCK_CHANNELS);
-    }
-    const uint above = DivideBySize(rest, blocks[1]);
-    at.entries[WINDOW_AXIS + xAxis] = (int)((rest - above * blocks[1].size) * BLOCK_COLUMNS);
-    rest = DivideBySize(above, blocks[0]);
-#if WINDOW_RANK > 1
-    at.entries[WINDOW_AXIS + yAxis] = (int)((above - rest * blocks[0].size) * BLOCK_ROWS);
-#endif
-    plane = rest;
+    at = Zeros(OUTPUT_SIZES_LENGTH);
     [unroll]
-    for (int d = WINDOW_AXIS + max(WINDOW_RANK - 2, 0) - 1; d >= 0; d--)
+    for (int place = OUTPUT_RANK; place >= 0; place--)
     {
-        if (d == ADJACENT_AXIS)
+        const int d = place == OUTPUT_RANK ? ADJACENT_AXIS : place;
+        if (place == ADJACENT_AXIS)
             continue;
-        const uint before = d > 0 ? DivideBySize(rest, sizes[d]) : 0;
-        at.entries[d] = (int)(rest - before * sizes[d].size);
-        rest = before;
+        const uint above = DivideBySize(item, blocks[d]);
+        const int size = (d == WINDOW_AXIS + yAxis ? BLOCK_ROWS : 1) * (d == WINDOW_AXIS + xAxis ? BLOCK_COLUMNS : 1)
+            * (d == ADJACENT_AXIS ? BLOCK_CHANNELS : 1);
+        at.entries[d] = (int)(item - above * blocks[d].size) * size;
+        item = above;
     }
-    return at;
+    return item == 0;
 }
-
-// Where an element's window starts: the coordinates of its first tap, and the offsets apart from these
-struct Origin
-{
-    int first[WINDOW_RANK];
-    uint base;
-};
-
-Origin OriginOf(List at)
-{
-    Origin origin;
-    origin.base = OffsetOf(at, planeSteps, OUTPUT_SIZES_LENGTH);
-    [unroll]
-    for (int e = 0; e < WINDOW_RANK; e++)
-        origin.first[e] = at.entries[WINDOW_AXIS + e] * windowSteps[e / 4][e % 4] + windowFirst[e / 4][e % 4];
-    return origin;
-}
-
-// The taps that differ only along the window's last two dimensions
-struct Layer
-{
-    bool isInside;
-    uint base;
-};
-
-Layer LayerOf(Origin origin, uint number)
-{
-    Layer layer;
-    layer.isInside = true;
-    layer.base = origin.base;
-    [unroll]
-    for (int d = WINDOW_RANK - 3; d >= 0; d--)
-    {
-        const uint size = (uint)windowSizes[d / 4][d % 4];
-        const uint above = number / size, within = number - above * size;
-        const int position = origin.first[d] + (int)within * windowTaps[d / 4][d % 4];
-        layer.isInside = layer.isInside && (uint)position < (uint)windowLimits[d / 4][d % 4];
-        layer.base += (uint)position * (uint)windowStrides[d / 4][d % 4];
-        number = above;
-    }
-    return layer;
-}
-
-// The offset of an element of a layer, from its last two coordinates; `isInside` is false beyond the edge
-uint Reached(Layer layer, int y, int x, out bool isInside)
-{
-    isInside = layer.isInside && (uint)x < (uint)windowLimits[xAxis / 4][xAxis % 4];
-    uint offset = layer.base + (uint)x * (uint)windowStrides[xAxis / 4][xAxis % 4];
-#if WINDOW_RANK > 1
-    isInside = isInside && (uint)y < (uint)windowLimits[yAxis / 4][yAxis % 4];
-    offset += (uint)y * (uint)windowStrides[yAxis / 4][yAxis % 4];
-#endif
-    return offset;
-}
-
-// Folds every `step`-th tap of each layer, from number `first` on
-REAL_VALUE Folded(List at, uint first, uint step)
-{
-    const Origin origin = OriginOf(at);
-    const uint down = step / width, across = step - down * width;
-    REAL_VALUE result = (REAL_VALUE)0;
-    [loop]
-    for (uint number = 0; number < layers; number++)
-    {
-        const Layer layer = LayerOf(origin, number);
-        uint y = first / width, x = first - y * width;
-        [loop]
-        while (y < height)
-        {
-            bool isInside;
-            const int top = WINDOW_RANK > 1 ? origin.first[yAxis] + (int)y * windowTaps[yAxis / 4][yAxis % 4] : 0;
-            const uint offset = Reached(layer, top, origin.first[xAxis] + (int)x * windowTaps[xAxis / 4][xAxis % 4],
-                isInside);
-            if (isInside)
-#if WINDOW_VECTOR == 1
-                result = With(result, TermOf(LoadInput(offset)));
-#else
-                result = With(result, TermOf((INPUT_VALUE)inputTensor[offset / WINDOW_VECTOR][offset % WINDOW_VECTOR]));
-#endif
-            y += down;
-            x += across;
-            if (x >= width)
-            {
-                x -= width;
-                y++;
-            }
-        }
-    }
-    return result;
-}
-
-// Stores adjacent elements, given the results of their folds
-void StoreVector(List at, REAL_VALUE totals[OUTPUT_VECTOR])
-{
-    const uint offset = OffsetInOutput(at);
-#if OUTPUT_VECTOR == 1
-    StoreOutput(offset, Finished(at, totals[0]));
-#else
-    vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
-    OVER_ELEMENTS
-    for (uint e = 0; e < OUTPUT_VECTOR; e++)
-    {
-        elements[e] = Finished(at, totals[e]);
-        at.entries[ADJACENT_AXIS]++;
-    }
-    outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
-#endif
-}
-
-#if IN_BLOCKS
-// rows that all windows of a block cover together
-static const int reachY = (REST_Y + (BLOCK_ROWS - 1) * STEP_Y + (WINDOW_HEIGHT - 1) * TAP_Y) / DIVISOR_Y + 1;
-static const int reachX = (REST_X + (BLOCK_COLUMNS - 1) * STEP_X + (WINDOW_WIDTH - 1) * TAP_X) / DIVISOR_X + 1;
-static const int COLUMN_VECTOR = WINDOW_VECTOR / BLOCK_CHANNELS;  // columns that a vector spans
-static const int vectors = (LEAD + reachX + COLUMN_VECTOR - 1) / COLUMN_VECTOR;
 
 // The terms of one row of a layer, channels innermost, and whether each vector is inside; vectors never straddle a
 // row's end.
-void FetchRow(Layer layer, int y, int x, out REAL_VALUE terms[vectors * WINDOW_VECTOR], out bool isThere[vectors])
+void FetchRow(bool isInside, uint base, uint x, out REAL_VALUE terms[vectors * WINDOW_VECTOR],
+    out bool isThere[vectors])
 {
     INPUT_VALUE elements[vectors * WINDOW_VECTOR];
+    int n;
     [unroll]
-    for (int v = 0; v < vectors; v++)
+    for (n = 0; n < vectors; n++)
     {
-        const uint offset = Reached(layer, y, x + v * COLUMN_VECTOR, isThere[v]);
+        const uint offset = base + x * windowAxes[xAxis].stride;
+        isThere[n] = isInside && x < windowAxes[xAxis].limit;
         vector<INPUT_VALUE, WINDOW_VECTOR> some = (INPUT_VALUE)0;
-        if (isThere[v])
+        if (isThere[n])
 #if WINDOW_VECTOR == 1
             some = LoadInput(offset);
 #else
@@ -704,38 +619,37 @@ void FetchRow(Layer layer, int y, int x, out REAL_VALUE terms[vectors * WINDOW_V
 #endif
         [unroll]
         for (int e = 0; e < WINDOW_VECTOR; e++)
-            elements[v * WINDOW_VECTOR + e] = some[e];
+            elements[n * WINDOW_VECTOR + e] = some[e];
+        x += COLUMN_VECTOR;
     }
     OVER_ELEMENTS
-    for (int n = 0; n < vectors * WINDOW_VECTOR; n++)
+    for (n = 0; n < vectors * WINDOW_VECTOR; n++)
         terms[n] = isThere[n / WINDOW_VECTOR] ? TermOf(elements[n]) : (REAL_VALUE)0;
 }
 
-// An element of the block that starts at `start`, by its number. False beyond the edge.
-bool IsWithin(List start, int n, out List at)
+// Where a block starts: the offsets of its first window, and the coordinates of the window's first tap
+struct Origin
 {
-    at = start;
-    at.entries[ADJACENT_AXIS] += n % BLOCK_CHANNELS;
-    at.entries[WINDOW_AXIS + xAxis] += n % BLOCK_LINE / BLOCK_CHANNELS;
-    bool isInside = at.entries[WINDOW_AXIS + xAxis] < (int)sizes[WINDOW_AXIS + xAxis].size;
-#if WINDOW_RANK > 1
-    at.entries[WINDOW_AXIS + yAxis] += n / BLOCK_LINE % BLOCK_ROWS;
-    isInside = isInside && at.entries[WINDOW_AXIS + yAxis] < (int)sizes[WINDOW_AXIS + yAxis].size;
-#endif
-    return isInside;
+    uint first[WINDOW_RANK];
+    uint base;
+};
+
+Origin OriginOf(List at)
+{
+    Origin origin;
+    origin.base = OffsetOf(at, planeSteps, OUTPUT_SIZES_LENGTH);
+    int n;
+    [unroll]
+    for (n = 0; n < WINDOW_RANK; n++)
+        origin.first[n] = windowAxes[n].first + (uint)at.entries[WINDOW_AXIS + n] * windowAxes[n].step;
+    return origin;
 }
 
-void FoldBlock(uint item)
+// Folds every SHARES-th layer, from number `share` on
+void Fold(Origin origin, uint share, out REAL_VALUE totals[BLOCK])
 {
-    uint plane;
-    List at = FirstOf(item, plane);
-    if (plane >= planes)
-        return;
-
-    const Origin origin = OriginOf(at);
-    const int top = WINDOW_RANK > 1 ? (origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
-    const int left = (origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD;
-    REAL_VALUE totals[BLOCK];
+    const int top = UNROLLED > 1 ? ((int)origin.first[yAxis] - REST_Y) / DIVISOR_Y : 0;
+    const int left = UNROLLED > 0 ? ((int)origin.first[xAxis] - REST_X) / DIVISOR_X - LEAD : 0;
     int n;
     [unroll]
     for (n = 0; n < BLOCK; n++)
@@ -743,29 +657,39 @@ void FoldBlock(uint item)
         totals[n] = (REAL_VALUE)0;
     }
     [loop]
-    for (uint number = 0; number < layers; number++)
+    for (uint number = share; number < layers; number += SHARES)
     {
-        const Layer layer = LayerOf(origin, number);
+        bool isInside = true;
+        uint channel = number, base = origin.base;
+        const List tap = TapOf(channel, WINDOW_RANK - UNROLLED);
+        [unroll]
+        for (int d = 0; d < WINDOW_RANK - UNROLLED; d++)
+        {
+            uint position = origin.first[d] + (uint)tap.entries[d] * windowAxes[d].tap;
+            isInside = isInside && position < windowAxes[d].limit;
+            base += position * windowAxes[d].stride;
+        }
         [unroll]
         for (int r = 0; r < reachY; r++)
         {
             REAL_VALUE terms[vectors * WINDOW_VECTOR];
             bool isThere[vectors];
-            FetchRow(layer, top + r, left, terms, isThere);
+            const uint y = (uint)(top + r);
+            FetchRow(isInside && y < windowAxes[yAxis].limit, base + y * windowAxes[yAxis].stride, (uint)left, terms,
+                isThere);
             [unroll]
             for (int j = 0; j < BLOCK_ROWS; j++)
             {
-                const int before = REST_Y + j * STEP_Y, y = (r * DIVISOR_Y - before) / TAP_Y;
-                if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + y * TAP_Y && y < WINDOW_HEIGHT)
+                const int before = REST_Y + j * STEP_Y, down = (r * DIVISOR_Y - before) / TAP_Y;
+                if (r * DIVISOR_Y >= before && r * DIVISOR_Y == before + down * TAP_Y && down < WINDOW_HEIGHT)
                 {
                     [unroll]
                     for (int c = 0; c < BLOCK_LINE; c++)
                         [unroll]
                         for (int x = 0; x < WINDOW_WIDTH; x++)
                         {
-                            const int channel = c % BLOCK_CHANNELS,
-                                dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
-                            const int position = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + channel;
+                            const int dividend = REST_X + c / BLOCK_CHANNELS * STEP_X + x * TAP_X;
+                            const int position = (LEAD + dividend / DIVISOR_X) * BLOCK_CHANNELS + c % BLOCK_CHANNELS;
                             if (dividend % DIVISOR_X != 0)
                                 continue;
                             n = j * BLOCK_LINE + c;
@@ -775,48 +699,75 @@ void FoldBlock(uint item)
             }
         }
     }
+}
 
-    const List start = at;
+void FoldBlock(uint group, uint thread)
+{
+    // Threads that share a block are neighbors only if their taps are; else blocks of neighbors are adjacent.
+    const uint inGroup = NUM_THREADS / SHARES;
+    const bool areNeighbors = UNROLLED == 0 && isAcross;
+    const uint share = SHARES == 1 ? 0 : areNeighbors ? thread % SHARES : thread / inGroup,
+        place = areNeighbors ? thread / SHARES : thread % inGroup;
+    List start;
+    const bool isBlock = FirstOf(group * inGroup + place, start);
+#if SHARES == 1
+    if (!isBlock)
+        return;
+#endif
+    REAL_VALUE totals[BLOCK];
+    const Origin origin = OriginOf(start);
+    const uint from = isBlock ? share : layers;
+    Fold(origin, from, totals);
+    int n;
+#if SHARES > 1
+    [unroll]
+    for (uint span = SHARES / 2; span > 0; span /= 2)
+    {
+        const uint slot = share % span * inGroup + place;
+        if (share / span == 1)
+        {
+            [unroll]
+            for (n = 0; n < BLOCK; n++)
+                results[n * (NUM_THREADS / 2) + slot] = totals[n];
+        }
+        GroupMemoryBarrierWithGroupSync();
+        if (share < span)
+        {
+            [unroll]
+            for (n = 0; n < BLOCK; n++)
+                totals[n] = With(totals[n], results[n * (NUM_THREADS / 2) + slot]);
+        }
+        GroupMemoryBarrierWithGroupSync();
+    }
+#endif
+    if (!isBlock || share > 0)
+        return;
+
     OVER_ELEMENTS
     for (n = 0; n < BLOCK; n += OUTPUT_VECTOR)
     {
-        REAL_VALUE some[OUTPUT_VECTOR];
-        [unroll]
-        for (int i = 0; i < OUTPUT_VECTOR; i++)
-        {
-            some[i] = totals[n + i];
-        }
-        if (!IsWithin(start, n, at))
+        List at = start;
+        at.entries[ADJACENT_AXIS] += n % BLOCK_CHANNELS;
+        at.entries[WINDOW_AXIS + xAxis] += n % BLOCK_LINE / BLOCK_CHANNELS;
+        at.entries[WINDOW_AXIS + yAxis] += n / BLOCK_LINE;
+        if ((uint)at.entries[WINDOW_AXIS + xAxis] >= windowAxes[xAxis].elements
+            || (uint)at.entries[WINDOW_AXIS + yAxis] >= windowAxes[yAxis].elements)
             continue;
-        StoreVector(at, some);
-    }
-}
+        const uint offset = OffsetInOutput(at);
+        vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements;
+        OVER_ELEMENTS
+        for (int e = 0; e < OUTPUT_VECTOR; e++)
+        {
+            elements[e] = Finished(at, totals[n + e]);
+            at.entries[ADJACENT_AXIS]++;
+        }
+#if OUTPUT_VECTOR == 1
+        StoreOutput(offset, elements[0]);
 #else
-groupshared REAL_VALUE results[NUM_THREADS];
-
-void FoldTogether(uint group, uint thread)
-{
-    const uint windows = NUM_THREADS / REDUCTION_THREADS;  // of a group
-    const uint laneStep = isAcross ? 1 : windows;  // neighboring threads take neighboring taps, or neighboring channels
-    const uint lane = thread / laneStep % REDUCTION_THREADS,
-        item = group * windows + (isAcross ? thread / REDUCTION_THREADS : thread % windows);
-    uint plane;
-    const List at = FirstOf(min(item, count - 1), plane);
-    results[thread] = Folded(at, lane, REDUCTION_THREADS);
-    [unroll]
-    for (uint span = REDUCTION_THREADS / 2; span > 0; span /= 2)
-    {
-        GroupMemoryBarrierWithGroupSync();
-        if (lane < span)
-            results[thread] = With(results[thread], results[thread + span * laneStep]);
-    }
-    if (lane == 0 && item < count)
-    {
-        const REAL_VALUE result[OUTPUT_VECTOR] = { results[thread] };
-        StoreVector(at, result);
+        outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
     }
 }
-#endif
 #endif
 
 #if PASS < 1
@@ -842,11 +793,7 @@ List Numbered(uint number)
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
 #if PASS == 1
-#if IN_BLOCKS
-    FoldBlock((group.y * groupColumns + group.x) * NUM_THREADS + thread);
-#else
-    FoldTogether(group.y * groupColumns + group.x, thread);
-#endif
+    FoldBlock(group.y * groupColumns + group.x, thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)

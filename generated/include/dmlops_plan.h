@@ -1429,50 +1429,85 @@ typedef struct dmlops_plan_BytePacking {
     int64_t right_items;
 } dmlops_plan_BytePacking;
 
-typedef struct dmlops_plan_Line {
-    int64_t places;
+typedef struct dmlops_plan_WindowAxis {
+    int64_t taps;
     int64_t first;
     int64_t step;
     int64_t tap;
     int64_t limit;
-    int64_t elements;
+    int64_t stride;
     int64_t divisor;
-} dmlops_plan_Line;
+    int64_t elements;
+    int64_t weightsStep;
+    int64_t countFirst;
+    int64_t countStep;
+    int64_t countTap;
+    int64_t countLimit;
+} dmlops_plan_WindowAxis;
 
-typedef struct dmlops_plan_Adjacent {
-    int64_t axis;
-    int64_t place;
-    int64_t channels;
-} dmlops_plan_Adjacent;
+typedef struct dmlops_plan_WindowAxis_8 {
+    int64_t count;
+    dmlops_plan_WindowAxis items[8];
+} dmlops_plan_WindowAxis_8;
 
-typedef struct dmlops_plan_Block {
-    int64_t rows;
-    int64_t columns;
+static inline void dmlops_plan_WindowAxis_8_append(dmlops_planning* planning, dmlops_plan_WindowAxis_8* list, const dmlops_plan_WindowAxis* item) {
+    if (list->count < 8) {
+        list->items[list->count++] = *item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_WindowAxis_8_insert(dmlops_planning* planning, dmlops_plan_WindowAxis_8* list, int64_t place, const dmlops_plan_WindowAxis* item) {
+    if (list->count >= 8 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = *item;
+}
+
+DMLOPS_CALLED void dmlops_plan_WindowAxis_8_copy(dmlops_plan_WindowAxis_8* to, const dmlops_plan_WindowAxis_8* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+typedef struct dmlops_plan_Slide {
+    dmlops_plan_WindowAxis_8 axes;
+    int64_t depth;
+    int64_t outputs;
+    int is_shared;
+    int64_t adjacent;
+    int is_across;
     int64_t channels;
     int64_t vector;
     int64_t stored;
-    int64_t lead;
+    int is_packed;
+} dmlops_plan_Slide;
+
+typedef struct dmlops_plan_Block {
+    int64_t unrolled;
+    int64_t rows;
+    int64_t columns;
+    int64_t channels;
+    int64_t shares;
+    int64_t vector;
+    int64_t stored;
+    int64_t cost;
 } dmlops_plan_Block;
 
-typedef struct dmlops_plan_Weights {
-    dmlops_plan_int_16 steps;
-    dmlops_plan_int_64 words;
-} dmlops_plan_Weights;
-
 typedef struct dmlops_plan_SlidingParams {
-    dmlops_plan_Dimension_16 sizes;
+    dmlops_plan_WindowAxis_8 windowAxes;
+    dmlops_plan_Dimension_16 windowSizes;
+    dmlops_plan_Dimension_16 blocks;
     dmlops_plan_int_8 planeSteps;
-    dmlops_plan_int_64 window;
-    dmlops_plan_int_32 counted;
-    dmlops_plan_int_16 weightsSteps;
     dmlops_plan_int_512 lists;
     dmlops_plan_int_32 activations;
     dmlops_plan_int_64 elements;
-    int64_t count;
-    int64_t layers;
-    int64_t planes;
-    dmlops_plan_Dimension_16 blocks;
     int64_t groupColumns;
+    int64_t layers;
     dmlops_plan_int_64 weights;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_SlidingParams;
@@ -2744,29 +2779,46 @@ DMLOPS_CALLED void dmlops_put_ContractionParams(
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
 
+DMLOPS_CALLED void dmlops_put_WindowAxis(
+    dmlops_planning* planning, const dmlops_plan_WindowAxis* record) {
+    dmlops_put_word(planning, record->taps);
+    dmlops_put_word(planning, record->first);
+    dmlops_put_word(planning, record->step);
+    dmlops_put_word(planning, record->tap);
+    dmlops_put_word(planning, record->limit);
+    dmlops_put_word(planning, record->stride);
+    dmlops_put_word(planning, record->divisor);
+    dmlops_put_word(planning, record->elements);
+    dmlops_put_word(planning, record->weightsStep);
+    dmlops_put_word(planning, record->countFirst);
+    dmlops_put_word(planning, record->countStep);
+    dmlops_put_word(planning, record->countTap);
+    dmlops_put_word(planning, record->countLimit);
+}
+
 DMLOPS_CALLED void dmlops_put_SlidingParams(
     dmlops_planning* planning, const dmlops_plan_SlidingParams* record) {
-    for (int64_t i = 0; i < record->sizes.count; ++i) {
+    for (int64_t i = 0; i < record->windowAxes.count; ++i) {
         dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_WindowAxis(planning, &record->windowAxes.items[i]);
         dmlops_put_padding(planning);
     }
-    dmlops_put_words(planning, record->planeSteps.items, record->planeSteps.count);
-    dmlops_put_words(planning, record->window.items, record->window.count);
-    dmlops_put_words(planning, record->counted.items, record->counted.count);
-    dmlops_put_words(planning, record->weightsSteps.items, record->weightsSteps.count);
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    dmlops_put_word(planning, record->count);
-    dmlops_put_word(planning, record->layers);
-    dmlops_put_word(planning, record->planes);
+    for (int64_t i = 0; i < record->windowSizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->windowSizes.items[i]);
+        dmlops_put_padding(planning);
+    }
     for (int64_t i = 0; i < record->blocks.count; ++i) {
         dmlops_put_padding(planning);
         dmlops_put_Dimension(planning, &record->blocks.items[i]);
         dmlops_put_padding(planning);
     }
+    dmlops_put_words(planning, record->planeSteps.items, record->planeSteps.count);
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
     dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_word(planning, record->layers);
     dmlops_put_words(planning, record->weights.items, record->weights.count);
     dmlops_put_words(planning, record->scalars.items, record->scalars.count);
 }
@@ -3271,47 +3323,45 @@ DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Sliding* result);
-DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end, dmlops_plan_Line* result);
+DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Sliding* sliding, dmlops_plan_WindowAxis_8* result);
+DMLOPS_CALLED void dmlops_plan_axis_words(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis,
+    dmlops_plan_WindowAxis* result);
+DMLOPS_CALLED int64_t dmlops_plan_weights_step(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, int64_t d);
+DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Slide* result);
+DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
+    place);
+DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t
+    from_end, int64_t unrolled, dmlops_plan_WindowAxis* result);
+DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t
+    unrolled);
+DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis);
+DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis);
+DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis, int64_t
+    elements);
+DMLOPS_CALLED int64_t dmlops_plan_lead(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis, int64_t vector);
+DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Slide* slide, dmlops_plan_Block*
+    result);
+DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t unrolled,
+    int64_t rows, int64_t columns, int64_t channels);
+DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
+    dmlops_plan_Block* block, dmlops_plan_Block* result);
 DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows);
-DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Sliding* sliding);
-DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line);
-DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line);
-DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements);
-DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
-    dmlops_plan_Line* across, int64_t rows, int64_t columns, int64_t channels);
-DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, const
-    dmlops_plan_Adjacent* adjacent, int64_t shares, dmlops_plan_Block* result);
-DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* op, int64_t
-    layers);
-DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most);
-DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
-    place);
-DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output,
-    dmlops_plan_Adjacent* result);
-DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows);
-DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Weights* result);
-DMLOPS_CALLED int dmlops_plan_are_adjacent(dmlops_planning* planning, const dmlops_plan_Weights* weights, const
-    dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame,
-    dmlops_plan_int_32* result);
-DMLOPS_CALLED void dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
-    dmlops_plan_Tensor* tensor, dmlops_plan_int_64* result);
-DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
-    dmlops_plan_Line* down, const dmlops_plan_Line* across);
-DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_weights_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_64* result);
+DMLOPS_CALLED int dmlops_plan_are_adjacent(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes);
+DMLOPS_CALLED void dmlops_plan_define_axes(dmlops_planning* planning, const dmlops_plan_WindowAxis* down, const
+    dmlops_plan_WindowAxis* across);
 DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -7269,237 +7319,143 @@ DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* The window along one of its dimensions, counted from the last; a single tap beyond the first dimension. */
-DMLOPS_CALLED void dmlops_plan_line_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* output, int64_t from_end, dmlops_plan_Line* result) {
-    int64_t d = dmlops_subtract(dmlops_subtract(sliding->sizes.count, 1), from_end);
-    if (d < 0) {
-        result->places = 1;
-        result->first = 0;
-        result->step = 1;
-        result->tap = 1;
-        result->limit = 1;
-        result->elements = 1;
-        result->divisor = 1;
-        return;
-    }
-    const dmlops_plan_Frame * frame = &sliding->window;
-    const dmlops_plan_int_8 * divisors = &op->factors.window.right_divisors;
-    int64_t first = frame->first.items[dmlops_item(planning, d, frame->first.count)];
-    result->places = sliding->sizes.items[dmlops_item(planning, d, sliding->sizes.count)];
-    result->first = first;
-    result->step = dmlops_subtract(frame->steps.items[dmlops_item(planning, d, frame->steps.count)], first);
-    result->tap = dmlops_subtract(frame->taps.items[dmlops_item(planning, d, frame->taps.count)], first);
-    result->limit = frame->limits.items[dmlops_item(planning, d, frame->limits.count)];
-    result->elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
-        sliding->axes.count)], output->sizes.count)];
-    result->divisor = (divisors->count > 0) ? divisors->items[dmlops_item(planning, d, divisors->count)] : 1;
-    return;
-}
-
-/* Whether the shader can slide the window of this description. */
-DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding sliding;
-    dmlops_plan_sliding_of(planning, op, shader, &sliding);
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
-        op->tensors.count)];
-    int is_straight = (sliding.sizes.count > 0) && !op->is_double;
-    for (int64_t d = 0; d < sliding.axes.count; ++d) {
-        const int64_t axis = sliding.axes.items[d];
-        is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output->sizes.count, sliding.sizes.count), d));
-    }
-    const dmlops_plan_Frame * counted = &sliding.counted;
-    for (int64_t each_1 = 0; each_1 < counted->first.count; ++each_1) {
-        const int64_t first = counted->first.items[each_1];
-        const int64_t tap = counted->taps.items[dmlops_item(planning, each_1, counted->taps.count)];
-        is_straight = is_straight && (tap > first);
-    }
-    return is_straight;
-}
-
-/* Whether a contraction has a window, and fewer rows than `least_rows`, from which tiles pay, such small channel groups
-   that they make no tile, or so few products that tiles leave most of a GPU idle. Fractional steps require blocks,
-   bytes what tiles do. */
-DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    if (!op->factors.applies || (window->sizes.count == 0)) {
-        return 0;
-    }
-    if (dmlops_plan_is_of_bytes(planning, op, shader) && !found->is_worth) {
-        return 0;
-    }
-    int is_few = found->rows < least_rows;
-    int is_narrow = (window->groups > 1) && (dmlops_max(found->rows, op->factors.depth) <= 8);
-    if ((is_few || is_narrow) && !dmlops_plan_is_divided(planning, window)) {
-        return 1;
-    }
-    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
-        dmlops_plan_times(planning, found->depth, found->count));
-    int64_t most = (dmlops_plan_element_count(planning, &window->sizes) == 1) ? 4194304 : 16777216;
-    return (is_few || (products <= most)) && dmlops_plan_in_blocks(planning, op, shader);
-}
-
-/* Whether threads compute blocks. */
-DMLOPS_CALLED int dmlops_plan_in_blocks(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_plan_Sliding sliding;
-    dmlops_plan_sliding_of(planning, op, shader, &sliding);
+/* The window along each of its dimensions. */
+DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Sliding* sliding, dmlops_plan_WindowAxis_8* result) {
     const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
         op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
-    dmlops_plan_Line made_1;
-    dmlops_plan_line_of(planning, op, &sliding, output, 1, &made_1);
-    dmlops_plan_Line made_2;
-    dmlops_plan_line_of(planning, op, &sliding, output, 0, &made_2);
-    dmlops_plan_Line down;
-    down = made_1;
-    dmlops_plan_Line across;
-    across = made_2;
-    dmlops_plan_Adjacent adjacent;
-    dmlops_plan_adjacent_of(planning, op, &sliding, tensor, output, &adjacent);
-    int64_t most = dmlops_plan_most_shares(planning, op, dmlops_plan_layers_of(planning, op, &sliding));
-    dmlops_plan_Block made_3;
-    dmlops_plan_block_of(planning, tensor, output, &down, &across, &adjacent, most, &made_3);
-    return (made_3.rows > 0) && dmlops_plan_is_slid(planning, op, shader);
-}
-
-/* The number of layers of a window: sets of taps, for one channel, that differ only in its last two dimensions. */
-DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Sliding* sliding) {
-    int64_t layers = (op->factors.window.sizes.count > 0) ? op->factors.depth : 1;
-    for (int64_t each_1 = 0; each_1 < dmlops_clip(-2, sliding->sizes.count); ++each_1) {
-        const int64_t size = sliding->sizes.items[each_1];
-        layers = dmlops_plan_times(planning, layers, size);
+    const dmlops_plan_Window * window = &op->factors.window;
+    const dmlops_plan_Frame * frame = &sliding->window;
+    const dmlops_plan_Frame * box = &sliding->counted;
+    int is_weighted = window->sizes.count > 0;
+    int is_counted = box->first.count > 0;
+    result->count = 0;
+    for (int64_t d = 0; d < sliding->sizes.count; ++d) {
+        const int64_t taps = sliding->sizes.items[d];
+        int64_t first = frame->first.items[dmlops_item(planning, d, frame->first.count)];
+        int64_t box_first = is_counted ? box->first.items[dmlops_item(planning, d, box->first.count)] : 0;
+        dmlops_plan_WindowAxis made_1;
+        made_1.taps = taps;
+        made_1.first = first;
+        made_1.step = dmlops_subtract(frame->steps.items[dmlops_item(planning, d, frame->steps.count)], first);
+        made_1.tap = dmlops_subtract(frame->taps.items[dmlops_item(planning, d, frame->taps.count)], first);
+        made_1.limit = frame->limits.items[dmlops_item(planning, d, frame->limits.count)];
+        made_1.stride = tensor->strides.items[dmlops_item(planning, dmlops_add(dmlops_subtract(tensor->sizes.count,
+            sliding->sizes.count), d), tensor->strides.count)];
+        made_1.divisor = is_weighted ? window->right_divisors.items[dmlops_item(planning, d,
+            window->right_divisors.count)] : 1;
+        made_1.elements = output->sizes.items[dmlops_item(planning, sliding->axes.items[dmlops_item(planning, d,
+            sliding->axes.count)], output->sizes.count)];
+        made_1.weightsStep = is_weighted ? dmlops_plan_weights_step(planning, op, shader, d) : 0;
+        made_1.countFirst = box_first;
+        made_1.countStep = is_counted ? dmlops_subtract(box->steps.items[dmlops_item(planning, d, box->steps.count)],
+            box_first) : 0;
+        made_1.countTap = is_counted ? dmlops_subtract(box->taps.items[dmlops_item(planning, d, box->taps.count)],
+            box_first) : 0;
+        made_1.countLimit = is_counted ? box->limits.items[dmlops_item(planning, d, box->limits.count)] : 0;
+        dmlops_plan_WindowAxis_8_append(planning, result, &made_1);
     }
-    return layers;
-}
-
-/* The remainder at the first tap of the window for element 0. */
-DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_Line* line) {
-    (void)planning;
-    return dmlops_modulo(line->first, line->divisor);
-}
-
-/* The distance between elements that leave the same remainder. */
-DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_Line* line) {
-    (void)planning;
-    return dmlops_divide(line->divisor, dmlops_gcd(line->step, line->divisor));
-}
-
-/* The extent that the windows of so many adjacent elements cover together. */
-DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_Line* line, int64_t elements) {
-    return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), line->step),
-        dmlops_multiply(dmlops_subtract(line->places, 1), line->tap)), dmlops_plan_rest(planning, line)),
-        line->divisor), 1);
-}
-
-/* Whether a thread's registers can hold what a block of that size needs. */
-DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Line* down, const
-    dmlops_plan_Line* across, int64_t rows, int64_t columns, int64_t channels) {
-    int is_small = (dmlops_multiply(dmlops_multiply(rows, columns), channels) <= 64) && (dmlops_min(down->step,
-        across->step) > 0);
-    is_small = is_small && (dmlops_multiply(dmlops_multiply(down->places, across->places), channels) <= 81);
-    is_small = is_small && (dmlops_min(down->tap, across->tap) > 0);
-    return is_small && (dmlops_max(dmlops_plan_reach(planning, down, rows), dmlops_multiply(channels,
-        dmlops_plan_reach(planning, across, columns))) <= 40);
-}
-
-/* The block of a thread: as large as leaves enough of them, if up to `shares` threads share each. */
-DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output, const dmlops_plan_Line* down, const dmlops_plan_Line* across, const
-    dmlops_plan_Adjacent* adjacent, int64_t shares, dmlops_plan_Block* result) {
-    int64_t least_rows = dmlops_plan_alike(planning, down);
-    int64_t least_columns = dmlops_plan_alike(planning, across);
-    int64_t channels = adjacent->channels;
-    while (planning->reason == DMLOPS_REASON_NONE && ((channels > 1) && !dmlops_plan_is_unrolled(planning, down,
-        across, least_rows, least_columns, channels))) {
-        channels = dmlops_divide(channels, 2);
-    }
-    int64_t most_rows = (down->step == 1) ? 4 : dmlops_divide(4, 2);
-    int64_t wide = ((across->step == 1) || (channels == 1)) ? 4 : dmlops_divide(4, 2);
-    if ((channels > 1) && (tensor->bits == 16)) {
-        int64_t made_1 = dmlops_min(most_rows, 2);
-        int64_t made_2 = dmlops_min(wide, 2);
-        most_rows = made_1;
-        wide = made_2;
-    } else {
-        if (across->places >= 16) {
-            wide = dmlops_multiply(2, wide);
-        }
-    }
-    int64_t rows = dmlops_multiply(dmlops_plan_power_below(planning, dmlops_plan_ceil_div(planning, down->elements,
-        least_rows), dmlops_divide(most_rows, least_rows)), least_rows);
-    int64_t most_columns = dmlops_plan_ceil_div(planning, dmlops_subtract(dmlops_multiply(2, across->elements), 1),
-        least_columns);
-    int64_t columns = dmlops_multiply(dmlops_plan_power_below(planning, most_columns, dmlops_divide(wide,
-        least_columns)), least_columns);
-    int64_t whole = dmlops_plan_times(planning, dmlops_plan_element_count(planning, &output->sizes), shares);
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows > least_rows) && ((whole <
-        dmlops_multiply(dmlops_multiply(rows, columns), 131072)) ||
-        (dmlops_multiply(dmlops_multiply(dmlops_plan_ceil_div(planning, down->elements, rows), rows), 16) >
-        dmlops_multiply(down->elements, dmlops_add(16, 1))) || !dmlops_plan_is_unrolled(planning, down, across, rows,
-        columns, channels)))) {
-        rows = dmlops_divide(rows, 2);
-    }
-    while (planning->reason == DMLOPS_REASON_NONE && ((columns > least_columns) && ((whole < dmlops_multiply(columns,
-        32768)) || !dmlops_plan_is_unrolled(planning, down, across, rows, columns, channels)))) {
-        columns = dmlops_divide(columns, 2);
-    }
-    if ((dmlops_multiply(down->elements, across->elements) == 1) || !dmlops_plan_is_unrolled(planning, down, across,
-        rows, columns, channels)) {
-        result->rows = 0;
-        result->columns = 1;
-        result->channels = 1;
-        result->vector = 1;
-        result->stored = 1;
-        result->lead = 0;
-        return;
-    }
-    int64_t vector = dmlops_plan_whole_vectors(planning, tensor, adjacent->place);
-    int64_t stored = dmlops_plan_whole_vectors(planning, output, adjacent->axis);
-    int is_across = adjacent->axis == dmlops_subtract(output->sizes.count, 1);
-    stored = dmlops_gcd(stored, is_across ? dmlops_gcd(across->elements, columns) : channels);
-    if ((output->bits < 16) && (stored < 4)) {
-        stored = 1;
-    }
-    if (!is_across) {
-        result->rows = rows;
-        result->columns = columns;
-        result->channels = channels;
-        result->vector = channels;
-        result->stored = stored;
-        result->lead = 0;
-        return;
-    }
-    vector = dmlops_gcd(vector, dmlops_gcd(across->limit, dmlops_divide(dmlops_multiply(columns, across->step),
-        across->divisor)));
-    result->rows = rows;
-    result->columns = columns;
-    result->channels = 1;
-    result->vector = vector;
-    result->stored = stored;
-    result->lead = dmlops_modulo(dmlops_divide(dmlops_subtract(across->first, dmlops_plan_rest(planning, across)),
-        across->divisor), vector);
     return;
 }
 
-/* The number of threads that may share the layers of a block: more than one for sums only. */
-DMLOPS_CALLED int64_t dmlops_plan_most_shares(dmlops_planning* planning, const dmlops_plan_Definition* op, int64_t
-    layers) {
-    return op->factors.applies ? dmlops_plan_power_below(planning, dmlops_divide(layers, 2), 16) : 1;
+/* The numbers as shaders take them, in 32 bits. */
+DMLOPS_CALLED void dmlops_plan_axis_words(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis,
+    dmlops_plan_WindowAxis* result) {
+    *result = *axis;
+    result->taps = dmlops_plan_counted(planning, axis->taps);
+    result->first = dmlops_plan_counted(planning, axis->first);
+    result->step = dmlops_plan_counted(planning, axis->step);
+    result->tap = dmlops_plan_counted(planning, axis->tap);
+    result->weightsStep = dmlops_modulo(axis->weightsStep, INT64_C(4294967296));
+    result->countFirst = dmlops_plan_counted(planning, axis->countFirst);
+    result->countStep = dmlops_plan_counted(planning, axis->countStep);
+    result->countTap = dmlops_plan_counted(planning, axis->countTap);
+    result->countLimit = dmlops_plan_counted(planning, axis->countLimit);
+    return;
 }
 
-/* The number of threads that share a block: more if there are few blocks. */
-DMLOPS_CALLED int64_t dmlops_plan_shares_of(dmlops_planning* planning, int64_t blocks, int64_t most) {
-    int64_t shares = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((shares < most) && (dmlops_plan_times(planning, blocks, shares) <
-        131072))) {
-        shares = dmlops_multiply(2, shares);
+/* The stride of weights along a dimension of the window. */
+DMLOPS_CALLED int64_t dmlops_plan_weights_step(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, int64_t d) {
+    const dmlops_plan_Window * window = &op->factors.window;
+    const dmlops_plan_Tensor * weights = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
+        op->tensors.count)];
+    int64_t stride = weights->strides.items[dmlops_item(planning, dmlops_add(dmlops_subtract(weights->strides.count,
+        window->sizes.count), d), weights->strides.count)];
+    return dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d, window->left_taps.count)],
+        window->left_first.items[dmlops_item(planning, d, window->left_first.count)]), stride);
+}
+
+/* The window of a description, and what else decides how threads work on it. Neighbors follow the last dimension unless
+   elements are closer along another one that the window does not move along: the channels of channels-last tensors. */
+DMLOPS_CALLED void dmlops_plan_slide_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_Slide* result) {
+    dmlops_plan_Sliding made_1;
+    dmlops_plan_sliding_of(planning, op, shader, &made_1);
+    dmlops_plan_Sliding sliding;
+    sliding = made_1;
+    const dmlops_plan_Factors * factors = &op->factors;
+    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
+        op->tensors.count)];
+    int64_t last = dmlops_subtract(output->sizes.count, 1);
+    int64_t groups = 1;
+    int64_t rows = 1;
+    int64_t row_axis = -1;
+    if (factors->applies) {
+        row_axis = factors->left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning, factors, output),
+            factors->left.count)];
+        groups = dmlops_max(factors->window.groups, 1);
+        rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
     }
-    return shares;
+    int64_t adjacent = last;
+    int64_t channels = 1;
+    int64_t vector = dmlops_plan_whole_vectors(planning, tensor, dmlops_subtract(tensor->sizes.count, 1));
+    for (int64_t place = 0; place < sliding.places.count; ++place) {
+        const int64_t axis = sliding.places.items[place];
+        int is_group = (axis == dmlops_add(last, 1)) && (groups > 1);
+        int64_t d = is_group ? row_axis : axis;
+        int is_output = (d <= dmlops_subtract(last, sliding.sizes.count)) && (output->sizes.items[dmlops_item(planning,
+            d, output->sizes.count)] > 1) && (output->strides.items[dmlops_item(planning, d, output->strides.count)] ==
+            1);
+        if ((adjacent == last) && is_output && (tensor->strides.items[dmlops_item(planning, place,
+            tensor->strides.count)] < tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)])) {
+            int is_own = !is_group || ((rows == 1) && (factors->depth == 1));
+            adjacent = d;
+            vector = dmlops_plan_whole_vectors(planning, tensor, place);
+            channels = is_own ? dmlops_gcd(vector, output->sizes.items[dmlops_item(planning, d, output->sizes.count)])
+                : 1;
+        }
+    }
+    dmlops_plan_WindowAxis_8 made_2;
+    dmlops_plan_window_axes(planning, op, shader, &sliding, &made_2);
+    dmlops_plan_WindowAxis_8_copy(&result->axes, &made_2);
+    result->depth = factors->applies ? factors->depth : 0;
+    result->outputs = dmlops_plan_element_count(planning, &output->sizes);
+    result->is_shared = factors->applies || !dmlops_plan_has_others(planning, op, shader);
+    result->adjacent = adjacent;
+    result->is_across = adjacent == last;
+    result->channels = channels;
+    result->vector = vector;
+    result->stored = dmlops_plan_whole_vectors(planning, output, adjacent);
+    result->is_packed = output->bits < 16;
+    return;
+}
+
+/* Whether other outputs are wanted, too. */
+DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    (void)planning;
+    int64_t wanted = shader->sliding.output;
+    int made_1 = 0;
+    for (int64_t place = 0; place < op->tensors.count; ++place) {
+        const dmlops_plan_Tensor* one = &op->tensors.items[place];
+        made_1 = made_1 || ((place != wanted) && one->is_output && one->is_present);
+    }
+    return made_1;
 }
 
 /* The number of adjacent elements along a dimension that form aligned vectors. */
@@ -7516,128 +7472,254 @@ DMLOPS_CALLED int64_t dmlops_plan_whole_vectors(dmlops_planning* planning, const
     return vector;
 }
 
-/* The last dimension, unless elements are closer along another one that the window does not move along: the channels of
-   channels-last tensors. */
-DMLOPS_CALLED void dmlops_plan_adjacent_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_Sliding* sliding, const dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output,
-    dmlops_plan_Adjacent* result) {
-    int64_t last = dmlops_subtract(output->sizes.count, 1);
-    int64_t groups = 1;
-    int64_t rows = 1;
-    int64_t row_axis = -1;
-    if (op->factors.applies) {
-        row_axis = op->factors.left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning, &op->factors,
-            output), op->factors.left.count)];
-        groups = dmlops_max(op->factors.window.groups, 1);
-        rows = dmlops_divide(output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)], groups);
-    }
-    for (int64_t place = 0; place < sliding->places.count; ++place) {
-        const int64_t axis = sliding->places.items[place];
-        int is_group = (axis == dmlops_add(last, 1)) && (groups > 1);
-        int64_t d = is_group ? row_axis : axis;
-        int is_output = (d <= dmlops_subtract(last, sliding->sizes.count)) &&
-            (output->sizes.items[dmlops_item(planning, d, output->sizes.count)] > 1) &&
-            (output->strides.items[dmlops_item(planning, d, output->strides.count)] == 1);
-        if (is_output && (tensor->strides.items[dmlops_item(planning, place, tensor->strides.count)] <
-            tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)])) {
-            int is_own = !is_group || ((rows == 1) && (op->factors.depth == 1));
-            result->axis = d;
-            result->place = place;
-            result->channels = is_own ? dmlops_gcd(dmlops_plan_whole_vectors(planning, tensor, place),
-                output->sizes.items[dmlops_item(planning, d, output->sizes.count)]) : 1;
-            return;
-        }
-    }
-    result->axis = last;
-    result->place = dmlops_subtract(tensor->sizes.count, 1);
-    result->channels = 1;
-    return;
-}
-
-/* The number of threads that share a window, reading adjacent taps: more if there are few windows. */
-DMLOPS_CALLED int64_t dmlops_plan_lanes_of(dmlops_planning* planning, int64_t places, int64_t windows) {
-    int64_t lanes = dmlops_plan_power_below(planning, dmlops_max(dmlops_divide(places, 2), 1), 4);
-    while (planning->reason == DMLOPS_REASON_NONE && ((lanes < 128) && (dmlops_multiply(4, lanes) <= places) &&
-        (dmlops_plan_times(planning, windows, lanes) < 262144))) {
-        lanes = dmlops_multiply(2, lanes);
-    }
-    return lanes;
-}
-
-/* The addressing of weights, in the order of the shader's constants; empty if there are none. */
-DMLOPS_CALLED void dmlops_plan_weights_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Weights* result) {
-    if (shader->sliding.weights == -1) {
-        dmlops_plan_int_16 made_1;
-        made_1.count = 0;
-        dmlops_plan_int_64 made_2;
-        made_2.count = 0;
-        dmlops_plan_int_16_copy(&result->steps, &made_1);
-        dmlops_plan_int_64_copy(&result->words, &made_2);
+/* The window along one of its last dimensions, counted from 0; a single tap if that is not unrolled. */
+DMLOPS_CALLED void dmlops_plan_unrolled_axis(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t
+    from_end, int64_t unrolled, dmlops_plan_WindowAxis* result) {
+    if (from_end < unrolled) {
+        *result = slide->axes.items[dmlops_item(planning, dmlops_subtract(dmlops_subtract(slide->axes.count, 1),
+            from_end), slide->axes.count)];
         return;
     }
-    const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_Tensor * weights = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
-        op->tensors.count)];
-    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
-        op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
-        op->tensors.count)];
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    int64_t first = 0;
-    for (int64_t d = 0; d < window->left_first.count; ++d) {
-        const int64_t place = window->left_first.items[d];
-        int64_t stride = weights->strides.items[dmlops_item(planning,
-            dmlops_add(dmlops_subtract(weights->strides.count, window->sizes.count), d), weights->strides.count)];
-        first = dmlops_add(first, dmlops_multiply(place, stride));
-        dmlops_plan_int_8_append(planning, &steps,
-            dmlops_modulo(dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d,
-            window->left_taps.count)], place), stride), INT64_C(4294967296)));
-    }
-    int64_t groups = dmlops_max(window->groups, 1);
-    int64_t counts_rows = dmlops_plan_row_dimension(planning, &op->factors, output);
-    int64_t rows = dmlops_divide(output->sizes.items[dmlops_item(planning, op->factors.left.items[dmlops_item(planning,
-        counts_rows, op->factors.left.count)], output->sizes.count)], groups);
-    dmlops_plan_int_64 words;
-    words.count = 0;
-    dmlops_plan_int_64_append(planning, &words, op->factors.depth);
-    dmlops_plan_int_64_append(planning, &words, tensor->strides.items[dmlops_item(planning, 1, tensor->strides.count)]);
-    dmlops_plan_int_64_append(planning, &words, dmlops_max(rows, 1));
-    dmlops_plan_int_64_append(planning, &words, dmlops_modulo(first, INT64_C(4294967296)));
-    dmlops_plan_int_64_append(planning, &words, weights->strides.items[dmlops_item(planning, counts_rows,
-        weights->strides.count)]);
-    dmlops_plan_int_64_append(planning, &words, weights->strides.items[dmlops_item(planning, dmlops_subtract(1,
-        counts_rows), weights->strides.count)]);
-    dmlops_plan_int_64_append(planning, &words,
-        dmlops_multiply(dmlops_divide(weights->sizes.items[dmlops_item(planning, 0, weights->sizes.count)], groups),
-        weights->strides.items[dmlops_item(planning, 0, weights->strides.count)]));
-    dmlops_plan_int_16 constants;
-    constants.count = 0;
-    dmlops_plan_int_8 made_3;
-    dmlops_plan_padded(planning, &steps, &made_3);
-    dmlops_plan_int_16_extend(planning, &constants, made_3.count, made_3.items);
-    dmlops_plan_int_8 made_4;
-    dmlops_plan_padded(planning, &window->right_divisors, &made_4);
-    dmlops_plan_int_16_extend(planning, &constants, made_4.count, made_4.items);
-    dmlops_plan_int_16_copy(&result->steps, &constants);
-    dmlops_plan_int_64_copy(&result->words, &words);
+    result->taps = 1;
+    result->first = 0;
+    result->step = 1;
+    result->tap = 1;
+    result->limit = 1;
+    result->stride = 0;
+    result->divisor = 1;
+    result->elements = 1;
+    result->weightsStep = 0;
+    result->countFirst = 0;
+    result->countStep = 0;
+    result->countTap = 0;
+    result->countLimit = 0;
     return;
 }
 
-/* Whether the taps of each group follow those of the group before, in the order of the window. */
-DMLOPS_CALLED int dmlops_plan_are_adjacent(dmlops_planning* planning, const dmlops_plan_Weights* weights, const
-    dmlops_plan_int_8* sizes) {
-    int64_t inner = dmlops_plan_element_count(planning, sizes);
-    int found = (weights->words.items[dmlops_item(planning, 3, weights->words.count)] == 0) &&
-        (weights->words.items[dmlops_item(planning, 6, weights->words.count)] == inner);
-    for (int64_t d = 0; d < sizes->count; ++d) {
-        const int64_t size = sizes->items[d];
-        inner = dmlops_divide(inner, size);
-        found = found && ((size == 1) || (weights->steps.items[dmlops_item(planning, d, weights->steps.count)] ==
-            inner));
+/* The number of layers of a window: sets of taps, for one channel, that differ only along the unrolled dimensions. */
+DMLOPS_CALLED int64_t dmlops_plan_layers_of(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t unrolled) {
+    int64_t layers = dmlops_max(slide->depth, 1);
+    for (int64_t each_1 = 0; each_1 < dmlops_clip(dmlops_subtract(slide->axes.count, unrolled), slide->axes.count);
+        ++each_1) {
+        const dmlops_plan_WindowAxis* axis = &slide->axes.items[each_1];
+        layers = dmlops_plan_times(planning, layers, axis->taps);
     }
-    return found;
+    return layers;
+}
+
+/* The remainder at the first tap of the window for element 0. */
+DMLOPS_CALLED int64_t dmlops_plan_rest(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis) {
+    (void)planning;
+    return dmlops_modulo(axis->first, axis->divisor);
+}
+
+/* The distance between elements that leave the same remainder. */
+DMLOPS_CALLED int64_t dmlops_plan_alike(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis) {
+    (void)planning;
+    return dmlops_divide(axis->divisor, dmlops_gcd(axis->step, axis->divisor));
+}
+
+/* The extent that the windows of so many adjacent elements cover together. */
+DMLOPS_CALLED int64_t dmlops_plan_reach(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis, int64_t elements) {
+    return dmlops_add(dmlops_divide(dmlops_add(dmlops_add(dmlops_multiply(dmlops_subtract(elements, 1), axis->step),
+        dmlops_multiply(dmlops_subtract(axis->taps, 1), axis->tap)), dmlops_plan_rest(planning, axis)), axis->divisor),
+        1);
+}
+
+/* The elements in a row's first vector that precede those of the first window. */
+DMLOPS_CALLED int64_t dmlops_plan_lead(dmlops_planning* planning, const dmlops_plan_WindowAxis* axis, int64_t vector) {
+    return dmlops_modulo(dmlops_divide(dmlops_subtract(axis->first, dmlops_plan_rest(planning, axis)), axis->divisor),
+        vector);
+}
+
+/* The block of a thread with which all threads together take the least time. */
+DMLOPS_CALLED void dmlops_plan_block_of(dmlops_planning* planning, const dmlops_plan_Slide* slide, dmlops_plan_Block*
+    result) {
+    dmlops_plan_Block made_1;
+    made_1.unrolled = 0;
+    made_1.rows = 1;
+    made_1.columns = 1;
+    made_1.channels = 1;
+    made_1.shares = 1;
+    made_1.vector = 1;
+    made_1.stored = 1;
+    made_1.cost = 0;
+    dmlops_plan_Block best;
+    dmlops_plan_priced(planning, slide, &made_1, &best);
+    for (int64_t unrolled = 0; unrolled < dmlops_add(1, dmlops_min(slide->axes.count, 2)); ++unrolled) {
+        dmlops_plan_WindowAxis made_2;
+        dmlops_plan_unrolled_axis(planning, slide, 1, unrolled, &made_2);
+        dmlops_plan_WindowAxis made_3;
+        dmlops_plan_unrolled_axis(planning, slide, 0, unrolled, &made_3);
+        dmlops_plan_WindowAxis down;
+        down = made_2;
+        dmlops_plan_WindowAxis across;
+        across = made_3;
+        for (int64_t scale = 0; scale < 24; ++scale) {
+            int64_t rows = dmlops_shift(dmlops_plan_alike(planning, &down), dmlops_modulo(scale, 3));
+            int64_t columns = dmlops_shift(dmlops_plan_alike(planning, &across), dmlops_modulo(dmlops_divide(scale, 3),
+                4));
+            int64_t channels = (scale < 12) ? slide->channels : 1;
+            int is_useful = rows <= dmlops_max(down.elements, dmlops_plan_alike(planning, &down));
+            is_useful = is_useful && (columns <= dmlops_max(across.elements, dmlops_plan_alike(planning, &across)));
+            if (is_useful && dmlops_plan_is_unrolled(planning, slide, unrolled, rows, columns, channels)) {
+                dmlops_plan_Block made_4;
+                made_4.unrolled = unrolled;
+                made_4.rows = rows;
+                made_4.columns = columns;
+                made_4.channels = channels;
+                made_4.shares = 1;
+                made_4.vector = 1;
+                made_4.stored = 1;
+                made_4.cost = 0;
+                dmlops_plan_Block block;
+                dmlops_plan_priced(planning, slide, &made_4, &block);
+                if (block.cost < best.cost) {
+                    best = block;
+                }
+            }
+        }
+    }
+    *result = best;
+    return;
+}
+
+/* Whether registers can hold what a thread needs for such a block. */
+DMLOPS_CALLED int dmlops_plan_is_unrolled(dmlops_planning* planning, const dmlops_plan_Slide* slide, int64_t unrolled,
+    int64_t rows, int64_t columns, int64_t channels) {
+    dmlops_plan_WindowAxis made_1;
+    dmlops_plan_unrolled_axis(planning, slide, 1, unrolled, &made_1);
+    dmlops_plan_WindowAxis made_2;
+    dmlops_plan_unrolled_axis(planning, slide, 0, unrolled, &made_2);
+    dmlops_plan_WindowAxis down;
+    down = made_1;
+    dmlops_plan_WindowAxis across;
+    across = made_2;
+    if (dmlops_min(dmlops_min(down.step, down.tap), dmlops_min(across.step, across.tap)) < 1) {
+        return 0;
+    }
+    if (dmlops_multiply(dmlops_multiply(rows, columns), channels) > dmlops_max(16,
+        dmlops_multiply(dmlops_plan_alike(planning, &down), dmlops_plan_alike(planning, &across)))) {
+        return 0;
+    }
+    int64_t line = dmlops_max(dmlops_plan_reach(planning, &across, columns), dmlops_plan_reach(planning, &down, rows));
+    return dmlops_multiply(channels, dmlops_add(dmlops_add(dmlops_multiply(rows, columns), dmlops_multiply(down.taps,
+        across.taps)), line)) <= 128;
+}
+
+/* The block with its vectors, with threads to share it, and with its cost: the operations of a thread, times the
+   threads, unless these are too few to keep a GPU busy. */
+DMLOPS_CALLED void dmlops_plan_priced(dmlops_planning* planning, const dmlops_plan_Slide* slide, const
+    dmlops_plan_Block* block, dmlops_plan_Block* result) {
+    dmlops_plan_WindowAxis made_1;
+    dmlops_plan_unrolled_axis(planning, slide, 1, block->unrolled, &made_1);
+    dmlops_plan_WindowAxis made_2;
+    dmlops_plan_unrolled_axis(planning, slide, 0, block->unrolled, &made_2);
+    dmlops_plan_WindowAxis down;
+    down = made_1;
+    dmlops_plan_WindowAxis across;
+    across = made_2;
+    int64_t apart = (block->unrolled > 0) ? dmlops_divide(dmlops_multiply(block->columns, across.step), across.divisor)
+        : 1;
+    int64_t vector = block->channels;
+    int64_t stored = dmlops_gcd(slide->stored, block->channels);
+    if (slide->is_across) {
+        vector = dmlops_gcd(slide->vector, dmlops_gcd(across.limit, apart));
+        stored = dmlops_gcd(slide->stored, dmlops_gcd(across.elements, block->columns));
+    }
+    if (slide->is_packed && (stored < 4)) {
+        stored = 1;
+    }
+    int64_t blocks = dmlops_divide(slide->outputs, dmlops_multiply(dmlops_multiply(down.elements, across.elements),
+        block->channels));
+    blocks = dmlops_plan_times(planning, blocks, dmlops_multiply(dmlops_plan_ceil_div(planning, down.elements,
+        block->rows), dmlops_plan_ceil_div(planning, across.elements, block->columns)));
+    int64_t layers = dmlops_plan_layers_of(planning, slide, block->unrolled);
+    int64_t shares = 1;
+    int64_t most = (slide->is_across && (block->unrolled == 0)) ? 128 : 16;
+    while (planning->reason == DMLOPS_REASON_NONE && (slide->is_shared && (dmlops_multiply(4, shares) <=
+        dmlops_min(dmlops_multiply(2, most), layers)) && (dmlops_plan_times(planning, blocks, shares) < 131072))) {
+        shares = dmlops_multiply(2, shares);
+    }
+    int64_t elements = dmlops_multiply(block->rows, block->columns);
+    int64_t taps = dmlops_multiply(dmlops_plan_ceil_div(planning, down.taps, down.divisor),
+        dmlops_plan_ceil_div(planning, across.taps, across.divisor));
+    int64_t row = slide->is_across ? dmlops_add(dmlops_plan_lead(planning, &across, vector),
+        dmlops_plan_reach(planning, &across, block->columns)) : dmlops_plan_reach(planning, &across, block->columns);
+    int64_t loads = dmlops_multiply(dmlops_plan_reach(planning, &down, block->rows), dmlops_plan_ceil_div(planning,
+        dmlops_multiply(row, block->channels), vector));
+    int64_t layer = dmlops_add(dmlops_add(32, dmlops_multiply(loads, dmlops_add(4, dmlops_max(apart, vector)))),
+        dmlops_multiply(dmlops_multiply(elements, taps), block->channels));
+    int64_t work = dmlops_add(dmlops_add(64, dmlops_multiply(dmlops_divide(dmlops_multiply(elements, block->channels),
+        stored), 12)), dmlops_multiply(dmlops_plan_ceil_div(planning, layers, shares), layer));
+    int64_t cost = dmlops_multiply(dmlops_multiply(work, dmlops_add(28, elements)),
+        dmlops_max(dmlops_plan_times(planning, blocks, shares), 131072));
+    *result = *block;
+    result->shares = shares;
+    result->vector = vector;
+    result->stored = stored;
+    result->cost = cost;
+    return;
+}
+
+/* Whether the shader can slide the window of this description. */
+DMLOPS_CALLED int dmlops_plan_is_slid(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_Sliding sliding;
+    dmlops_plan_sliding_of(planning, op, shader, &sliding);
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
+        op->tensors.count)];
+    int is_straight = (sliding.sizes.count > 0) && !op->is_double;
+    for (int64_t d = 0; d < sliding.axes.count; ++d) {
+        const int64_t axis = sliding.axes.items[d];
+        is_straight = is_straight && (axis == dmlops_add(dmlops_subtract(output->sizes.count, sliding.sizes.count), d));
+    }
+    const dmlops_plan_Frame * box = &sliding.counted;
+    for (int64_t each_1 = 0; each_1 < box->first.count; ++each_1) {
+        const int64_t first = box->first.items[each_1];
+        const int64_t tap = box->taps.items[dmlops_item(planning, each_1, box->taps.count)];
+        is_straight = is_straight && (tap > first);
+    }
+    return is_straight;
+}
+
+/* Whether a contraction has a window, and fewer rows than `least_rows`, from which tiles pay, such small channel groups
+   that they make no tile, or so few products that tiles leave most of a GPU idle. Fractional steps require that all
+   of the window is unrolled, bytes what tiles do. */
+DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, int64_t least_rows) {
+    const dmlops_plan_Window * window = &op->factors.window;
+    if (!op->factors.applies || (window->sizes.count == 0)) {
+        return 0;
+    }
+    if (dmlops_plan_is_of_bytes(planning, op, shader) && !found->is_worth) {
+        return 0;
+    }
+    int is_few = found->rows < least_rows;
+    int is_narrow = (window->groups > 1) && (dmlops_max(found->rows, op->factors.depth) <= 8);
+    if ((is_few || is_narrow) && !dmlops_plan_is_divided(planning, window)) {
+        return 1;
+    }
+    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
+        dmlops_plan_times(planning, found->depth, found->count));
+    if (!dmlops_plan_is_slid(planning, op, shader) || (!is_few && (products > 16777216))) {
+        return 0;
+    }
+    dmlops_plan_Slide made_1;
+    dmlops_plan_slide_of(planning, op, shader, &made_1);
+    dmlops_plan_Slide slide;
+    slide = made_1;
+    int64_t unrolled = dmlops_min(window->sizes.count, 2);
+    dmlops_plan_WindowAxis made_2;
+    dmlops_plan_unrolled_axis(planning, &slide, 1, unrolled, &made_2);
+    dmlops_plan_WindowAxis made_3;
+    dmlops_plan_unrolled_axis(planning, &slide, 0, unrolled, &made_3);
+    dmlops_plan_WindowAxis down;
+    down = made_2;
+    dmlops_plan_WindowAxis across;
+    across = made_3;
+    return dmlops_plan_is_unrolled(planning, &slide, unrolled, dmlops_plan_alike(planning, &down),
+        dmlops_plan_alike(planning, &across), 1);
 }
 
 /* The tensor's strides along the dimensions of the output, except those that the window moves along. */
@@ -7660,68 +7742,74 @@ DMLOPS_CALLED void dmlops_plan_plane_steps(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The constants of a frame: first coordinates, steps, taps, limits. */
-DMLOPS_CALLED void dmlops_plan_frame_words(dmlops_planning* planning, const dmlops_plan_Frame* frame,
-    dmlops_plan_int_32* result) {
-    dmlops_plan_int_8 steps;
-    steps.count = 0;
-    for (int64_t each_1 = 0; each_1 < frame->steps.count; ++each_1) {
-        const int64_t step = frame->steps.items[each_1];
-        const int64_t first = frame->first.items[dmlops_item(planning, each_1, frame->first.count)];
-        dmlops_plan_int_8_append(planning, &steps, dmlops_subtract(step, first));
+/* The addressing of weights, apart from their steps along the window, in the order of the shader's constants; empty if
+   there are none. */
+DMLOPS_CALLED void dmlops_plan_weights_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_64* result) {
+    dmlops_plan_int_64 words;
+    words.count = 0;
+    if (shader->sliding.weights == -1) {
+        dmlops_plan_int_64_copy(result, &words);
+        return;
     }
-    dmlops_plan_int_8 taps;
-    taps.count = 0;
-    for (int64_t each_2 = 0; each_2 < frame->taps.count; ++each_2) {
-        const int64_t tap = frame->taps.items[each_2];
-        const int64_t first = frame->first.items[dmlops_item(planning, each_2, frame->first.count)];
-        dmlops_plan_int_8_append(planning, &taps, dmlops_subtract(tap, first));
+    const dmlops_plan_Factors * factors = &op->factors;
+    const dmlops_plan_Tensor * weights = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
+        op->tensors.count)];
+    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
+        op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
+        op->tensors.count)];
+    int64_t groups = dmlops_max(factors->window.groups, 1);
+    int64_t counts_rows = dmlops_plan_row_dimension(planning, factors, output);
+    int64_t first = 0;
+    for (int64_t d = 0; d < factors->window.left_first.count; ++d) {
+        const int64_t place = factors->window.left_first.items[d];
+        first = dmlops_add(first, dmlops_multiply(place, weights->strides.items[dmlops_item(planning,
+            dmlops_add(dmlops_subtract(weights->strides.count, factors->window.sizes.count), d),
+            weights->strides.count)]));
     }
-    result->count = 0;
-    dmlops_plan_int_8_4 lists;
-    lists.count = 0;
-    dmlops_plan_int_8_4_append(planning, &lists, &frame->first);
-    dmlops_plan_int_8_4_append(planning, &lists, &steps);
-    dmlops_plan_int_8_4_append(planning, &lists, &taps);
-    dmlops_plan_int_8_4_append(planning, &lists, &frame->limits);
-    for (int64_t each_3 = 0; each_3 < lists.count; ++each_3) {
-        const dmlops_plan_int_8* entries = &lists.items[each_3];
-        dmlops_plan_int_8 made_4;
-        dmlops_plan_eight(planning, entries, &made_4);
-        dmlops_plan_int_32_extend(planning, result, made_4.count, made_4.items);
-    }
+    dmlops_plan_int_64_append(planning, &words, factors->depth);
+    dmlops_plan_int_64_append(planning, &words, tensor->strides.items[dmlops_item(planning, 1, tensor->strides.count)]);
+    dmlops_plan_int_64_append(planning, &words, dmlops_max(dmlops_divide(output->sizes.items[dmlops_item(planning,
+        factors->left.items[dmlops_item(planning, counts_rows, factors->left.count)], output->sizes.count)], groups),
+        1));
+    dmlops_plan_int_64_append(planning, &words, dmlops_modulo(first, INT64_C(4294967296)));
+    dmlops_plan_int_64_append(planning, &words, weights->strides.items[dmlops_item(planning, counts_rows,
+        weights->strides.count)]);
+    dmlops_plan_int_64_append(planning, &words, weights->strides.items[dmlops_item(planning, dmlops_subtract(1,
+        counts_rows), weights->strides.count)]);
+    dmlops_plan_int_64_append(planning, &words,
+        dmlops_multiply(dmlops_divide(weights->sizes.items[dmlops_item(planning, 0, weights->sizes.count)], groups),
+        weights->strides.items[dmlops_item(planning, 0, weights->strides.count)]));
+    dmlops_plan_int_64_copy(result, &words);
     return;
 }
 
-/* The constants of a window on a tensor: sizes, frame, strides. */
-DMLOPS_CALLED void dmlops_plan_window_constants(dmlops_planning* planning, const dmlops_plan_Sliding* sliding, const
-    dmlops_plan_Tensor* tensor, dmlops_plan_int_64* result) {
-    result->count = 0;
-    dmlops_plan_int_8 made_1;
-    dmlops_plan_eight(planning, &sliding->sizes, &made_1);
-    dmlops_plan_int_64_extend(planning, result, made_1.count, made_1.items);
-    dmlops_plan_int_32 made_2;
-    dmlops_plan_frame_words(planning, &sliding->window, &made_2);
-    dmlops_plan_int_64_extend(planning, result, made_2.count, made_2.items);
-    dmlops_plan_int_8 strides;
-    strides.count = 0;
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
-        if (d >= dmlops_subtract(tensor->strides.count, sliding->sizes.count)) {
-            dmlops_plan_int_8_append(planning, &strides, stride);
-        }
+/* Whether the taps of each group follow those of the group before, in the order of the window. */
+DMLOPS_CALLED int dmlops_plan_are_adjacent(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowAxis_8* axes) {
+    const dmlops_plan_Tensor * weights = &op->tensors.items[dmlops_item(planning, shader->sliding.weights,
+        op->tensors.count)];
+    int64_t inner = 1;
+    int found = weights->bits >= 16;
+    for (int64_t each_1 = 0; each_1 < op->factors.window.left_first.count; ++each_1) {
+        const int64_t first = op->factors.window.left_first.items[each_1];
+        found = found && (first == 0);
     }
-    dmlops_plan_int_8 made_3;
-    dmlops_plan_eight(planning, &strides, &made_3);
-    dmlops_plan_int_64_extend(planning, result, made_3.count, made_3.items);
-    return;
+    for (int64_t from_end = 0; from_end < axes->count; ++from_end) {
+        const dmlops_plan_WindowAxis * axis = &axes->items[dmlops_item(planning,
+            dmlops_subtract(dmlops_subtract(axes->count, 1), from_end), axes->count)];
+        found = found && (axis->weightsStep == inner);
+        inner = dmlops_multiply(inner, axis->taps);
+    }
+    return found && (weights->strides.items[dmlops_item(planning, 0, weights->strides.count)] == inner);
 }
 
-/* The macros of a shader that works in blocks. */
-DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dmlops_plan_Block* block, const
-    dmlops_plan_Line* down, const dmlops_plan_Line* across) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_HEIGHT"), down->places);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_WIDTH"), across->places);
+/* The macros of the unrolled dimensions. */
+DMLOPS_CALLED void dmlops_plan_define_axes(dmlops_planning* planning, const dmlops_plan_WindowAxis* down, const
+    dmlops_plan_WindowAxis* across) {
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_HEIGHT"), down->taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_WIDTH"), across->taps);
     dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_Y"), down->step);
     dmlops_out_define(planning, "", DMLOPS_TEXT("STEP_X"), across->step);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_Y"), down->tap);
@@ -7730,47 +7818,30 @@ DMLOPS_CALLED void dmlops_plan_define_block(dmlops_planning* planning, const dml
     dmlops_out_define(planning, "", DMLOPS_TEXT("DIVISOR_X"), across->divisor);
     dmlops_out_define(planning, "", DMLOPS_TEXT("REST_Y"), dmlops_plan_rest(planning, down));
     dmlops_out_define(planning, "", DMLOPS_TEXT("REST_X"), dmlops_plan_rest(planning, across));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), block->lead);
-}
-
-/* Whether other outputs are wanted, too, which only blocks can compute. */
-DMLOPS_CALLED int dmlops_plan_has_others(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    (void)planning;
-    int64_t wanted = shader->sliding.output;
-    int made_1 = 0;
-    for (int64_t place = 0; place < op->tensors.count; ++place) {
-        const dmlops_plan_Tensor* one = &op->tensors.items[place];
-        made_1 = made_1 || ((place != wanted) && one->is_output && one->is_present);
-    }
-    return made_1;
 }
 
 /* One dispatch; False if windows do not fit. */
 DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
+    if (!dmlops_plan_is_slid(planning, op, shader)) {
+        return 0;
+    }
+    dmlops_plan_Sliding made_1;
+    dmlops_plan_sliding_of(planning, op, shader, &made_1);
+    dmlops_plan_Slide made_2;
+    dmlops_plan_slide_of(planning, op, shader, &made_2);
     dmlops_plan_Sliding sliding;
-    dmlops_plan_sliding_of(planning, op, shader, &sliding);
+    sliding = made_1;
+    dmlops_plan_Slide slide;
+    slide = made_2;
     const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, shader->sliding.tensor,
         op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->sliding.output,
         op->tensors.count)];
-    dmlops_plan_Line made_1;
-    dmlops_plan_line_of(planning, op, &sliding, output, 1, &made_1);
-    dmlops_plan_Line made_2;
-    dmlops_plan_line_of(planning, op, &sliding, output, 0, &made_2);
-    dmlops_plan_Line down;
-    down = made_1;
-    dmlops_plan_Line across;
-    across = made_2;
-    int64_t layers = dmlops_plan_layers_of(planning, op, &sliding);
-    int64_t most = dmlops_plan_most_shares(planning, op, layers);
-    dmlops_plan_Adjacent adjacent;
-    dmlops_plan_adjacent_of(planning, op, &sliding, tensor, output, &adjacent);
     dmlops_plan_Block block;
-    dmlops_plan_block_of(planning, tensor, output, &down, &across, &adjacent, most, &block);
-    if (!dmlops_plan_is_slid(planning, op, shader) || ((block.rows == 0) && dmlops_plan_has_others(planning, op,
-        shader))) {
+    dmlops_plan_block_of(planning, &slide, &block);
+    int64_t layers = dmlops_plan_layers_of(planning, &slide, block.unrolled);
+    if (layers >= dmlops_divide(INT64_C(4294967296), 2)) {
         return 0;
     }
     dmlops_plan_CommonConstants known;
@@ -7781,96 +7852,89 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
         dmlops_out_write(planning, &made_3);
     }
     dmlops_out_share(planning);
-    dmlops_plan_Weights weights;
-    dmlops_plan_weights_of(planning, op, shader, &weights);
-    int64_t whole = dmlops_plan_element_count(planning, &output->sizes);
-    int64_t lanes = dmlops_plan_lanes_of(planning, dmlops_plan_element_count(planning, &sliding.sizes), whole);
-    int64_t blocks_down = dmlops_plan_ceil_div(planning, down.elements, dmlops_max(block.rows, 1));
-    int64_t blocks_across = dmlops_plan_ceil_div(planning, across.elements, block.columns);
-    int64_t planes = dmlops_divide(whole, dmlops_multiply(down.elements, across.elements));
-    int64_t channels = 1;
-    if (adjacent.axis < sliding.axes.items[dmlops_item(planning, 0, sliding.axes.count)]) {
-        channels = dmlops_divide(output->sizes.items[dmlops_item(planning, adjacent.axis, output->sizes.count)],
-            block.channels);
-        planes = dmlops_divide(planes, output->sizes.items[dmlops_item(planning, adjacent.axis, output->sizes.count)]);
+    const dmlops_plan_WindowAxis_8 * axes = &slide.axes;
+    dmlops_plan_WindowAxis made_4;
+    dmlops_plan_unrolled_axis(planning, &slide, 1, block.unrolled, &made_4);
+    dmlops_plan_WindowAxis made_5;
+    dmlops_plan_unrolled_axis(planning, &slide, 0, block.unrolled, &made_5);
+    dmlops_plan_WindowAxis down;
+    down = made_4;
+    dmlops_plan_WindowAxis across;
+    across = made_5;
+    dmlops_plan_int_8 counts;
+    counts.count = 0;
+    for (int64_t d = 0; d < output->sizes.count; ++d) {
+        const int64_t size = output->sizes.items[d];
+        int64_t rows = ((d == dmlops_subtract(dmlops_add(sliding.axes.items[dmlops_item(planning, 0,
+            sliding.axes.count)], axes->count), 2)) && (axes->count > 1)) ? block.rows : 1;
+        int64_t columns = (d == dmlops_subtract(dmlops_add(sliding.axes.items[dmlops_item(planning, 0,
+            sliding.axes.count)], axes->count), 1)) ? block.columns : 1;
+        int64_t channels = (d == slide.adjacent) ? block.channels : 1;
+        dmlops_plan_int_8_append(planning, &counts, dmlops_plan_ceil_div(planning, size,
+            dmlops_multiply(dmlops_multiply(rows, columns), channels)));
     }
-    int is_block = block.rows > 0;
-    int64_t in_group = is_block ? 128 : 128;
-    int64_t blocks = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_multiply(planes, blocks_down),
-        blocks_across), channels);
-    int64_t shares = dmlops_plan_shares_of(planning, blocks, most);
-    int64_t threads = is_block ? dmlops_plan_times(planning, blocks, shares) : dmlops_plan_times(planning, whole,
-        lanes);
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, threads, in_group, 1, &groups);
+    dmlops_plan_grid(planning, dmlops_plan_times(planning, dmlops_plan_element_count(planning, &counts), block.shares),
+        128, 1, &groups);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), shader->sliding.number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 128);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_RANK"), output->sizes.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), sliding.sizes.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_RANK"), axes->count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_AXIS"), sliding.axes.items[dmlops_item(planning, 0,
         sliding.axes.count)]);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_AXIS"), adjacent.axis);
-    if (shader->sliding.weights != -1) {
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_AXIS"), slide.adjacent);
+    if (slide.depth > 0) {
         int64_t row_axis = op->factors.left.items[dmlops_item(planning, dmlops_plan_row_dimension(planning,
             &op->factors, output), op->factors.left.count)];
         dmlops_out_define(planning, "", DMLOPS_TEXT("ROW_AXIS"), row_axis);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)dmlops_plan_is_divided(planning,
-            &op->factors.window));
-        int by_channel = (layers == 1) && (adjacent.axis == row_axis) && dmlops_plan_are_adjacent(planning, &weights,
-            &sliding.sizes);
-        by_channel = by_channel && (op->tensors.items[dmlops_item(planning, shader->sliding.weights,
-            op->tensors.count)].bits >= 16);
+        int made_6 = 0;
+        for (int64_t each_7 = 0; each_7 < dmlops_clip(dmlops_subtract(axes->count, block.unrolled), axes->count);
+            ++each_7) {
+            const dmlops_plan_WindowAxis* axis = &axes->items[each_7];
+            made_6 = made_6 || (axis->divisor > 1);
+        }
+        dmlops_out_define(planning, "", DMLOPS_TEXT("DIVIDED"), (int64_t)made_6);
+        int by_channel = (layers == 1) && (slide.adjacent == row_axis) && dmlops_plan_are_adjacent(planning, op,
+            shader, axes);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WEIGHTS_VECTOR"), by_channel ? block.channels : 1);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("WINDOW_VECTOR"), block.vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), block.stored);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("IN_BLOCKS"), (int64_t)is_block);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_ROWS"), dmlops_max(block.rows, 1));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLLED"), block.unrolled);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_ROWS"), block.rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_COLUMNS"), block.columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("BLOCK_CHANNELS"), block.channels);
-    if (is_block) {
-        dmlops_plan_define_block(planning, &block, &down, &across);
-        if (shader->sliding.weights != -1) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("SHARES"), shares);
-        }
-    } else {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), lanes);
-    }
-    dmlops_plan_int_32 counted;
-    counted.count = 0;
-    if (sliding.counted.first.count > 0) {
-        dmlops_plan_int_32 made_4;
-        dmlops_plan_frame_words(planning, &sliding.counted, &made_4);
-        dmlops_plan_int_32_copy(&counted, &made_4);
-    }
-    dmlops_plan_Dimension_16 made_5;
-    dmlops_plan_extents(planning, &output->sizes, &made_5);
-    dmlops_plan_int_8 made_6;
-    dmlops_plan_plane_steps(planning, &sliding, tensor, output, &made_6);
-    dmlops_plan_int_64 made_7;
-    dmlops_plan_window_constants(planning, &sliding, tensor, &made_7);
-    dmlops_plan_int_8 made_8;
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARES"), block.shares);
+    dmlops_plan_define_axes(planning, &down, &across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEAD"), slide.is_across ? dmlops_plan_lead(planning, &across,
+        block.vector) : 0);
+    dmlops_plan_WindowAxis_8 made_8;
     made_8.count = 0;
-    dmlops_plan_int_8_append(planning, &made_8, blocks_down);
-    dmlops_plan_int_8_append(planning, &made_8, blocks_across);
-    dmlops_plan_int_8_append(planning, &made_8, channels);
-    dmlops_plan_Dimension_16 made_9;
-    dmlops_plan_extents(planning, &made_8, &made_9);
+    for (int64_t each_9 = 0; each_9 < axes->count; ++each_9) {
+        const dmlops_plan_WindowAxis* axis = &axes->items[each_9];
+        dmlops_plan_WindowAxis made_10;
+        dmlops_plan_axis_words(planning, axis, &made_10);
+        dmlops_plan_WindowAxis_8_append(planning, &made_8, &made_10);
+    }
+    dmlops_plan_Dimension_16 made_11;
+    dmlops_plan_extents(planning, &sliding.sizes, &made_11);
+    dmlops_plan_Dimension_16 made_12;
+    dmlops_plan_extents(planning, &counts, &made_12);
+    dmlops_plan_int_8 made_13;
+    dmlops_plan_plane_steps(planning, &sliding, tensor, output, &made_13);
+    dmlops_plan_int_64 made_14;
+    dmlops_plan_weights_words(planning, op, shader, &made_14);
     dmlops_plan_SlidingParams params;
-    dmlops_plan_Dimension_16_copy(&params.sizes, &made_5);
-    params.planeSteps = made_6;
-    dmlops_plan_int_64_copy(&params.window, &made_7);
-    dmlops_plan_int_32_copy(&params.counted, &counted);
-    dmlops_plan_int_16_copy(&params.weightsSteps, &weights.steps);
+    dmlops_plan_WindowAxis_8_copy(&params.windowAxes, &made_8);
+    dmlops_plan_Dimension_16_copy(&params.windowSizes, &made_11);
+    dmlops_plan_Dimension_16_copy(&params.blocks, &made_12);
+    params.planeSteps = made_13;
     dmlops_plan_int_512_copy(&params.lists, &known.lists);
     dmlops_plan_int_32_copy(&params.activations, &known.activations);
     dmlops_plan_int_64_copy(&params.elements, &op->elements);
-    params.count = whole;
-    params.layers = layers;
-    params.planes = planes;
-    dmlops_plan_Dimension_16_copy(&params.blocks, &made_9);
     params.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&params.weights, &weights.words);
+    params.layers = layers;
+    dmlops_plan_int_64_copy(&params.weights, &made_14);
     dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
     dmlops_put_SlidingParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);

@@ -9,11 +9,14 @@ from dmlgen.expr import ir
 from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPass, FormPasses, lists_of
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
-from dmlgen.outputs.hlsl_definition.sliding import WINDOW, SlidingPass, few_rows
+from dmlgen.outputs.hlsl_definition.sliding import SlidingPass, few_rows
 from dmlgen.plans.params import Constant
 from dmlgen.schedules.contraction import Contraction
 
-QUOTIENT = ("windowDivisors", "windowPeriods", "windowLeftSteps")
+WINDOW = (
+    *("windowSizes", "windowFirst", "windowSteps", "windowTaps", "windowLimits", "windowStrides"),
+    *("windowDivisors", "windowPeriods", "windowLeftSteps"),
+)
 TAPS = ("channels", "taps", "leftFirst", "leftTapStep", "leftMatrixStep")
 """Constants of a window, as the planner gives them."""
 
@@ -86,7 +89,7 @@ class ContractedPass(FormPasses):
         windowed = self.contraction.window is not None
         return {
             **{name: lists_of(name) for name in ("sizes", "leftSteps", "rightSteps")},
-            "window": lists_of(*WINDOW, *QUOTIENT) if windowed else [],
+            "window": lists_of(*WINDOW) if windowed else [],
             "taps": [Constant("uint", name) for name in TAPS if windowed],
         }
 

@@ -14,13 +14,11 @@ from dmlgen.plans.params import Constant
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.sliding import Sliding
 
-WINDOW = ("windowSizes", "windowFirst", "windowSteps", "windowTaps", "windowLimits", "windowStrides")
-COUNTED = ("countFirst", "countSteps", "countTaps", "countLimits")
 WEIGHTS = (
     *("channels", "channelStep", "groupRows"),
     *("weightsFirst", "weightsRowStep", "weightsChannelStep", "weightsGroupStep"),
 )
-"""Constants of a window, as planners give them."""
+"""Constants of weights, as planners give them."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +77,8 @@ class SlidingPass(FormPass):
         }
 
     def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:
-        weighted = self.weights is not None
-        return {
-            "planeSteps": lists_of("planeSteps"),
-            "window": lists_of(*WINDOW),
-            "counted": lists_of(*COUNTED) if self.counts else [],
-            "weightsSteps": lists_of("weightsSteps", "windowDivisors") if weighted else [],
-            "weights": [Constant("uint", name) for name in WEIGHTS if weighted],
-        }
+        weights = WEIGHTS if self.weights is not None else ()
+        return {"planeSteps": lists_of("planeSteps"), "weights": [Constant("uint", one) for one in weights]}
 
 
 def sliding_pass(printer: ShaderPrinter, sliding: Sliding, number: int) -> SlidingPass:

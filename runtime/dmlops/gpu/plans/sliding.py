@@ -1,11 +1,12 @@
 """Folds over a sliding window: poolings, and direct convolutions that are small or have few rows per channel
 group.
 
-A thread computes a block of adjacent elements, whose windows overlap, and loads what they share once. If a
-window has too many taps for that, or stands alone, several threads share its taps.
+A thread computes a block of adjacent elements, whose windows overlap, and loads what they share once. Loops
+over the window's last dimensions are unrolled; several threads may share its other taps, and the channels of
+sums. A cost rule chooses the block and the number of these threads.
 
 With fractional steps, blocks start where all of them leave the same remainder, so that an element meets the
-same taps as the corresponding one in any other block. Only blocks support fractional steps.
+same taps as the corresponding one in any other block.
 """
 
 from __future__ import annotations
@@ -13,132 +14,118 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .common_bindings import Lists, begin_form, eight, padded
+from .common_bindings import Lists, begin_form, counted, padded
 from .definition_types import Definition, DefinitionShader, Frame, Sliding
 from .gemm_view import Matrices, is_of_bytes
-from .loops import (
-    Dimensions,
-    Words,
-    ceil_div,
-    element_count,
-    extents,
-    grid,
-    power_below,
-    times,
-)
-from .operands import NONE, Eight, Sizes, Tensor
+from .loops import COUNT_LIMIT, Dimensions, Words, ceil_div, element_count, extents, grid, times
+from .operands import NONE, Eight, Tensor
 from .planning import Planning
 from .polyphase import is_divided, row_dimension
 
-BLOCK_ROWS = 4  # NVIDIA H200: 1 at 0.85, 2 at 0.91, 8 at 1.03
-"rows of a thread's block of elements; half as many where windows do not overlap"
-BLOCK_COLUMNS = 4  # NVIDIA H200: 2 at 0.95 with channels last; with a step of 2 there, 4 at 0.78 to 1.08
-"its columns; half as many, with channels last, where windows do not overlap"
-BLOCK_FLOAT16 = 2  # NVIDIA H200: 4 at 0.80 with a step of 1
-"rows and columns of a block of float16 with channels last, at most: their loads are half as wide"
-BLOCK_LONG = 16  # NVIDIA H200: 1.3 times as fast with 31
-"taps along a line from which blocks have twice the columns"
-BLOCK_MOST = 64  # NVIDIA H200: 16 at 0.76 to 1.08, 32 at 0.94 to 1.13, 128 at 1.00
-"elements of a block, at most, so that shared memory has room for those of all threads sharing its channels"
-BLOCK_REACH = 40  # NVIDIA H200: 20 at 0.14 to 0.88, 80 at 1.00
-"elements of a row that all windows of a block cover, which a thread keeps in registers, at most"
-BLOCK_PLACES = 81  # NVIDIA H200: 10 at 0.38 to 0.98
-"taps of a window up to which loops over them are unrolled"
-BLOCK_THREADS = 128  # NVIDIA H200: 64 at 0.98, 256 at 0.99
+SLIDING_THREADS = 128  # NVIDIA H200: 64 at 0.98, 256 at 0.99
 "threads in a group"
-BLOCK_BUSY = 131072  # NVIDIA H200: 65536 at 0.62 to 1.08, 262144 at 0.77 to 1.13
-"threads that saturate a GPU; with fewer, blocks have fewer rows"
-BLOCK_FEW = 32768  # NVIDIA H200: 16384 at 0.99, 65536 at 1.01, 131072 at 0.97
-"threads with one row each that saturate it; with fewer, blocks have fewer columns"
-BLOCK_SPARE = 16  # NVIDIA H200: 1 at 0.73 to 1.1, 8 at 0.79 to 1.0 with 13 rows
-"rows of the output per row that blocks have beyond it, at least; with more, blocks have fewer rows"
-BLOCK_LAYERS = 2  # NVIDIA H200: 4 at 0.87
-"channels of a block per thread, at least"
-BLOCK_SHARES = 16  # NVIDIA H200: 8 at 0.6 to 1.0 with 32 channels or more, 32 at 0.5 to 1.5
-"threads that share the channels of a block, at most: all threads of a wave have the same channels"
+SLIDING_BUSY = 131072  # NVIDIA H200, fitted
+"threads that saturate a GPU"
+SLIDING_ELEMENTS = 16  # NVIDIA H200: 32 or 64 at 0.54 to 0.95
+"elements of a block, at most, unless fractional steps require more"
+SLIDING_UNROLLED = 128
+"sums, taps and elements of a row that a thread has, at most: registers hold them, and loops are unrolled"
+SLIDING_SHARES = 16  # NVIDIA H200: 8 at 0.6 to 1.0 with 32 channels or more, 32 at 0.5 to 1.5
+"threads that share a block, at most, if neighboring threads have adjacent blocks"
+BLOCK_COST = 64  # NVIDIA H200, fitted, like the costs that follow
+"operations per block, beside those of its layers and stores"
+LAYER_COST = 32
+"operations per layer, beside its loads and folds"
+LOAD_COST = 4
+"operations per load, beside one for each element between those of neighboring threads"
+STORE_COST = 12
+"operations per store"
+HALF_RESIDENT = 28
+"elements of a block with which half as many threads are resident as with none"
 SLIDING_CHANNELS = 8  # NVIDIA H200: 2 to 7 times as fast as tiles with 4 and 8, with 16 at 0.41 to 0.56
 "channels and rows per channel group, of several, up to which windows slide over the input"
 SLIDING_PRODUCTS = 16777216  # NVIDIA H200: 1.1 to 3 times as fast as tiles, with 29 million 0.8 to 1.1
 "products in total up to which a convolution slides windows although it has enough rows for tiles"
-SLIDING_POINTS = 4194304  # NVIDIA H200: 1.0 to 2.4 times as fast, with 13 million 0.8 to 1.1
-"the same for windows of a single tap"
-SHARING_THREADS = 128  # NVIDIA H200: 64 at 0.96 to 1.03, 256 at 0.99
-"threads in a group whose threads share windows"
-SHARING_BUSY = 262144  # NVIDIA H200: 131072 at 1.01, 524288 at 0.75 to 0.96
-"threads that saturate a GPU where they share windows"
-SHARING_LANES = 4  # NVIDIA H200: 2 at 1.00, 8 at 0.79
-"threads that share a window, at least"
 
 
-class Line(NamedTuple):
-    """A window along one dimension: its taps (`places`), the coordinate of the first one for element 0, how
-    far the window moves per element (`step`), the distance between taps, the size of the tensor (`limit`),
-    and the number of elements. Coordinates on the tensor are those of the window divided by `divisor`."""
+class WindowAxis(NamedTuple):
+    """A window along one of its dimensions: its taps, the coordinate of the first one for element 0, how far
+    the window moves per element (`step`), the distance between taps, the size of the tensor (`limit`) and its
+    stride, and the number of elements. Coordinates on the tensor are those of the window divided by
+    `divisor`."""
 
-    places: int
+    taps: int
     first: int
     step: int
     tap: int
     limit: int
-    elements: int
+    stride: int
     divisor: int
+    elements: int
+    weightsStep: int
+    countFirst: int
+    "of the box whose taps are counted, like the window's"
+    countStep: int
+    countTap: int
+    countLimit: int
 
 
-class Adjacent(NamedTuple):
-    """The dimension of the output that neighboring threads follow, and the tensor's that belongs to it. A
-    thread can take up to `channels` channels: 1 if these are the window's last dimension."""
-
-    axis: int
-    place: int
-    channels: int
+Axes = Annotated[list[WindowAxis], 8]
 
 
-class Block(NamedTuple):
-    """A thread's block: rows, columns and channels of elements; no rows if threads share windows instead.
+class Slide(NamedTuple):
+    """The window along its dimensions, the `depth` of sums over channels, 0 if there are none, and the number
+    of output elements. Threads may share windows unless other outputs want the place of an element
+    (`is_shared`).
 
-    `vector` elements of the tensor are loaded at once, and `stored` of the output stored at once. The first
-    vector of a row has `lead` elements before those of the block.
+    Neighboring threads follow dimension `adjacent` of the output: the last one, if `is_across`, or one that
+    the window does not move along, of which a thread takes up to `channels` elements. Along it, `vector`
+    elements of the tensor form aligned vectors, and `stored` of the output, which `is_packed` if words hold
+    several of its elements.
     """
 
-    rows: int
-    columns: int
+    axes: Axes
+    depth: int
+    outputs: int
+    is_shared: bool
+    adjacent: int
+    is_across: bool
     channels: int
     vector: int
     stored: int
-    lead: int
+    is_packed: bool
 
 
-class Weights(NamedTuple):
-    """The addressing of weights, in words of constants: `steps` are their strides along the window, followed
-    by its divisors; `words` are the channels and the other strides."""
+class Block(NamedTuple):
+    """A thread's block: rows, columns and channels of elements. Loops over the last `unrolled` dimensions of
+    the window are unrolled, and `shares` threads share its other dimensions. `vector` elements of the tensor
+    are loaded at once, and `stored` of the output stored. `cost` is that of all threads."""
 
-    steps: Annotated[list[int], 16]
-    words: Words
+    unrolled: int
+    rows: int
+    columns: int
+    channels: int
+    shares: int
+    vector: int
+    stored: int
+    cost: int
 
 
 class SlidingParams(NamedTuple):
-    sizes: Annotated[Dimensions, "OUTPUT_RANK"]
-    "of the output"
+    windowAxes: Annotated[Axes, "WINDOW_RANK"]
+    windowSizes: Annotated[Dimensions, "WINDOW_RANK"]
+    blocks: Annotated[Dimensions, "OUTPUT_RANK"]
+    "along the dimensions of the output"
     planeSteps: Eight
     "strides of the tensor along the dimensions of the output; lists fill two vectors"
-    window: Annotated[list[int], 64]
-    counted: Annotated[list[int], 32]
-    weightsSteps: Annotated[list[int], 16]
-    "and divisors"
     lists: Lists
     activations: Annotated[list[int], 32]
     elements: Words
     "of two words each, which must not straddle vectors"
-    count: int  # type: ignore[assignment]  # shadows tuple.count
-    "elements of the output"
-    layers: int
-    "of a window: combinations of all but its last two dimensions"
-    planes: int
-    "of the output, likewise"
-    blocks: Annotated[Dimensions, "3"]
-    "of a plane, down and across, and of channels"
     groupColumns: int
     "thread groups along x"
+    layers: int
+    "of a window, for all channels"
     weights: Words
     scalars: Words
 
@@ -156,150 +143,97 @@ def sliding_of(op: Definition, shader: DefinitionShader) -> Sliding:
     return Sliding(factors.right, window.sizes, window.axes, frame, op.sliding.counted)
 
 
-def line_of(op: Definition, sliding: Sliding, output: Tensor, from_end: int) -> Line:
-    """The window along one of its dimensions, counted from the last; a single tap beyond the first
-    dimension."""
-    d = len(sliding.sizes) - 1 - from_end
-    if d < 0:
-        return Line(1, 0, 1, 1, 1, 1, 1)
-    frame, divisors = sliding.window, op.factors.window.right_divisors
-    first = frame.first[d]
-    return Line(
-        sliding.sizes[d],
-        first,
-        frame.steps[d] - first,
-        frame.taps[d] - first,
-        frame.limits[d],
-        output.sizes[sliding.axes[d]],
-        divisors[d] if len(divisors) > 0 else 1,
+def window_axes(op: Definition, shader: DefinitionShader, sliding: Sliding) -> Axes:
+    """The window along each of its dimensions."""
+    tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
+    window, frame, box = op.factors.window, sliding.window, sliding.counted
+    is_weighted, is_counted = len(window.sizes) > 0, len(box.first) > 0
+    axes: Axes = []
+    for d, taps in enumerate(sliding.sizes):
+        first = frame.first[d]
+        box_first = box.first[d] if is_counted else 0
+        axes.append(
+            WindowAxis(
+                taps=taps,
+                first=first,
+                step=frame.steps[d] - first,
+                tap=frame.taps[d] - first,
+                limit=frame.limits[d],
+                stride=tensor.strides[len(tensor.sizes) - len(sliding.sizes) + d],
+                divisor=window.right_divisors[d] if is_weighted else 1,
+                elements=output.sizes[sliding.axes[d]],
+                weightsStep=weights_step(op, shader, d) if is_weighted else 0,
+                countFirst=box_first,
+                countStep=box.steps[d] - box_first if is_counted else 0,
+                countTap=box.taps[d] - box_first if is_counted else 0,
+                countLimit=box.limits[d] if is_counted else 0,
+            )
+        )
+    return axes
+
+
+def axis_words(out: Planning, axis: WindowAxis) -> WindowAxis:
+    """The numbers as shaders take them, in 32 bits."""
+    return axis._replace(
+        taps=counted(out, axis.taps),
+        first=counted(out, axis.first),
+        step=counted(out, axis.step),
+        tap=counted(out, axis.tap),
+        weightsStep=axis.weightsStep % 2**32,
+        countFirst=counted(out, axis.countFirst),
+        countStep=counted(out, axis.countStep),
+        countTap=counted(out, axis.countTap),
+        countLimit=counted(out, axis.countLimit),
     )
 
 
-def is_slid(op: Definition, shader: DefinitionShader) -> bool:
-    """Whether the shader can slide the window of this description."""
-    sliding = sliding_of(op, shader)
-    output = op.tensors[shader.sliding.output]
-    is_straight = len(sliding.sizes) > 0 and not op.is_double
-    for d, axis in enumerate(sliding.axes):
-        is_straight = is_straight and axis == len(output.sizes) - len(sliding.sizes) + d
-    counted = sliding.counted
-    for first, tap in zip(counted.first, counted.taps, strict=True):
-        is_straight = is_straight and tap > first
-    return is_straight
+def weights_step(op: Definition, shader: DefinitionShader, d: int) -> int:
+    """The stride of weights along a dimension of the window."""
+    window, weights = op.factors.window, op.tensors[shader.sliding.weights]
+    stride = weights.strides[len(weights.strides) - len(window.sizes) + d]
+    return (window.left_taps[d] - window.left_first[d]) * stride
 
 
-def suits_sliding(op: Definition, shader: DefinitionShader, found: Matrices, least_rows: int) -> bool:
-    """Whether a contraction has a window, and fewer rows than `least_rows`, from which tiles pay, such small
-    channel groups that they make no tile, or so few products that tiles leave most of a GPU idle. Fractional
-    steps require blocks, bytes what tiles do."""
-    window = op.factors.window
-    if not op.factors.applies or len(window.sizes) == 0:
-        return False
-    if is_of_bytes(op, shader) and not found.is_worth:
-        return False
-    is_few = found.rows < least_rows
-    is_narrow = window.groups > 1 and max(found.rows, op.factors.depth) <= SLIDING_CHANNELS
-    if (is_few or is_narrow) and not is_divided(window):
-        return True
-    products = times(times(found.rows, found.columns), times(found.depth, found.count))
-    most = SLIDING_POINTS if element_count(window.sizes) == 1 else SLIDING_PRODUCTS
-    return (is_few or products <= most) and in_blocks(op, shader)
-
-
-def in_blocks(op: Definition, shader: DefinitionShader) -> bool:
-    """Whether threads compute blocks."""
-    sliding = sliding_of(op, shader)
+def slide_of(op: Definition, shader: DefinitionShader) -> Slide:
+    """The window of a description, and what else decides how threads work on it. Neighbors follow the last
+    dimension unless elements are closer along another one that the window does not move along: the channels
+    of channels-last tensors."""
+    sliding, factors = sliding_of(op, shader), op.factors
     tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
-    down, across = line_of(op, sliding, output, 1), line_of(op, sliding, output, 0)
-    adjacent = adjacent_of(op, sliding, tensor, output)
-    most = most_shares(op, layers_of(op, sliding))
-    return block_of(tensor, output, down, across, adjacent, most).rows > 0 and is_slid(op, shader)
+    last = len(output.sizes) - 1
+    groups, rows, row_axis = 1, 1, NONE
+    if factors.applies:
+        row_axis = factors.left[row_dimension(factors, output)]
+        groups = max(factors.window.groups, 1)
+        rows = output.sizes[row_axis] // groups
+    adjacent, channels = last, 1
+    vector = whole_vectors(tensor, len(tensor.sizes) - 1)
+    for place, axis in enumerate(sliding.places):
+        is_group = axis == last + 1 and groups > 1  # channels are summed, but groups of them follow the rows
+        d = row_axis if is_group else axis
+        is_output = d <= last - len(sliding.sizes) and output.sizes[d] > 1 and output.strides[d] == 1
+        if adjacent == last and is_output and tensor.strides[place] < tensor.strides[-1]:
+            is_own = not is_group or (rows == 1 and factors.depth == 1)
+            adjacent, vector = d, whole_vectors(tensor, place)
+            channels = gcd(vector, output.sizes[d]) if is_own else 1
+    return Slide(
+        axes=window_axes(op, shader, sliding),
+        depth=factors.depth if factors.applies else 0,
+        outputs=element_count(output.sizes),
+        is_shared=factors.applies or not has_others(op, shader),
+        adjacent=adjacent,
+        is_across=adjacent == last,
+        channels=channels,
+        vector=vector,
+        stored=whole_vectors(output, adjacent),
+        is_packed=output.bits < 16,
+    )
 
 
-def layers_of(op: Definition, sliding: Sliding) -> int:
-    """The number of layers of a window: sets of taps, for one channel, that differ only in its last two
-    dimensions."""
-    layers = op.factors.depth if len(op.factors.window.sizes) > 0 else 1
-    for size in sliding.sizes[:-2]:
-        layers = times(layers, size)
-    return layers
-
-
-def rest(line: Line) -> int:
-    """The remainder at the first tap of the window for element 0."""
-    return line.first % line.divisor
-
-
-def alike(line: Line) -> int:
-    """The distance between elements that leave the same remainder."""
-    return line.divisor // gcd(line.step, line.divisor)
-
-
-def reach(line: Line, elements: int) -> int:
-    """The extent that the windows of so many adjacent elements cover together."""
-    return ((elements - 1) * line.step + (line.places - 1) * line.tap + rest(line)) // line.divisor + 1
-
-
-def is_unrolled(down: Line, across: Line, rows: int, columns: int, channels: int) -> bool:
-    """Whether a thread's registers can hold what a block of that size needs."""
-    is_small = rows * columns * channels <= BLOCK_MOST and min(down.step, across.step) > 0
-    is_small = is_small and down.places * across.places * channels <= BLOCK_PLACES
-    is_small = is_small and min(down.tap, across.tap) > 0
-    return is_small and max(reach(down, rows), channels * reach(across, columns)) <= BLOCK_REACH
-
-
-def block_of(
-    tensor: Tensor, output: Tensor, down: Line, across: Line, adjacent: Adjacent, shares: int
-) -> Block:
-    """The block of a thread: as large as leaves enough of them, if up to `shares` threads share each."""
-    least_rows, least_columns = alike(down), alike(across)
-    channels = adjacent.channels
-    while channels > 1 and not is_unrolled(down, across, least_rows, least_columns, channels):
-        channels = channels // 2
-    most_rows = BLOCK_ROWS if down.step == 1 else BLOCK_ROWS // 2
-    wide = BLOCK_COLUMNS if across.step == 1 or channels == 1 else BLOCK_COLUMNS // 2
-    if channels > 1 and tensor.bits == 16:
-        most_rows, wide = min(most_rows, BLOCK_FLOAT16), min(wide, BLOCK_FLOAT16)
-    elif across.places >= BLOCK_LONG:
-        wide = 2 * wide
-    rows = power_below(ceil_div(down.elements, least_rows), most_rows // least_rows) * least_rows
-    most_columns = ceil_div(2 * across.elements - 1, least_columns)
-    columns = power_below(most_columns, wide // least_columns) * least_columns
-    whole = times(element_count(output.sizes), shares)
-    while rows > least_rows and (
-        whole < rows * columns * BLOCK_BUSY
-        or ceil_div(down.elements, rows) * rows * BLOCK_SPARE > down.elements * (BLOCK_SPARE + 1)
-        or not is_unrolled(down, across, rows, columns, channels)
-    ):
-        rows = rows // 2
-    while columns > least_columns and (
-        whole < columns * BLOCK_FEW or not is_unrolled(down, across, rows, columns, channels)
-    ):
-        columns = columns // 2
-    if down.elements * across.elements == 1 or not is_unrolled(down, across, rows, columns, channels):
-        return Block(0, 1, 1, 1, 1, 0)
-    vector, stored = whole_vectors(tensor, adjacent.place), whole_vectors(output, adjacent.axis)
-    is_across = adjacent.axis == len(output.sizes) - 1
-    stored = gcd(stored, gcd(across.elements, columns) if is_across else channels)
-    if output.bits < 16 and stored < 4:
-        stored = 1  # no two threads may write the same word at once
-    if not is_across:
-        return Block(rows, columns, channels, channels, stored, 0)
-    vector = gcd(vector, gcd(across.limit, columns * across.step // across.divisor))
-    return Block(rows, columns, 1, vector, stored, (across.first - rest(across)) // across.divisor % vector)
-
-
-def most_shares(op: Definition, layers: int) -> int:
-    """The number of threads that may share the layers of a block: more than one for sums only."""
-    return power_below(layers // BLOCK_LAYERS, BLOCK_SHARES) if op.factors.applies else 1
-
-
-def shares_of(blocks: int, most: int) -> int:
-    """The number of threads that share a block: more if there are few blocks."""
-    shares = 1
-    while shares < most and times(blocks, shares) < BLOCK_BUSY:
-        shares = 2 * shares
-    return shares
+def has_others(op: Definition, shader: DefinitionShader) -> bool:
+    """Whether other outputs are wanted, too."""
+    wanted = shader.sliding.output
+    return any(place != wanted and one.is_output and one.is_present for place, one in enumerate(op.tensors))
 
 
 def whole_vectors(tensor: Tensor, place: int) -> int:
@@ -311,67 +245,133 @@ def whole_vectors(tensor: Tensor, place: int) -> int:
     return vector
 
 
-def adjacent_of(op: Definition, sliding: Sliding, tensor: Tensor, output: Tensor) -> Adjacent:
-    """The last dimension, unless elements are closer along another one that the window does not move along:
-    the channels of channels-last tensors."""
-    last = len(output.sizes) - 1
-    groups, rows, row_axis = 1, 1, NONE
-    if op.factors.applies:
-        row_axis = op.factors.left[row_dimension(op.factors, output)]
-        groups = max(op.factors.window.groups, 1)
-        rows = output.sizes[row_axis] // groups
-    for place, axis in enumerate(sliding.places):
-        is_group = axis == last + 1 and groups > 1  # channels are summed, but groups of them follow the rows
-        d = row_axis if is_group else axis
-        is_output = d <= last - len(sliding.sizes) and output.sizes[d] > 1 and output.strides[d] == 1
-        if is_output and tensor.strides[place] < tensor.strides[-1]:
-            is_own = not is_group or (rows == 1 and op.factors.depth == 1)
-            return Adjacent(d, place, gcd(whole_vectors(tensor, place), output.sizes[d]) if is_own else 1)
-    return Adjacent(last, len(tensor.sizes) - 1, 1)
+def unrolled_axis(slide: Slide, from_end: int, unrolled: int) -> WindowAxis:
+    """The window along one of its last dimensions, counted from 0; a single tap if that is not unrolled."""
+    if from_end < unrolled:
+        return slide.axes[len(slide.axes) - 1 - from_end]
+    return WindowAxis(1, 0, 1, 1, 1, 0, 1, 1, 0, 0, 0, 0, 0)
 
 
-def lanes_of(places: int, windows: int) -> int:
-    """The number of threads that share a window, reading adjacent taps: more if there are few windows."""
-    lanes = power_below(max(places // 2, 1), SHARING_LANES)
-    while lanes < SHARING_THREADS and 4 * lanes <= places and times(windows, lanes) < SHARING_BUSY:
-        lanes = 2 * lanes
-    return lanes
+def layers_of(slide: Slide, unrolled: int) -> int:
+    """The number of layers of a window: sets of taps, for one channel, that differ only along the unrolled
+    dimensions."""
+    layers = max(slide.depth, 1)
+    for axis in slide.axes[: len(slide.axes) - unrolled]:
+        layers = times(layers, axis.taps)
+    return layers
 
 
-def weights_of(op: Definition, shader: DefinitionShader) -> Weights:
-    """The addressing of weights, in the order of the shader's constants; empty if there are none."""
-    if shader.sliding.weights == NONE:
-        return Weights([], [])
-    window = op.factors.window
-    weights, tensor = op.tensors[shader.sliding.weights], op.tensors[shader.sliding.tensor]
+def rest(axis: WindowAxis) -> int:
+    """The remainder at the first tap of the window for element 0."""
+    return axis.first % axis.divisor
+
+
+def alike(axis: WindowAxis) -> int:
+    """The distance between elements that leave the same remainder."""
+    return axis.divisor // gcd(axis.step, axis.divisor)
+
+
+def reach(axis: WindowAxis, elements: int) -> int:
+    """The extent that the windows of so many adjacent elements cover together."""
+    return ((elements - 1) * axis.step + (axis.taps - 1) * axis.tap + rest(axis)) // axis.divisor + 1
+
+
+def lead(axis: WindowAxis, vector: int) -> int:
+    """The elements in a row's first vector that precede those of the first window."""
+    return (axis.first - rest(axis)) // axis.divisor % vector
+
+
+def block_of(slide: Slide) -> Block:
+    """The block of a thread with which all threads together take the least time."""
+    best = priced(slide, Block(0, 1, 1, 1, 1, 1, 1, 0))
+    for unrolled in range(1 + min(len(slide.axes), 2)):
+        down, across = unrolled_axis(slide, 1, unrolled), unrolled_axis(slide, 0, unrolled)
+        for scale in range(24):  # to 4 times the rows, 8 times the columns
+            rows, columns = alike(down) << (scale % 3), alike(across) << (scale // 3 % 4)
+            channels = slide.channels if scale < 12 else 1
+            is_useful = rows <= max(down.elements, alike(down))
+            is_useful = is_useful and columns <= max(across.elements, alike(across))
+            if is_useful and is_unrolled(slide, unrolled, rows, columns, channels):
+                block = priced(slide, Block(unrolled, rows, columns, channels, 1, 1, 1, 0))
+                if block.cost < best.cost:
+                    best = block
+    return best
+
+
+def is_unrolled(slide: Slide, unrolled: int, rows: int, columns: int, channels: int) -> bool:
+    """Whether registers can hold what a thread needs for such a block."""
+    down, across = unrolled_axis(slide, 1, unrolled), unrolled_axis(slide, 0, unrolled)
+    if min(min(down.step, down.tap), min(across.step, across.tap)) < 1:
+        return False
+    if rows * columns * channels > max(SLIDING_ELEMENTS, alike(down) * alike(across)):
+        return False
+    line = max(reach(across, columns), reach(down, rows))
+    return channels * (rows * columns + down.taps * across.taps + line) <= SLIDING_UNROLLED
+
+
+def priced(slide: Slide, block: Block) -> Block:
+    """The block with its vectors, with threads to share it, and with its cost: the operations of a thread,
+    times the threads, unless these are too few to keep a GPU busy."""
+    down, across = unrolled_axis(slide, 1, block.unrolled), unrolled_axis(slide, 0, block.unrolled)
+    apart = block.columns * across.step // across.divisor if block.unrolled > 0 else 1
+    vector, stored = block.channels, gcd(slide.stored, block.channels)
+    if slide.is_across:
+        vector = gcd(slide.vector, gcd(across.limit, apart))
+        stored = gcd(slide.stored, gcd(across.elements, block.columns))
+    if slide.is_packed and stored < 4:
+        stored = 1  # no two threads may write the same word at once
+    blocks = slide.outputs // (down.elements * across.elements * block.channels)
+    blocks = times(blocks, ceil_div(down.elements, block.rows) * ceil_div(across.elements, block.columns))
+    layers, shares = layers_of(slide, block.unrolled), 1
+    most = SLIDING_THREADS if slide.is_across and block.unrolled == 0 else SLIDING_SHARES
+    while slide.is_shared and 4 * shares <= min(2 * most, layers) and times(blocks, shares) < SLIDING_BUSY:
+        shares = 2 * shares
+    elements = block.rows * block.columns
+    taps = ceil_div(down.taps, down.divisor) * ceil_div(across.taps, across.divisor)
+    row = (
+        lead(across, vector) + reach(across, block.columns)
+        if slide.is_across
+        else reach(across, block.columns)
+    )
+    loads = reach(down, block.rows) * ceil_div(row * block.channels, vector)
+    layer = LAYER_COST + loads * (LOAD_COST + max(apart, vector)) + elements * taps * block.channels
+    work = BLOCK_COST + elements * block.channels // stored * STORE_COST + ceil_div(layers, shares) * layer
+    cost = work * (HALF_RESIDENT + elements) * max(times(blocks, shares), SLIDING_BUSY)
+    return block._replace(shares=shares, vector=vector, stored=stored, cost=cost)
+
+
+def is_slid(op: Definition, shader: DefinitionShader) -> bool:
+    """Whether the shader can slide the window of this description."""
+    sliding = sliding_of(op, shader)
     output = op.tensors[shader.sliding.output]
-    steps: Eight = []
-    first = 0
-    for d, place in enumerate(window.left_first):
-        stride = weights.strides[len(weights.strides) - len(window.sizes) + d]
-        first += place * stride
-        steps.append((window.left_taps[d] - place) * stride % 2**32)
-    groups, counts_rows = max(window.groups, 1), row_dimension(op.factors, output)
-    rows = output.sizes[op.factors.left[counts_rows]] // groups
-    words: Words = [op.factors.depth, tensor.strides[1], max(rows, 1)]
-    words.append(first % 2**32)
-    words.append(weights.strides[counts_rows])
-    words.append(weights.strides[1 - counts_rows])
-    words.append(weights.sizes[0] // groups * weights.strides[0])
-    constants: Annotated[list[int], 16] = []
-    constants.extend(padded(steps))
-    constants.extend(padded(window.right_divisors))
-    return Weights(constants, words)
+    is_straight = len(sliding.sizes) > 0 and not op.is_double
+    for d, axis in enumerate(sliding.axes):
+        is_straight = is_straight and axis == len(output.sizes) - len(sliding.sizes) + d
+    box = sliding.counted
+    for first, tap in zip(box.first, box.taps, strict=True):
+        is_straight = is_straight and tap > first
+    return is_straight
 
 
-def are_adjacent(weights: Weights, sizes: Sizes) -> bool:
-    """Whether the taps of each group follow those of the group before, in the order of the window."""
-    inner = element_count(sizes)
-    found = weights.words[3] == 0 and weights.words[6] == inner
-    for d, size in enumerate(sizes):
-        inner = inner // size
-        found = found and (size == 1 or weights.steps[d] == inner)
-    return found
+def suits_sliding(op: Definition, shader: DefinitionShader, found: Matrices, least_rows: int) -> bool:
+    """Whether a contraction has a window, and fewer rows than `least_rows`, from which tiles pay, such small
+    channel groups that they make no tile, or so few products that tiles leave most of a GPU idle. Fractional
+    steps require that all of the window is unrolled, bytes what tiles do."""
+    window = op.factors.window
+    if not op.factors.applies or len(window.sizes) == 0:
+        return False
+    if is_of_bytes(op, shader) and not found.is_worth:
+        return False
+    is_few = found.rows < least_rows
+    is_narrow = window.groups > 1 and max(found.rows, op.factors.depth) <= SLIDING_CHANNELS
+    if (is_few or is_narrow) and not is_divided(window):
+        return True
+    products = times(times(found.rows, found.columns), times(found.depth, found.count))
+    if not is_slid(op, shader) or (not is_few and products > SLIDING_PRODUCTS):
+        return False
+    slide, unrolled = slide_of(op, shader), min(len(window.sizes), 2)
+    down, across = unrolled_axis(slide, 1, unrolled), unrolled_axis(slide, 0, unrolled)
+    return is_unrolled(slide, unrolled, alike(down), alike(across), 1)
 
 
 def plane_steps(sliding: Sliding, tensor: Tensor, output: Tensor) -> Eight:
@@ -386,33 +386,45 @@ def plane_steps(sliding: Sliding, tensor: Tensor, output: Tensor) -> Eight:
     return padded(steps)
 
 
-def frame_words(out: Planning, frame: Frame) -> Annotated[list[int], 32]:
-    """The constants of a frame: first coordinates, steps, taps, limits."""
-    steps: Eight = [step - first for step, first in zip(frame.steps, frame.first, strict=True)]
-    taps: Eight = [tap - first for tap, first in zip(frame.taps, frame.first, strict=True)]
-    words: Annotated[list[int], 32] = []
-    lists: Annotated[list[Sizes], 4] = [frame.first, steps, taps, frame.limits]
-    for entries in lists:
-        words.extend(eight(out, entries))
+def weights_words(op: Definition, shader: DefinitionShader) -> Words:
+    """The addressing of weights, apart from their steps along the window, in the order of the shader's
+    constants; empty if there are none."""
+    words: Words = []
+    if shader.sliding.weights == NONE:
+        return words
+    factors, weights = op.factors, op.tensors[shader.sliding.weights]
+    tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
+    groups, counts_rows = max(factors.window.groups, 1), row_dimension(factors, output)
+    first = 0
+    for d, place in enumerate(factors.window.left_first):
+        first += place * weights.strides[len(weights.strides) - len(factors.window.sizes) + d]
+    words.append(factors.depth)
+    words.append(tensor.strides[1])
+    words.append(max(output.sizes[factors.left[counts_rows]] // groups, 1))
+    words.append(first % 2**32)
+    words.append(weights.strides[counts_rows])
+    words.append(weights.strides[1 - counts_rows])
+    words.append(weights.sizes[0] // groups * weights.strides[0])
     return words
 
 
-def window_constants(out: Planning, sliding: Sliding, tensor: Tensor) -> Annotated[list[int], 64]:
-    """The constants of a window on a tensor: sizes, frame, strides."""
-    words: Annotated[list[int], 64] = []
-    words.extend(eight(out, sliding.sizes))
-    words.extend(frame_words(out, sliding.window))
-    strides: Eight = [
-        stride for d, stride in enumerate(tensor.strides) if d >= len(tensor.strides) - len(sliding.sizes)
-    ]
-    words.extend(eight(out, strides))
-    return words
+def are_adjacent(op: Definition, shader: DefinitionShader, axes: Axes) -> bool:
+    """Whether the taps of each group follow those of the group before, in the order of the window."""
+    weights, inner = op.tensors[shader.sliding.weights], 1
+    found = weights.bits >= 16
+    for first in op.factors.window.left_first:
+        found = found and first == 0
+    for from_end in range(len(axes)):
+        axis = axes[len(axes) - 1 - from_end]
+        found = found and axis.weightsStep == inner
+        inner = inner * axis.taps
+    return found and weights.strides[0] == inner
 
 
-def define_block(out: Planning, block: Block, down: Line, across: Line) -> None:
-    """The macros of a shader that works in blocks."""
-    out.define("WINDOW_HEIGHT", down.places)
-    out.define("WINDOW_WIDTH", across.places)
+def define_axes(out: Planning, down: WindowAxis, across: WindowAxis) -> None:
+    """The macros of the unrolled dimensions."""
+    out.define("WINDOW_HEIGHT", down.taps)
+    out.define("WINDOW_WIDTH", across.taps)
     out.define("STEP_Y", down.step)
     out.define("STEP_X", across.step)
     out.define("TAP_Y", down.tap)
@@ -421,91 +433,64 @@ def define_block(out: Planning, block: Block, down: Line, across: Line) -> None:
     out.define("DIVISOR_X", across.divisor)
     out.define("REST_Y", rest(down))
     out.define("REST_X", rest(across))
-    out.define("LEAD", block.lead)
-
-
-def has_others(op: Definition, shader: DefinitionShader) -> bool:
-    """Whether other outputs are wanted, too, which only blocks can compute."""
-    wanted = shader.sliding.output
-    return any(place != wanted and one.is_output and one.is_present for place, one in enumerate(op.tensors))
 
 
 def plan_sliding(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
     """One dispatch; False if windows do not fit."""
-    sliding = sliding_of(op, shader)
+    if not is_slid(op, shader):
+        return False
+    sliding, slide = sliding_of(op, shader), slide_of(op, shader)
     tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
-    down, across = line_of(op, sliding, output, 1), line_of(op, sliding, output, 0)
-    layers = layers_of(op, sliding)
-    most = most_shares(op, layers)
-    adjacent = adjacent_of(op, sliding, tensor, output)
-    block = block_of(tensor, output, down, across, adjacent, most)
-    if not is_slid(op, shader) or (block.rows == 0 and has_others(op, shader)):
+    block = block_of(slide)
+    layers = layers_of(slide, block.unrolled)
+    if layers >= COUNT_LIMIT // 2:
         return False
     known = begin_form(out, op, shader, output)
     if shader.contracted.number != NONE:
         out.write(out.scratch(8))
     out.share()
 
-    weights = weights_of(op, shader)
-    whole = element_count(output.sizes)
-    lanes = lanes_of(element_count(sliding.sizes), whole)
-    blocks_down, blocks_across = (
-        ceil_div(down.elements, max(block.rows, 1)),
-        ceil_div(across.elements, block.columns),
-    )
-    planes, channels = whole // (down.elements * across.elements), 1
-    if adjacent.axis < sliding.axes[0]:
-        channels = output.sizes[adjacent.axis] // block.channels
-        planes = planes // output.sizes[adjacent.axis]
-    is_block = block.rows > 0
-    in_group = BLOCK_THREADS if is_block else SHARING_THREADS
-    blocks = times(times(planes * blocks_down, blocks_across), channels)
-    shares = shares_of(blocks, most)
-    threads = times(blocks, shares) if is_block else times(whole, lanes)
-    groups = grid(out, threads, in_group, 1)
+    axes = slide.axes
+    down, across = unrolled_axis(slide, 1, block.unrolled), unrolled_axis(slide, 0, block.unrolled)
+    counts: Eight = []
+    for d, size in enumerate(output.sizes):
+        rows = block.rows if d == sliding.axes[0] + len(axes) - 2 and len(axes) > 1 else 1
+        columns = block.columns if d == sliding.axes[0] + len(axes) - 1 else 1
+        channels = block.channels if d == slide.adjacent else 1
+        counts.append(ceil_div(size, rows * columns * channels))
+    groups = grid(out, times(element_count(counts), block.shares), SLIDING_THREADS, 1)
     out.define("PASS", shader.sliding.number)
-    out.define("NUM_THREADS", in_group)
+    out.define("NUM_THREADS", SLIDING_THREADS)
     out.define("OUTPUT_RANK", len(output.sizes))
-    out.define("WINDOW_RANK", len(sliding.sizes))
+    out.define("WINDOW_RANK", len(axes))
     out.define("WINDOW_AXIS", sliding.axes[0])
-    out.define("ADJACENT_AXIS", adjacent.axis)
-    if shader.sliding.weights != NONE:
+    out.define("ADJACENT_AXIS", slide.adjacent)
+    if slide.depth > 0:
         row_axis = op.factors.left[row_dimension(op.factors, output)]
         out.define("ROW_AXIS", row_axis)
-        out.define("DIVIDED", int(is_divided(op.factors.window)))
-        by_channel = layers == 1 and adjacent.axis == row_axis and are_adjacent(weights, sliding.sizes)
-        by_channel = by_channel and op.tensors[shader.sliding.weights].bits >= 16
+        out.define("DIVIDED", int(any(axis.divisor > 1 for axis in axes[: len(axes) - block.unrolled])))
+        by_channel = layers == 1 and slide.adjacent == row_axis and are_adjacent(op, shader, axes)
         out.define("WEIGHTS_VECTOR", block.channels if by_channel else 1)
     out.define("WINDOW_VECTOR", block.vector)
     out.define("OUTPUT_VECTOR", block.stored)
-    out.define("IN_BLOCKS", int(is_block))
-    out.define("BLOCK_ROWS", max(block.rows, 1))
+    out.define("UNROLLED", block.unrolled)
+    out.define("BLOCK_ROWS", block.rows)
     out.define("BLOCK_COLUMNS", block.columns)
     out.define("BLOCK_CHANNELS", block.channels)
-    if is_block:
-        define_block(out, block, down, across)
-        if shader.sliding.weights != NONE:
-            out.define("SHARES", shares)
-    else:
-        out.define("REDUCTION_THREADS", lanes)
-    counted: Annotated[list[int], 32] = []
-    if len(sliding.counted.first) > 0:
-        counted = frame_words(out, sliding.counted)
+    out.define("SHARES", block.shares)
+    define_axes(out, down, across)
+    out.define("LEAD", lead(across, block.vector) if slide.is_across else 0)
     params = SlidingParams(
-        extents(output.sizes),
+        [axis_words(out, axis) for axis in axes],
+        extents(sliding.sizes),
+        extents(counts),
         plane_steps(sliding, tensor, output),
-        window_constants(out, sliding, tensor),
-        counted,
-        weights.steps,
         known.lists,
         known.activations,
         op.elements,
-        whole,
-        layers,
-        planes,
-        extents([blocks_down, blocks_across, channels]),
         groups.columns,
-        weights.words,
+        layers,
+        weights_words(op, shader),
         known.scalars,
     )
     out.dispatch(params, groups, False)
