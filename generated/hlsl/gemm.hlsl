@@ -39,7 +39,7 @@
 // In pass 4 only, where matrices have at most 4 rows:
 //   TRANSPOSED     1 if everything is transposed: LEFT is BTensor, RIGHT is ATensor, and rows and columns are
 //              swapped, also in pass 3; else 0
-//   RIGHT_VECTOR  elements in 16 bytes: 8 float16 values, else 4
+//   RIGHT_VECTOR is the number of elements in 16 bytes: 8 float16 values, else 4.
 //   VECTORS    vectors that a thread loads at once, one per column if RIGHT_ALONG, else one per product: 1, 2, 4 or 8
 //   REDUCTION_THREADS  threads that share the products of the same columns: a power of 2, no fewer than the columns of
 //              a thread

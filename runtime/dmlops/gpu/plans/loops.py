@@ -17,8 +17,6 @@ SATURATING_THREADS = 16384  # NVIDIA H200: for reductions 8192 at 0.83 to 1.12, 
 "threads that saturate a GPU; with fewer, each reduces or sorts less"
 ELEMENTWISE_BUSY = 262144  # NVIDIA H200: 1 at 0.89, 16384 at 0.96, 65536 at 0.98
 "threads that saturate a GPU; with fewer, each writes single bytes, not words of them, or a single vector"
-COOPERATIVE_GROUPS = 128  # NVIDIA H200: 32 at 0.64, 64 at 0.73, 256 at 0.99
-"groups with cooperative matrices that saturate a GPU in attention and sums; half of that for skinny ones"
 
 COUNT_LIMIT = 2**32
 """Shaders count elements in 32 bits: every tensor spans fewer than this."""

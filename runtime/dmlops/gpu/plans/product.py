@@ -26,7 +26,7 @@ SINGLE_THREADS = 256  # NVIDIA H200: 64 at 0.94, 128 at 1.00, 512 at 1.00
 
 # Passes, relative to the contraction's number
 PARTS_PASS = 1  # adds up partial sums
-SKINNY_PASS = 2  # multiplies skinny matrices; only without one
+SKINNY_PASS = 2  # multiplies skinny matrices; under a window, the pass of this number packs factors
 
 
 class WindowConstants(NamedTuple):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .definition_types import Definition, DefinitionShader
 from .gemm_view import Matrices, side_vector
-from .loops import COOPERATIVE_GROUPS, MULTIPROCESSORS, ceil_div, grid, power_below, times
+from .loops import MULTIPROCESSORS, ceil_div, grid, power_below, times
 from .planning import Planning
 from .product import SKINNY_PASS, add_parts, begin_product, contraction_params, no_window
 from .tile_cost import Split, split_into
@@ -34,6 +34,9 @@ SKINNY_PART = 128  # NVIDIA H200: 64 at 0.89, 256 at 0.92
 "vectors of 16 bytes along k in a part, at least"
 SKINNY_VECTORS = 4  # NVIDIA H200: 2 at 0.80 to 1.02, 8 at 0.94 to 1.05
 "vectors that a thread has in flight"
+
+SKINNY_GROUPS = 128  # NVIDIA H200
+"groups below which k is split, for twice as many"
 
 MOST_ROWS = 4  # that a thread accumulates
 VECTOR_BITS = 128
@@ -110,8 +113,8 @@ def lanes_for(matrices: Matrices, vector: int) -> Lanes:
     across = ceil_div(matrices.columns, columns * width)
     groups = times(across, matrices.count)
     parts = 1
-    if groups < COOPERATIVE_GROUPS:
-        parts = max(min(2 * COOPERATIVE_GROUPS // groups, matrices.depth // (SKINNY_PART * vector)), 1)
+    if groups < SKINNY_GROUPS:
+        parts = max(min(2 * SKINNY_GROUPS // groups, matrices.depth // (SKINNY_PART * vector)), 1)
     return Lanes(columns, step, lanes, width, split_into(parts, matrices.depth, step, 1, across))
 
 
