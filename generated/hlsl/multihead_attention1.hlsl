@@ -259,6 +259,9 @@
 #ifndef FEW_QUERIES
 #define FEW_QUERIES 0
 #endif
+#ifndef COMBINE
+#define COMBINE 0
+#endif
 #ifndef STORE_FP16
 #define STORE_FP16 0
 #endif
@@ -1081,11 +1084,28 @@ typedef vector<float, SCRATCH_VECTOR> Loaded;
 #define FROM_SCRATCH(words) asfloat(words)
 #endif
 
-// Where a head's first row is; `positions` are the offset of the tensor, then its batch and head strides
+// Where a head's first row is; `positions` are the offset of the tensor, then its batch, head and row strides
 uint FirstOf(int4 positions, uint batch, uint head)
 {
     return (uint)positions[0] + batch * (uint)positions[1] + head * (uint)positions[2];
 }
+
+// Where a row of queries, or of the result, starts
+uint PositionIn(int4 positions, List at)
+{
+    return FirstOf(positions, (uint)at.entries[0], (uint)at.entries[1]) + (uint)at.entries[2] * (uint)positions[3];
+}
+
+#if COOPERATIVE_MATRIX || FEW_QUERIES
+float ElementOf(Loaded elements, uint number)
+{
+#if LOADED == 8
+    return f16tof32(elements[number / 2] >> (number % 2 * 16));
+#else
+    return asfloat(elements[number]);
+#endif
+}
+#endif
 
 Loaded QueryAt(uint position)
 {
@@ -1132,9 +1152,12 @@ Loaded ValueAt(uint position)
 #endif
 }
 
-// Where a head's keys start: the current ones, and those of the past
-uint2 KeyFirsts(List head)
+// Where the keys of a query's head start: the current ones, and those of the past
+uint2 KeyFirsts(List at)
 {
+    const List head = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
+        ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
+        ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
     return uint2(FirstOf(keyLayout[0], batch, number), FirstOf(keyLayout[1], batch, number));
 }
@@ -1149,9 +1172,12 @@ Loaded KeyVector(uint2 firsts, uint row, uint element)
     return KeyAt(firsts.x + row * (uint)keyLayout[0][3] + element);
 }
 
-// Where a head's values start: the current ones, and those of the past
-uint2 ValueFirsts(List head)
+// Where the values of a query's head start: the current ones, and those of the past
+uint2 ValueFirsts(List at)
 {
+    const List head = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
+        ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
+        ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
     return uint2(FirstOf(valueLayout[0], batch, number), FirstOf(valueLayout[1], batch, number));
 }
@@ -1222,12 +1248,34 @@ float ShiftOf(float greatest)
     return greatest == asfloat(0xff800000) ? 0.0f : greatest;
 }
 
+#if (COOPERATIVE_MATRIX || FEW_QUERIES) && !COMBINE
+// Rows are the queries of adjacent heads, which share keys, one head after another.
+uint Rows()
+{
+    return SHARED * (uint)keptQuerySizes[0][2];
+}
+
+// The coordinate of a row, given that of the first one
+List RowAt(List at, uint row)
+{
+#if SHARED > 1
+    const uint queries = (uint)keptQuerySizes[0][2];
+    at.entries[1] += (int)(row / queries);
+    row %= queries;
+#endif
+    at.entries[2] = (int)row;
+    return at;
+}
+#endif
+
 #if COOPERATIVE_MATRIX || FEW_QUERIES
 // Where one part of a query is in scratch, in vectors: its weighted sum of values, then what scores were relative to
 // and its sum of weights
-uint PositionOfPart(uint number, uint part)
+uint PositionOfPart(List at, uint part)
 {
     const uint parts = ((uint)keptPresentKeySizes[0][2] + KEYS_PER_SPLIT - 1) / KEYS_PER_SPLIT;
+    const uint number = (uint)((at.entries[0] * keptQuerySizes[0][1] + at.entries[1]) * keptQuerySizes[0][2]
+        + at.entries[2]);
     return (uint)PARTS_FIRST + (number * parts + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
 }
 #endif
@@ -1420,40 +1468,13 @@ uint EndOfKeys(List at)
 #endif
 }
 
-// Rows are the queries of adjacent heads, which share keys, one head after another.
-uint Rows()
-{
-    return SHARED * (uint)keptQuerySizes[0][2];
-}
-
-// The coordinate of a row, given that of the first one
-List RowAt(List at, uint row)
-{
-#if SHARED > 1
-    const uint queries = (uint)keptQuerySizes[0][2];
-    at.entries[1] += (int)(row / queries);
-    row %= queries;
-#endif
-    at.entries[2] = (int)row;
-    return at;
-}
-
-// Where its query starts
-uint PositionOfQuery(List at)
-{
-    return FirstOf(queryLayout[0], (uint)at.entries[0], (uint)at.entries[1])
-        + (uint)at.entries[2] * (uint)queryLayout[0][3];
-}
-
 // Where its result starts, or the group's part of it
 uint PositionOfResult(List at)
 {
 #if SPLIT_KV
-    const uint head = (uint)(at.entries[0] * keptQuerySizes[0][1] + at.entries[1]);
-    return PositionOfPart(head * (uint)keptQuerySizes[0][2] + (uint)at.entries[2], part) * 4;
+    return PositionOfPart(at, part) * 4;
 #else
-    return FirstOf(outputLayout[0], (uint)at.entries[0], (uint)at.entries[1])
-        + (uint)at.entries[2] * (uint)outputLayout[0][3];
+    return PositionIn(outputLayout[0], at);
 #endif
 }
 
@@ -1617,16 +1638,10 @@ float4 StoredFour(uint own, uint y, uint x)
     return asfloat(LoadShared(tiles[own + y * ownPitch + x / 4], NON_PRIVATE));
 }
 
-// An element, from the vector of eight float16 values that it is in
-float HalfOf(uint4 eight, uint element)
-{
-    return f16tof32(eight[element % 8 / 2] >> (element % 2 * 16));
-}
-
 // The weighted sum of a column of the values, key by key, without masked keys
 float SumOf(List at, uint2 keyFirsts, uint2 valueFirsts, uint column, float shift)
 {
-    const uint end = EndOfKeys(at), queryPosition = PositionOfQuery(at);
+    const uint end = EndOfKeys(at), queryPosition = PositionIn(queryLayout[0], at);
     float sum = 0;
     [loop]
     for (uint k = FIRST_KEY; k < end; k++)
@@ -1637,8 +1652,9 @@ float SumOf(List at, uint2 keyFirsts, uint2 valueFirsts, uint column, float shif
             float total = 0;
             [loop]
             for (uint e = 0; e < QUERY_EIGHTS * 8; e++)
-                total = mad(HalfOf(QueryAt(queryPosition + e), e), HalfOf(KeyVector(keyFirsts, k, e), e), total);
-            sum += Weight(Scored(at, total) - shift) * HalfOf(ValueVector(valueFirsts, k, column), column);
+                total = mad(ElementOf(QueryAt(queryPosition + e), e % 8), ElementOf(KeyVector(keyFirsts, k, e), e % 8),
+                    total);
+            sum += Weight(Scored(at, total) - shift) * ElementOf(ValueVector(valueFirsts, k, column), column % 8);
         }
     }
     return sum;
@@ -1656,7 +1672,7 @@ void LoadQueries(uint start, uint lane, List at, uint firstRow, out LeftMatrix q
             eight = slice * queryEights + (lane + d * 32) % queryEights;
         eights[d] = uint4(0, 0, 0, 0);
         if (row < Rows() && eight < QUERY_EIGHTS)
-            eights[d] = QueryAt(PositionOfQuery(RowAt(at, row)) + eight * 8);
+            eights[d] = QueryAt(PositionIn(queryLayout[0], RowAt(at, row)) + eight * 8);
     }
     ControlBarrier(3, 3, EXCHANGED);
     [unroll]
@@ -1992,17 +2008,10 @@ void Attend(uint item, uint thread)
     const uint firstRow = item % rowBlocks * ROWS + wave / SLICES * 16;
     const uint own = ownStart + wave * ownEach;
 
-    List at = (List)0;
-    at.length = 4;
+    List at = Zeros(4);
     at.entries[0] = (int)(head / keyHeads);
     at.entries[1] = (int)(head % keyHeads * SHARED);
-    const List keyHead = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
-        ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
-        ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
-    const List valueHead = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
-        ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
-        ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
-    const uint2 keyFirsts = KeyFirsts(keyHead), valueFirsts = ValueFirsts(valueHead);
+    const uint2 keyFirsts = KeyFirsts(at), valueFirsts = ValueFirsts(at);
     const uint keys = EndOfKeys(at);
     uint4 nextKeys[keyEach], nextValues[valueEach];
     FetchKeys(thread, keyFirsts, FIRST_KEY, max(keys, 1) - 1, nextKeys);
@@ -2111,6 +2120,10 @@ void Attend(uint item, uint thread)
         number = thread / lanes / COMBINE_STRANDS;
     const uint joined = item * COMBINE_QUERIES + number;
     const bool isThere = number < COMBINE_QUERIES && joined < (uint)keptQuerySizes[0][0] * heads * queries;
+    List at = Zeros(4);
+    at.entries[0] = (int)(joined / queries / heads);
+    at.entries[1] = (int)(joined / queries % heads);
+    at.entries[2] = (int)(joined % queries);
     float greatest = asfloat(0xff800000), sum = 0;
     float4 mixed = float4(0, 0, 0, 0);
     if (isThere)
@@ -2123,7 +2136,7 @@ void Attend(uint item, uint thread)
             [unroll]
             for (u = 0; u < COMBINE_FETCHES; u++)
             {
-                const uint position = PositionOfPart(joined, min(first + u * COMBINE_STRANDS, parts - 1));
+                const uint position = PositionOfPart(at, min(first + u * COMBINE_STRANDS, parts - 1));
                 found[u] = asfloat(scratch[position + lane]);
                 sums[u] = asfloat(scratch[position + lanes]);
             }
@@ -2148,21 +2161,9 @@ void Attend(uint item, uint thread)
     }
 #endif
     if (isThere && strand == 0)
-    {
-        const uint first = FirstOf(outputLayout[0], joined / queries / heads, joined / queries % heads);
-        PutFour(first + joined % queries * (uint)outputLayout[0][3] + lane * 4, mixed / sum);
-    }
+        PutFour(PositionIn(outputLayout[0], at) + lane * 4, mixed / sum);
 }
 #else
-float ElementOf(Loaded elements, uint number)
-{
-#if VECTOR == 8
-    return f16tof32(elements[number / 2] >> (number % 2 * 16));
-#else
-    return asfloat(elements[number]);
-#endif
-}
-
 // Reduces what all threads have in `held` to one number per query, in a fixed order
 #define OF_ALL(thread, made) \
     [unroll] \
@@ -2203,30 +2204,28 @@ void FetchValues(uint thread, uint2 firsts, uint first, uint endKey, out Loaded 
 // sum of weighted values, whose first loads are in flight while the weights are computed.
 void Attend(uint item, uint thread)
 {
-    const uint queriesOfHead = (uint)keptQuerySizes[0][2], keysOfHead = (uint)keptPresentKeySizes[0][2];
+    const uint keysOfHead = (uint)keptPresentKeySizes[0][2];
     const uint querySize = (uint)keptQuerySizes[0][3], valueSize = (uint)keptPresentValueSizes[0][3];
-    const uint heads = (uint)keptQuerySizes[0][1], groups = heads / SHARED;  // groups of heads
-    const uint rowsOfGroup = SHARED * queriesOfHead, blocks = (rowsOfGroup + ROWS - 1) / ROWS;
-    const uint batch = item / groups % (uint)keptQuerySizes[0][0], firstHead = item % groups * SHARED;
+    const uint groups = (uint)keptQuerySizes[0][1] / SHARED;  // of heads
+    const uint blocks = (Rows() + ROWS - 1) / ROWS;
     const uint number = item / groups / (uint)keptQuerySizes[0][0];
     const uint firstRow = number % blocks * ROWS, part = number / blocks;
     const uint firstKey = part * KEYS_PER_SPLIT, endKey = min(firstKey + KEYS_PER_SPLIT, keysOfHead);
     if (firstKey >= keysOfHead)
         return;
 
-    List at = (List)0;
-    at.length = 4;
-    at.entries[0] = (int)batch;
-    at.entries[1] = (int)firstHead;
+    List at = Zeros(4);
+    at.entries[0] = (int)(item / groups % (uint)keptQuerySizes[0][0]);
+    at.entries[1] = (int)(item % groups * SHARED);
     const List keyHead = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
         ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
         ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const List valueHead = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
         ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
         ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
-    const uint2 keyFirsts = KeyFirsts(keyHead);
+    const uint2 keyFirsts = KeyFirsts(at);
     const uint keyStored = FirstOf(storedLayouts[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
-    const uint2 valueFirsts = ValueFirsts(valueHead);
+    const uint2 valueFirsts = ValueFirsts(at);
     const uint valueStored = FirstOf(storedLayouts[1], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
 
     uint q, j, e, u, i;
@@ -2235,9 +2234,7 @@ void Attend(uint item, uint thread)
     [unroll]
     for (q = 0; q < ROWS; q++)
     {
-        const uint row = min(firstRow + q, rowsOfGroup - 1);
-        const uint base = FirstOf(queryLayout[0], batch, firstHead + row / queriesOfHead)
-            + row % queriesOfHead * (uint)queryLayout[0][3];
+        const uint base = PositionIn(queryLayout[0], RowAt(at, min(firstRow + q, Rows() - 1)));
         [unroll]
         for (j = 0; j < KEY_VECTORS; j++)
         {
@@ -2317,19 +2314,17 @@ void Attend(uint item, uint thread)
     [unroll]
     for (q = 0; q < ROWS; q++)
     {
-        const uint row = min(firstRow + q, rowsOfGroup - 1);
+        List of = RowAt(at, min(firstRow + q, Rows() - 1));
         float most = asfloat(0xff800000);
-        at.entries[1] = (int)(firstHead + row / queriesOfHead);
-        at.entries[2] = (int)(row % queriesOfHead);
-        const uint end = min(endKey, KeysOf(at));
+        const uint end = min(endKey, KeysOf(of));
         [loop]
         for (i = 0; i < each; i++)
         {
             const uint key = i * NUM_THREADS + thread;
-            at.entries[3] = (int)min(firstKey + key, keysOfHead - 1);
-            const float score = Scored(at, weights[q * KEYS_PER_SPLIT + key]);
+            of.entries[3] = (int)min(firstKey + key, keysOfHead - 1);
+            const float score = Scored(of, weights[q * KEYS_PER_SPLIT + key]);
             weights[q * KEYS_PER_SPLIT + key] = score;
-            if (firstKey + key < end && Counts(at))
+            if (firstKey + key < end && Counts(of))
                 most = max(most, score);
             else
                 absent |= 1u << (q * each + i);
@@ -2410,9 +2405,8 @@ void Attend(uint item, uint thread)
     [unroll]
     for (q = 0; q < ROWS; q++)
     {
-        const uint row = firstRow + q, head = firstHead + row / queriesOfHead;
-        const uint position = PositionOfPart((batch * heads + head) * queriesOfHead + row % queriesOfHead, part);
-        const uint output = FirstOf(outputLayout[0], batch, head) + row % queriesOfHead * (uint)outputLayout[0][3];
+        const List of = RowAt(at, firstRow + q);
+        const uint position = PositionOfPart(of, part), output = PositionIn(outputLayout[0], of);
         [unroll]
         for (j = 0; j < VALUE_VECTORS; j++)
         {
@@ -2422,7 +2416,7 @@ void Attend(uint item, uint thread)
                 held[e * NUM_THREADS + thread] = mixed[q][j * VECTOR + e];
             GroupMemoryBarrierWithGroupSync();
             const uint column = (valueLane + j * VALUE_THREADS) * VECTOR + valueStrand * 4;
-            if (row < rowsOfGroup && valueStrand < VECTOR / 4 && column < valueSize)
+            if (firstRow + q < Rows() && valueStrand < VECTOR / 4 && column < valueSize)
             {
                 float4 total = float4(0, 0, 0, 0);
                 for (u = 0; u < VALUE_STRANDS; u++)
@@ -2437,7 +2431,7 @@ void Attend(uint item, uint thread)
             }
         }
 #if SPLIT_KV
-        if (row < rowsOfGroup && thread == 0)
+        if (firstRow + q < Rows() && thread == 0)
             scratch[position + valueSize / 4] = uint4(asuint(greatest[q]), asuint(sums[q]), 0, 0);
 #endif
     }
@@ -2598,20 +2592,13 @@ void Attend(uint item, uint thread)
     const uint firstRow = item % blocks * ROWS;
     const uint ownRow = thread / ROW_THREADS * threadRows, lane = thread % ROW_THREADS;
 
-    List at = (List)0;
-    at.length = 4;
+    List at = Zeros(4);
     at.entries[0] = (int)(head / (uint)keptQuerySizes[0][1]);
     at.entries[1] = (int)(head % (uint)keptQuerySizes[0][1]);
     const uint keys = KeysOf(at);
-    const List keyHead = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
-        ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
-        ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
-    const List valueHead = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
-        ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
-        ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const uint queryBase = FirstOf(queryLayout[0], (uint)at.entries[0], (uint)at.entries[1])
         + firstRow * (uint)queryLayout[0][3];
-    const uint2 keyFirsts = KeyFirsts(keyHead), valueFirsts = ValueFirsts(valueHead);
+    const uint2 keyFirsts = KeyFirsts(at), valueFirsts = ValueFirsts(at);
     const uint outputBase = FirstOf(outputLayout[0], (uint)at.entries[0], (uint)at.entries[1]);
 
     if (thread == 0)

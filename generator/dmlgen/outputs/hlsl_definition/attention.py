@@ -75,6 +75,7 @@ class AttentionPass(FormPass):
         return (
             "COOPERATIVE_MATRIX",
             "FEW_QUERIES",
+            "COMBINE",
             "STORE_FP16",
             "SKIP_PAST",
             *(f"{role.upper()}_IN" for role in self.views),
