@@ -48,7 +48,6 @@ CANDIDATES: dict[str, Sequence[int]] = {
     "COOPERATIVE_REACH": (2, 16),
     "ATTENTION_MANY_ROWS": (32, 64),  # what the shader has room for
     "ATTENTION_FEW_ROWS": (32, 64),
-    "BLOCK_PLACES": (10, 81),
     "SEPARABLE_TABLE": (896, 7168),
     "SKINNY_LANES": (8, 64),
     "TILE_PRODUCTS": (64, 96, 512),

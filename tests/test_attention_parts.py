@@ -18,7 +18,7 @@ from test_schedules_rows import attention, attention_of
 
 __all__ = ["device"]  # a fixture
 
-UNITS = gpu.Capability.COOPERATIVE_MATRIX
+COOPERATIVE = gpu.Capability.COOPERATIVE_MATRIX
 KINDS = ("FLOAT32", "FLOAT16")
 SIZES = {  # batches, queries, keys, heads, elements of a key and of a value
     "one of each": (1, 1, 1, 1, 8, 8),
@@ -135,7 +135,7 @@ def test_plans_in_c_are_the_same(tmp_path: Path) -> None:
     for sizes in (*SIZES.values(), (32, 1, 1024, 32, 8, 8), (1, 1, 4096, 8, 128, 128)):
         for kind in KINDS:
             desc, _ = attention(sizes, kind)
-            for capabilities in (NO_CAPABILITIES, UNITS):
+            for capabilities in (NO_CAPABILITIES, COOPERATIVE):
                 assert library.plan(desc, capabilities) == expected(desc, capabilities)
 
 
@@ -245,5 +245,5 @@ def test_plans_of_decoding_in_c_are_the_same(tmp_path: Path) -> None:
     for sizes, given, _ in (*DECODING.values(), *MANY.values()):
         for kind in KINDS:
             desc, _ = decoding(kind, sizes, given)
-            for capabilities in (NO_CAPABILITIES, UNITS):
+            for capabilities in (NO_CAPABILITIES, COOPERATIVE):
                 assert library.plan(desc, capabilities) == expected(desc, capabilities)

@@ -40,7 +40,7 @@ from test_schedules_sums import declared_memory
 
 __all__ = ["device", "tiles_of_any_size"]  # fixtures
 
-UNITS = Capability.COOPERATIVE_MATRIX
+COOPERATIVE = Capability.COOPERATIVE_MATRIX
 CAPABILITIES = {1, 9, 11, 22, 61, 62, 4433, 5345, 6022}  # the last two are those of cooperative matrices
 MEMORY_MODEL = 14
 
@@ -221,7 +221,7 @@ TILES = (
 
 def multiplying(desc: Any) -> Any:
     """The dispatch by cooperative matrices."""
-    (found,) = (one for one in gpu.plan(desc, UNITS).dispatches if "COOPERATIVE_MATRIX" in one.defines)
+    (found,) = (one for one in gpu.plan(desc, COOPERATIVE).dispatches if "COOPERATIVE_MATRIX" in one.defines)
     return found
 
 
@@ -245,7 +245,7 @@ def test_only_halves_with_enough_to_do_are_for_them() -> None:
         product(half(7, 8), half(8, 8), None),
         convolution(half(2, 8, 12, 13), half(8, 1, 3, 3), GroupCount=8),
     ]
-    assert all(gpu.plan(desc, UNITS) == gpu.plan(desc) for desc in others)
+    assert all(gpu.plan(desc, COOPERATIVE) == gpu.plan(desc) for desc in others)
 
 
 @pytest.mark.parametrize(
@@ -374,7 +374,7 @@ def test_so_is_that_of_sums_of_the_largest_tile_stored_one_by_one() -> None:
 def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
     """With Vulkan's memory model, as matrices demand, and no other capability than those announced."""
     desc = CASES[name] if name in CASES else attention_of(ATTENTIONS[name], "FLOAT16")
-    for dispatch in gpu.plan(desc, UNITS).dispatches:
+    for dispatch in gpu.plan(desc, COOPERATIVE).dispatches:
         code = compiler.compile(shader(dispatch.shader or desc.OPERATOR), dispatch.defines)
         validate(code, tmp_path, name)
         parsed = list(instructions(code))
@@ -410,9 +410,9 @@ def check(device: Any, desc: Any, **special: float) -> None:
     for name, value in special.items():
         inputs[name] = np.where(rng.random(inputs[name].shape) < 0.01, value, inputs[name])
     expected = reference.run(desc, inputs)["OutputTensor"]
-    has_units = UNITS in device.capabilities
-    text_of = shader if has_units else lambda operator: taken_apart(shader(operator))
-    work = gpu.plan(desc, UNITS)
+    is_cooperative = COOPERATIVE in device.capabilities
+    text_of = shader if is_cooperative else lambda operator: taken_apart(shader(operator))
+    work = gpu.plan(desc, COOPERATIVE)
     found, again = (run_in_guard_zones(device, desc, inputs, work, text_of)["OutputTensor"] for _ in range(2))
     greatest = float(np.abs(expected[np.isfinite(expected)]).max())
     np.testing.assert_allclose(found, expected, 2e-3, 2e-3 * greatest)
@@ -467,10 +467,10 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None
 def attends(device: Any, desc: Any, arrays: dict[str, Any], is_alike: bool = True) -> np.ndarray:
     """What attention gives by cooperative matrices, where the device has none taken apart, `is_alike` or not:
     near the reference, and twice the same."""
-    work = gpu.plan(desc, UNITS)
+    work = gpu.plan(desc, COOPERATIVE)
     assert any("COOPERATIVE_MATRIX" in one.defines for one in work.dispatches)
-    has_units = UNITS in device.capabilities
-    text_of = shader if has_units else lambda operator: taken_apart(shader(operator), is_alike)
+    is_cooperative = COOPERATIVE in device.capabilities
+    text_of = shader if is_cooperative else lambda operator: taken_apart(shader(operator), is_alike)
     found, again = (run_in_guard_zones(device, desc, arrays, work, text_of) for _ in range(2))
     with np.errstate(all="ignore"):
         expected = reference.run(desc, arrays)
@@ -505,7 +505,7 @@ def test_attention_with_any_tile(
 ) -> None:
     """The last tile of keys is not whole, and neither is the last block of queries. Left factors are laid out
     otherwise where groups take parts."""
-    monkeypatch.setattr(attention_cooperative, "units_tile", lambda *_: tile)
+    monkeypatch.setattr(attention_cooperative, "cooperative_attention_tile", lambda *_: tile)
     desc, arrays = attention((2, 37, 85, 1, 24, 40), "FLOAT16")
     made = multiplying(desc).defines
     assert (made["NUM_THREADS"], made["SLICES"]) == (tile.waves * 32, tile.slices)
@@ -530,7 +530,7 @@ def test_attention_for_them_is_of_halves_in_whole_vectors() -> None:
         ((1, 20, 70, 1, 12, 64), "FLOAT16"),
         ((1, 20, 70, 1, 64, 520), "FLOAT16"),
     ):
-        work = gpu.plan(attention_of(sizes, kind), UNITS)
+        work = gpu.plan(attention_of(sizes, kind), COOPERATIVE)
         assert not any("COOPERATIVE_MATRIX" in one.defines for one in work.dispatches)
 
 
@@ -539,7 +539,7 @@ def test_attention_where_scores_keep_growing(
     tile: AttentionTile, in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each tile of keys has scores greater than all before it by more than halves have room for."""
-    monkeypatch.setattr(attention_cooperative, "units_tile", lambda *_: tile)
+    monkeypatch.setattr(attention_cooperative, "cooperative_attention_tile", lambda *_: tile)
     desc, arrays = attention((1, 40, 160, 1, 16, 16), "FLOAT16")
     arrays["QueryTensor"][:] = np.abs(arrays["QueryTensor"])
     arrays["KeyTensor"][:] = np.arange(160).reshape(1, 160, 1) / 8
@@ -556,7 +556,9 @@ def test_attention_at_any_scale(scale: float, device: Any) -> None:
 
 
 def test_attention_with_masks(in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention_cooperative, "units_tile", lambda *_: AttentionTile(4, 1, 16))
+    monkeypatch.setattr(
+        attention_cooperative, "cooperative_attention_tile", lambda *_: AttentionTile(4, 1, 16)
+    )
     rng = np.random.default_rng(6)
     dense = (rng.random((2, 2, 37, 70)) > 0.4).astype(np.int32)
     dense[1, 0, 3] = 0  # every key of a query
@@ -573,7 +575,7 @@ def test_attention_with_masks(in_parts: bool, device: Any, monkeypatch: pytest.M
 def test_attention_with_infinities_and_nan(
     tile: AttentionTile, in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attention_cooperative, "units_tile", lambda *_: tile)
+    monkeypatch.setattr(attention_cooperative, "cooperative_attention_tile", lambda *_: tile)
     desc, arrays = attention((1, 20, 70, 2, 8, 8), "FLOAT16")
     arrays["ValueTensor"][0, 69, 2] = np.inf
     arrays["ValueTensor"][0, 1, 11] = np.nan
@@ -589,7 +591,7 @@ def test_attention_reads_keys_of_earlier_calls_where_they_are(name: str, in_part
     desc, arrays = decoding("FLOAT16", sizes, given)
     keys = sizes[2] + sizes[1] * ("KeyTensor" in given)
     joins = in_parts and keys > 64
-    assert len(gpu.plan(desc, UNITS).dispatches) == dispatches + joins
+    assert len(gpu.plan(desc, COOPERATIVE).dispatches) == dispatches + joins
     attends(device, desc, arrays)
 
 
@@ -636,9 +638,9 @@ def test_which_attention_they_leave_to_ordinary_arithmetic() -> None:
         ((3, 2, 90, 2, 2, 8, 8), ("KeyTensor", *PRESENT), False),
     ):
         desc, _ = decoding("FLOAT16", sizes, given)
-        assert (gpu.plan(desc, UNITS) == gpu.plan(desc)) == is_left
+        assert (gpu.plan(desc, COOPERATIVE) == gpu.plan(desc)) == is_left
         singles, _ = decoding("FLOAT32", sizes, given)
-        assert gpu.plan(singles, UNITS) == gpu.plan(singles)
+        assert gpu.plan(singles, COOPERATIVE) == gpu.plan(singles)
 
 
 def test_parts_pay_where_groups_are_few_and_keys_many() -> None:
@@ -683,7 +685,7 @@ def test_plans_in_c_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     attending += [decoding("FLOAT16", *one)[0] for one in SHARING.values()]
     many = [of_many_images(desc) for desc in WINDOWS.values()]
     for desc in [*CASES.values(), *many, *large, *attending]:
-        for capabilities in (NO_CAPABILITIES, UNITS):
+        for capabilities in (NO_CAPABILITIES, COOPERATIVE):
             assert library.plan(desc, capabilities) == expected(desc, capabilities), desc
 
 

@@ -355,7 +355,7 @@ def test_networks_give_what_pytorch_gives(operator: str, direction: str, device:
     np.testing.assert_allclose(found, wanted, 1e-5, 1e-5)
 
 
-UNITS = gpu.Capability.COOPERATIVE_MATRIX
+COOPERATIVE = gpu.Capability.COOPERATIVE_MATRIX
 HALVES = {
     "rnn": network("RNN", 17, 40, 64, data_type="FLOAT16"),
     "rnn, both ways, many": network("RNN", 70, 24, 40, direction="BIDIRECTIONAL", data_type="FLOAT16"),
@@ -378,16 +378,16 @@ def made_of_halves(name: str) -> Any:
 
 def by_units(desc: Any) -> list[int]:
     """The dispatches that take cooperative matrices."""
-    return [int("COOPERATIVE_MATRIX" in step.defines) for step in gpu.plan(desc, UNITS).dispatches]
+    return [int("COOPERATIVE_MATRIX" in step.defines) for step in gpu.plan(desc, COOPERATIVE).dispatches]
 
 
 def check_units(device: Any, desc: Any, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Compares what cooperative matrices give, where the device has none taken apart, with the reference, and
     two runs with each other."""
     assert any(by_units(desc))
-    has_units = UNITS in device.capabilities
-    text_of = gpu.shader if has_units else lambda operator: taken_apart(gpu.shader(operator))
-    work = gpu.plan(desc, UNITS)
+    is_cooperative = COOPERATIVE in device.capabilities
+    text_of = gpu.shader if is_cooperative else lambda operator: taken_apart(gpu.shader(operator))
+    work = gpu.plan(desc, COOPERATIVE)
     found, again = (run_in_guard_zones(device, desc, inputs, work, text_of) for _ in range(2))
     for name, result in reference.run(desc, inputs).items():
         np.testing.assert_allclose(found[name], result, 2e-3, 2e-3, err_msg=name)
@@ -441,7 +441,7 @@ def test_c_plans_the_same_for_cooperative_matrix(tmp_path: Path) -> None:
         for batch, units in ((32, 256), (32, 512), (32, 1024), (300, 512), (2000, 1024))
     ]
     for desc in (*large, *map(made_of_halves, HALVES)):
-        assert library.plan(desc, UNITS) == expected(desc, UNITS)
+        assert library.plan(desc, COOPERATIVE) == expected(desc, COOPERATIVE)
 
 
 def group_memory(code: bytes) -> int:
@@ -474,7 +474,7 @@ def declared_memory(operator: str, defines: Mapping[str, Any]) -> int:
 def test_shaders_with_matrices_are_valid(batch: int, units: int, tmp_path: Path) -> None:
     """In Vulkan's memory model, and with the group memory that detection asks for."""
     desc = made(network("LSTM", batch, units, units, data_type="FLOAT16"), "LSTM")
-    for step in {repr(one.defines): one for one in gpu.plan(desc, UNITS).dispatches}.values():
+    for step in {repr(one.defines): one for one in gpu.plan(desc, COOPERATIVE).dispatches}.values():
         if "COOPERATIVE_MATRIX" in step.defines:
             code = compiler.compile(gpu.shader("LSTM"), step.defines)
             validate(code, tmp_path, "lstm")

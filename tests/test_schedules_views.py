@@ -22,7 +22,7 @@ from test_schedules_rows import section
 
 __all__ = ["device"]  # a fixture
 
-UNITS = gpu.Capability.COOPERATIVE_MATRIX
+COOPERATIVE = gpu.Capability.COOPERATIVE_MATRIX
 BATCHES, QUERIES, KEYS, HEADS, DEPTH, WIDTH, PAST = 2, 19, 35, 3, 8, 16, 5
 QUERY, KEY, VALUE = (
     (BATCHES, QUERIES, HEADS * DEPTH),
@@ -169,12 +169,12 @@ def described(case: dict[str, Any], kind: str) -> tuple[Any, dict[str, np.ndarra
     return dmlops.MultiheadAttention(**tensors, **members), arrays
 
 
-WAYS = (("FLOAT32", NO_CAPABILITIES), ("FLOAT16", NO_CAPABILITIES), ("FLOAT16", UNITS))
+VARIANTS = (("FLOAT32", NO_CAPABILITIES), ("FLOAT16", NO_CAPABILITIES), ("FLOAT16", COOPERATIVE))
 
 
 def check(device: Any, desc: Any, arrays: dict[str, np.ndarray], capabilities: gpu.Capability) -> None:
     """Results between guard zones are near the definition's, and the same the second time."""
-    apart = capabilities == UNITS and UNITS not in device.capabilities
+    apart = capabilities == COOPERATIVE and COOPERATIVE not in device.capabilities
 
     def text_of(operator: str) -> str:
         return taken_apart(shader(operator)) if apart else shader(operator)
@@ -190,7 +190,7 @@ def check(device: Any, desc: Any, arrays: dict[str, np.ndarray], capabilities: g
         assert found[name].tobytes() == again[name].tobytes(), f"another {name} the second time"
 
 
-@pytest.mark.parametrize(("kind", "capabilities"), WAYS, ids=["float32", "float16", "float16 by units"])
+@pytest.mark.parametrize(("kind", "capabilities"), VARIANTS, ids=["float32", "float16", "float16 by units"])
 @pytest.mark.parametrize("name", CASES)
 def test_views_are_not_copied(name: str, kind: str, capabilities: gpu.Capability, device: Any) -> None:
     case, passes = CASES[name]
@@ -203,12 +203,12 @@ def test_views_are_not_copied(name: str, kind: str, capabilities: gpu.Capability
 def test_plans_in_c_are_the_same(tmp_path: Path) -> None:
     library = Library(tmp_path)
     for case, _ in CASES.values():
-        for kind, capabilities in WAYS:
+        for kind, capabilities in VARIANTS:
             desc, _ = described(case, kind)
             assert library.plan(desc, capabilities) == expected(desc, capabilities)
 
 
-@pytest.mark.parametrize(("kind", "capabilities"), WAYS, ids=["float32", "float16", "float16 by units"])
+@pytest.mark.parametrize(("kind", "capabilities"), VARIANTS, ids=["float32", "float16", "float16 by units"])
 def test_heads_that_share_keys_are_views_too(kind: str, capabilities: gpu.Capability, device: Any) -> None:
     heads, groups = 6, 2
     whole, part = (1, QUERIES, heads * DEPTH), (1, KEYS, groups * DEPTH)
@@ -228,7 +228,7 @@ def test_infinities_in_views_are_seen_where_they_count(device: Any) -> None:
     desc, arrays = described(CASES["all stacked"][0], "FLOAT16")
     stacked = arrays["StackedQueryKeyValueTensor"].copy()
     stacked[0, 11, 1, 2, 3], stacked[1, 2, 0, 2, 5], stacked[1, 4, 2, 1] = np.inf, np.nan, -np.inf
-    for capabilities in (NO_CAPABILITIES, UNITS):
+    for capabilities in (NO_CAPABILITIES, COOPERATIVE):
         check(device, desc, {"StackedQueryKeyValueTensor": stacked}, capabilities)
 
 

@@ -606,7 +606,7 @@ typedef struct dmlops_plan_SumsPass {
     int64_t kept;
     int64_t sums;
     int64_t factors;
-    int has_units;
+    int is_cooperative;
     int64_t rows;
     int64_t columns;
 } dmlops_plan_SumsPass;
@@ -3116,7 +3116,7 @@ DMLOPS_CALLED int dmlops_plan_stores_keys(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries, int64_t keys, int64_t heads);
 DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    int has_units, dmlops_plan_Parts* result);
+    int is_cooperative, dmlops_plan_Parts* result);
 DMLOPS_CALLED int64_t dmlops_plan_words_of(dmlops_planning* planning, const dmlops_plan_Parts* parts, const
     dmlops_plan_int_8* sizes);
 DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
@@ -3124,12 +3124,13 @@ DMLOPS_CALLED void dmlops_plan_define_parts(dmlops_planning* planning, const dml
 DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlops_plan_int_8* sizes, const
     dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_define_few(dmlops_planning* planning, const dmlops_plan_Parts* parts);
-DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes);
-DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_AttentionTile* result);
-DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile, int64_t
-    heads, int64_t rows);
-DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes);
+DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* planning, int64_t widest,
+    dmlops_plan_AttentionTile* result);
+DMLOPS_CALLED int64_t dmlops_plan_cooperative_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile,
+    int64_t heads, int64_t rows);
+DMLOPS_CALLED void dmlops_plan_cooperative_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result);
 DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
@@ -4424,11 +4425,11 @@ DMLOPS_CALLED int dmlops_plan_are_few(dmlops_planning* planning, int64_t queries
 }
 
 /* The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at once.
-   `has_units`: cooperative matrices could compute the pass instead. They do it faster unless there is a single
+   `is_cooperative`: cooperative matrices could compute the pass instead. They do it faster unless there is a single
    query, and its keys are shared by few heads, or are also stored on the way. */
 DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
     dmlops_plan_AttentionViews* views, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes,
-    int has_units, dmlops_plan_Parts* result) {
+    int is_cooperative, dmlops_plan_Parts* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     const dmlops_plan_int_8 * sizes = &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)];
     int64_t vector = dmlops_plan_floats_at_once(planning, tensors);
@@ -4445,8 +4446,8 @@ DMLOPS_CALLED void dmlops_plan_parts_of(dmlops_planning* planning, const dmlops_
     int64_t shared = dmlops_max(views->shared, 1);
     int is_single = (sizes->items[dmlops_item(planning, 2, sizes->count)] == 1) && ((shared <= 2) ||
         dmlops_plan_stores_keys(planning, views, tensors));
-    if (!(has_units ? is_single : dmlops_plan_are_few(planning, sizes->items[dmlops_item(planning, 2, sizes->count)],
-        keys, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
+    if (!(is_cooperative ? is_single : dmlops_plan_are_few(planning, sizes->items[dmlops_item(planning, 2,
+        sizes->count)], keys, dmlops_plan_times(planning, sizes->items[dmlops_item(planning, 0, sizes->count)],
         sizes->items[dmlops_item(planning, 1, sizes->count)])))) {
         dmlops_plan_no_parts(planning, result);
         return;
@@ -4558,8 +4559,8 @@ DMLOPS_CALLED void dmlops_plan_define_few(dmlops_planning* planning, const dmlop
 
 /* Whether cooperative matrices compute the pass: the device has them, all floats are float16, and rows are whole
    vectors of eight, short enough for a tile of them. */
-DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes) {
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_attention(dmlops_planning* planning, const dmlops_plan_AttentionPass*
+    attention, const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes) {
     if (!dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX)) {
         return 0;
     }
@@ -4579,7 +4580,8 @@ DMLOPS_CALLED int dmlops_plan_takes_units(dmlops_planning* planning, const dmlop
 }
 
 /* The tile for elements of a query or a value: wide rows are shared by two or four waves. */
-DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t widest, dmlops_plan_AttentionTile* result) {
+DMLOPS_CALLED void dmlops_plan_cooperative_attention_tile(dmlops_planning* planning, int64_t widest,
+    dmlops_plan_AttentionTile* result) {
     (void)planning;
     if (widest <= 128) {
         result->waves = 4;
@@ -4595,8 +4597,8 @@ DMLOPS_CALLED void dmlops_plan_units_tile(dmlops_planning* planning, int64_t wid
 }
 
 /* Groups, if each takes all keys. */
-DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile, int64_t
-    heads, int64_t rows) {
+DMLOPS_CALLED int64_t dmlops_plan_cooperative_groups(dmlops_planning* planning, const dmlops_plan_AttentionTile* tile,
+    int64_t heads, int64_t rows) {
     return dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning, rows,
         dmlops_multiply(dmlops_divide(tile->waves, tile->slices), 16)));
 }
@@ -4604,7 +4606,7 @@ DMLOPS_CALLED int64_t dmlops_plan_unit_groups(dmlops_planning* planning, const d
 /* The heads that share a group, and the split of the keys: all `shared` heads do unless each has many queries, and
    there are as many parts as occupy a GPU, or one if combining them would take longer than they save. A
    multiprocessor has room for two groups, or for one with wide rows. */
-DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
+DMLOPS_CALLED void dmlops_plan_cooperative_parts(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
     int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result) {
     const dmlops_plan_int_8 * query = &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)];
     int64_t keys = kept_sizes->items[dmlops_item(planning, attention->key,
@@ -4615,11 +4617,11 @@ DMLOPS_CALLED void dmlops_plan_unit_parts_of(dmlops_planning* planning, const dm
         dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], together));
     int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], together);
     dmlops_plan_AttentionTile tile;
-    dmlops_plan_units_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)],
+    dmlops_plan_cooperative_attention_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)],
         kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].items[dmlops_item(planning, 3,
         kept_sizes->items[dmlops_item(planning, attention->value, kept_sizes->count)].count)]), &tile);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_unit_groups(planning, &tile, heads, rows), (tile.slices ==
-        1) ? 1 : 2);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_cooperative_groups(planning, &tile, heads, rows),
+        (tile.slices == 1) ? 1 : 2);
     int64_t own = 64;
     while (planning->reason == DMLOPS_REASON_NONE && ((own < keys) && (dmlops_plan_times(planning, groups,
         dmlops_plan_ceil_div(planning, keys, own)) > 264))) {
@@ -4650,8 +4652,10 @@ DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* pla
         dmlops_divide(query->items[dmlops_item(planning, 1, query->count)], parts->shared));
     int64_t rows = dmlops_multiply(query->items[dmlops_item(planning, 2, query->count)], parts->shared);
     dmlops_plan_AttentionTile tile;
-    dmlops_plan_units_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)], width), &tile);
-    int64_t groups = dmlops_plan_times(planning, dmlops_plan_unit_groups(planning, &tile, heads, rows), parts->number);
+    dmlops_plan_cooperative_attention_tile(planning, dmlops_max(query->items[dmlops_item(planning, 3, query->count)],
+        width), &tile);
+    int64_t groups = dmlops_plan_times(planning, dmlops_plan_cooperative_groups(planning, &tile, heads, rows),
+        parts->number);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(query->items[dmlops_item(planning, 3,
         query->count)], 8));
@@ -8104,7 +8108,7 @@ DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, 
         }
     }
     int are_full = (one->sums <= 4) && (columns >= 5);
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && one->has_units && are_full;
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && one->is_cooperative && are_full;
 }
 
 /* Tiles of cooperative matrices, whose rows are the weights of each sum in turn, padded. Waves split k where several
@@ -8446,17 +8450,17 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     const dmlops_plan_int_8_16 * kept_sizes = &op->kept_sizes;
     int attends = (attention->number != -1) && (((led >> attention->target) & 1) == 1);
     if (attends) {
-        int has_units = dmlops_plan_takes_units(planning, attention, tensors, kept_sizes);
+        int is_cooperative = dmlops_plan_suits_cooperative_attention(planning, attention, tensors, kept_sizes);
         dmlops_plan_Parts made_4;
-        dmlops_plan_parts_of(planning, attention, views, tensors, kept_sizes, has_units, &made_4);
+        dmlops_plan_parts_of(planning, attention, views, tensors, kept_sizes, is_cooperative, &made_4);
         parts = made_4;
-        int reads_halves = parts.applies ? (parts.vector == 8) : has_units;
-        if (reads_halves) {
+        int reads_float16 = parts.applies ? (parts.vector == 8) : is_cooperative;
+        if (reads_float16) {
             float16 = dmlops_plan_kept_float16(planning, shader);
         }
         if ((float16 != 0) && !parts.applies) {
             dmlops_plan_Parts made_5;
-            dmlops_plan_unit_parts_of(planning, attention, views->shared, kept_sizes, &made_5);
+            dmlops_plan_cooperative_parts(planning, attention, views->shared, kept_sizes, &made_5);
             parts = made_5;
         }
         int64_t vector = (float16 != 0) ? 8 : 4;

@@ -64,7 +64,7 @@ class SumsPass:
         return tuple(read for factor in self.factors for read in factor)
 
     @property
-    def has_units(self) -> bool:
+    def is_cooperative(self) -> bool:
         """Whether cooperative matrices can be used: if factors consist of a single read."""
         return len(self.every) == 1
 
@@ -72,14 +72,14 @@ class SumsPass:
     def copied(self) -> Kept | None:
         """The intermediate tensor that cooperative matrices read and that this pass writes, row by row: it is
         also written as float16."""
-        if self.has_units and self._goes_by_rows:
+        if self.is_cooperative and self._goes_by_rows:
             return next((kept for kept, _, _ in self.values if kept == self.every[0].kept), None)
         return None
 
     @property
     def has_float_factors(self) -> bool:
         """Whether cooperative matrices read an intermediate tensor that has no float16 copy."""
-        return self.has_units and self.every[0].kept is not None and self.copied is None
+        return self.is_cooperative and self.every[0].kept is not None and self.copied is None
 
     @property
     def _goes_by_rows(self) -> bool:
@@ -113,7 +113,7 @@ class SumsPass:
             "kept": [kept.member for kept in self.kept],
             "sums": len(self.starts),
             "factors": len(self.factors),
-            "has_units": int(self.has_units),
+            "is_cooperative": int(self.is_cooperative),
             "rows": sum(1 << d for d in self.form.rows),
             "columns": sum(1 << d for d in self.form.columns),
         }

@@ -28,7 +28,7 @@ PARTS_COOPERATIVE_WORTH = (
 )
 "parts times keys from which that pays"
 
-UNIT_ROWS = 16  # of a wave
+MATRIX_ROWS = 16  # of a wave
 # Elements of a query or a value, at most, for which
 WIDE = 128  # a wave has registers for whole rows, not only slices
 WIDEST = 512  # shared memory has room for a tile of 16 keys
@@ -44,7 +44,7 @@ class AttentionTile(NamedTuple):
     keys: int
 
 
-def takes_units(
+def suits_cooperative_attention(
     out: Planning,
     attention: AttentionPass,
     tensors: Tensors,
@@ -61,7 +61,7 @@ def takes_units(
     return depth % 8 == 0 and width % 8 == 0 and max(depth, width) <= WIDEST
 
 
-def units_tile(widest: int) -> AttentionTile:
+def cooperative_attention_tile(widest: int) -> AttentionTile:
     """The tile for elements of a query or a value: wide rows are shared by two or four waves."""
     if widest <= WIDE:
         return AttentionTile(ATTENTION_WAVES, 1, 32)
@@ -69,20 +69,22 @@ def units_tile(widest: int) -> AttentionTile:
     return AttentionTile(2 * slices, slices, 32 if widest <= 2 * WIDE else 16)
 
 
-def unit_groups(tile: AttentionTile, heads: int, rows: int) -> int:
+def cooperative_groups(tile: AttentionTile, heads: int, rows: int) -> int:
     """Groups, if each takes all keys."""
-    return times(heads, ceil_div(rows, tile.waves // tile.slices * UNIT_ROWS))
+    return times(heads, ceil_div(rows, tile.waves // tile.slices * MATRIX_ROWS))
 
 
-def unit_parts_of(attention: AttentionPass, shared: int, kept_sizes: Annotated[Sequence[Sizes], 16]) -> Parts:
+def cooperative_parts(
+    attention: AttentionPass, shared: int, kept_sizes: Annotated[Sequence[Sizes], 16]
+) -> Parts:
     """The heads that share a group, and the split of the keys: all `shared` heads do unless each has many
     queries, and there are as many parts as occupy a GPU, or one if combining them would take longer than they
     save. A multiprocessor has room for two groups, or for one with wide rows."""
     query, keys = kept_sizes[attention.query], kept_sizes[attention.key][2]
-    together = shared if shared > 0 and query[2] < ATTENTION_WAVES * UNIT_ROWS else 1
+    together = shared if shared > 0 and query[2] < ATTENTION_WAVES * MATRIX_ROWS else 1
     heads, rows = times(query[0], query[1] // together), query[2] * together
-    tile = units_tile(max(query[3], kept_sizes[attention.value][3]))
-    groups = times(unit_groups(tile, heads, rows), 1 if tile.slices == 1 else 2)
+    tile = cooperative_attention_tile(max(query[3], kept_sizes[attention.value][3]))
+    groups = times(cooperative_groups(tile, heads, rows), 1 if tile.slices == 1 else 2)
     own = PARTS_COOPERATIVE_LEAST
     while own < keys and times(groups, ceil_div(keys, own)) > PARTS_COOPERATIVE_GROUPS:  # ends: it doubles
         own *= 2
@@ -101,8 +103,8 @@ def define_attention_cooperative(
     """The macros of the pass."""
     query, width = kept_sizes[attention.query], kept_sizes[attention.value][3]
     heads, rows = times(query[0], query[1] // parts.shared), query[2] * parts.shared
-    tile = units_tile(max(query[3], width))
-    groups = times(unit_groups(tile, heads, rows), parts.number)
+    tile = cooperative_attention_tile(max(query[3], width))
+    groups = times(cooperative_groups(tile, heads, rows), parts.number)
     out.define("COOPERATIVE_MATRIX", 1)
     out.define("QUERY_EIGHTS", query[3] // 8)
     out.define("VALUE_EIGHTS", width // 8)

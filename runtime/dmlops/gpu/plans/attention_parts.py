@@ -98,11 +98,11 @@ def parts_of(
     views: AttentionViews,
     tensors: Tensors,
     kept_sizes: Annotated[Sequence[Sizes], 16],
-    has_units: bool,
+    is_cooperative: bool,
 ) -> Parts:
     """The split for few queries: enough parts to saturate a GPU, each a multiple of what all threads load at
-    once. `has_units`: cooperative matrices could compute the pass instead. They do it faster unless there is
-    a single query, and its keys are shared by few heads, or are also stored on the way."""
+    once. `is_cooperative`: cooperative matrices could compute the pass instead. They do it faster unless
+    there is a single query, and its keys are shared by few heads, or are also stored on the way."""
     query, sizes = kept_sizes[attention.query], kept_sizes[attention.target]
     vector = floats_at_once(tensors)
     depth, width = query[3], sizes[3]
@@ -111,7 +111,7 @@ def parts_of(
     keys = kept_sizes[attention.key][2]
     shared = max(views.shared, 1)
     is_single = sizes[2] == 1 and (shared <= PARTS_COOPERATIVE_SHARED or stores_keys(views, tensors))
-    if not (is_single if has_units else are_few(sizes[2], keys, times(sizes[0], sizes[1]))):
+    if not (is_single if is_cooperative else are_few(sizes[2], keys, times(sizes[0], sizes[1]))):
         return no_parts()
     lanes = power_below(depth // vector, MOST_LANES)
     value_lanes = power_below(width // vector, MOST_LANES)

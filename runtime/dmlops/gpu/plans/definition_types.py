@@ -86,7 +86,7 @@ class SumsPass(NamedTuple):
     """Pass `number` of the shader. `writes` and `reads` have a bit for each intermediate tensor, `begins` for
     each that the first step of a recurrence reads; `tensors` and `kept` for the tensors of the description
     and the intermediate ones that are factors, including `weights`, by number. There are `sums` for each
-    element, with `factors` factors besides weights; `has_units`: cooperative matrices can multiply them.
+    element, with `factors` factors besides weights; `is_cooperative`: cooperative matrices can multiply them.
     `rows` and `columns` have a bit for each dimension of the result."""
 
     number: int
@@ -98,7 +98,7 @@ class SumsPass(NamedTuple):
     kept: int
     sums: int
     factors: int
-    has_units: bool
+    is_cooperative: bool
     rows: int
     columns: int
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .attention import Source, Sources, no_sources, sources_of
-from .attention_cooperative import takes_units, unit_parts_of
+from .attention_cooperative import cooperative_parts, suits_cooperative_attention
 from .attention_parts import Parts, no_parts, parts_of
 from .definition_types import Definition, DefinitionShader, Pass, Passes
 from .loops import ceil_div
@@ -124,13 +124,13 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
     tensors, kept_sizes = op.tensors, op.kept_sizes
     attends = attention.number != NONE and led >> attention.target & 1 == 1
     if attends:
-        has_units = takes_units(out, attention, tensors, kept_sizes)
-        parts = parts_of(attention, views, tensors, kept_sizes, has_units)
-        reads_halves = parts.vector == 8 if parts.applies else has_units
-        if reads_halves:
+        is_cooperative = suits_cooperative_attention(out, attention, tensors, kept_sizes)
+        parts = parts_of(attention, views, tensors, kept_sizes, is_cooperative)
+        reads_float16 = parts.vector == 8 if parts.applies else is_cooperative
+        if reads_float16:
             float16 = kept_float16(shader)
         if float16 != 0 and not parts.applies:
-            parts = unit_parts_of(attention, views.shared, kept_sizes)
+            parts = cooperative_parts(attention, views.shared, kept_sizes)
         vector = 8 if float16 != 0 else 4
         sources = sources_of(attention, views, tensors, kept_sizes, vector, True, parts.applies)
         every = passes_with(shader, sources)

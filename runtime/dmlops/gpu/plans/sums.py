@@ -134,7 +134,7 @@ def suits_cooperative_sums(out: Planning, one: SumsPass, tensors: Tensors, colum
         if is_read and not (is_float16(tensor) and is_in_vectors(tensor, 8)):
             return False
     are_full = one.sums <= 4 and columns >= SUMS_COOPERATIVE_COLUMNS
-    return out.has(Capability.COOPERATIVE_MATRIX) and one.has_units and are_full
+    return out.has(Capability.COOPERATIVE_MATRIX) and one.is_cooperative and are_full
 
 
 def sums_candidates() -> Tiles:
