@@ -453,6 +453,25 @@ def batch_normalization_training_grad(d: Members, x: Arrays) -> Arrays:
     return {"OutputGradientTensor": x["ScaleTensor"] * rate * y, **results}
 
 
+def exponentials(d: Members, x: Arrays) -> tuple[np.ndarray, np.ndarray]:
+    """Elements without the largest one of their set, if that is finite, and the sum of their exponentials."""
+    a = x["InputTensor"]
+    axes = (a.ndim - 1,) if d.Axes is None else tuple(set(d.Axes))
+    peak = a.max(axes, keepdims=True)
+    a = a - np.where(np.isfinite(peak), peak, 0)
+    return a, np.exp(a).sum(axes, keepdims=True)
+
+
+def activation_softmax(d: Members, x: Arrays) -> Arrays:
+    a, total_ = exponentials(d, x)
+    return {"OutputTensor": np.exp(a) / total_}
+
+
+def activation_log_softmax(d: Members, x: Arrays) -> Arrays:
+    a, total_ = exponentials(d, x)
+    return {"OutputTensor": a - np.log(total_)}
+
+
 def lp_normalization(d: Members, x: Arrays) -> Arrays:
     a = x["InputTensor"]
     norm = (np.abs(a) ** d.P).sum(d.Axis, keepdims=True) ** (1 / d.P)
@@ -890,6 +909,8 @@ FORMULAS: dict[str, Callable[[Members, Arrays], Arrays]] = {
         for name, function in list(globals().items())
         if callable(function) and getattr(function, "__module__", "") == __name__
     },
+    "ACTIVATION_SOFTMAX1": activation_softmax,
+    "ACTIVATION_LOG_SOFTMAX1": activation_log_softmax,
     "AVERAGE_POOLING1": average_pooling,
     "LP_POOLING1": lp_pooling,
     "MAX_POOLING1": max_pooling,

@@ -19,7 +19,8 @@ from dmlgen.outputs.render import Templates
 from dmlgen.project import TEMPLATES
 from dmlgen.registry import Operator, Registry
 from dmlgen.resolve import load_registry
-from dmlgen.schedules import F, follows_definition, form_of, forms_of, schedule_of
+from dmlgen.schedules import F, follows_definition, form_of, schedule_of
+from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.schedule import Schedule
 from dmlops.gpu import planner_inputs
 from dmlops.gpu.programs import Programs
@@ -76,7 +77,8 @@ class Variant:
     @property
     def lowered(self) -> Operator:
         """The operator as its shader computes it."""
-        return lowered(self.operator, forms_of(self.registry, self.operator))
+        attention = self.form_of(Attention)
+        return self.operator if attention is None else lowered(self.operator, attention)
 
     def by_definition(self, desc: Any, arrays: Arrays) -> Arrays:
         """The outputs of the reference."""

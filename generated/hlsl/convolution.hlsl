@@ -2069,11 +2069,6 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 static const uint leftPitch = leftAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint leftLines = LEFT_ALONG ? TILE_ROWS : stepDepth;
 
-
-
-static const uint rightPitch = rightAcross / 8 + 1;  // padded by one to avoid bank conflicts
-static const uint rightLines = RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH;
-
 // Eight contiguous elements, assembled from the loads
 uint4 RightEight(RightVector next[rightLoads], uint number)
 {
@@ -2092,6 +2087,8 @@ uint4 RightEight(RightVector next[rightLoads], uint number)
 #endif
 }
 
+static const uint rightPitch = rightAcross / 8 + 1;  // padded by one to avoid bank conflicts
+static const uint rightLines = RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH;
 
 // Shared memory: a tile of each factor; after the k-loop, 16 rows of each wave's sums, 16 or 32 columns at a time.
 // Where threads store along rows, 32 columns fill more of a cache line, but take registers that only tall waves use
