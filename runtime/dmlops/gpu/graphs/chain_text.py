@@ -21,6 +21,8 @@ from ..plans.loops import unsigned_name
 from ..plans.operands import Tensor
 from ..preprocessing import function, resolved
 
+_COMPUTE = re.compile(r"(?m)^(float|double) Compute\(")
+_PRECISE = r"precise \1 Compute("
 _BINDING = re.compile(r"\[\[vk::binding\((\d+), 0\)\]\]")
 _OVER_RESULTS = re.compile(r"\[unroll\](\n *for .*\n.*\bFinished\()")
 _RESOURCE = r"\[\[vk::binding\({}, 0\)\]\] .*> (\w+) : register"
@@ -233,7 +235,11 @@ def _treatment(names: Mapping[str, str]) -> str:
 
 
 def _functions(names: Mapping[str, str]) -> str:
-    return "\n\n".join(f"namespace {name}\n{{\n{body}}}" for body, name in names.items())
+    """The functions, in their namespaces. They are precise, so that each operator gives what its own shader
+    gives: compilers would take x - x for 0 and exp(log(x)) for x, also where x is NaN."""
+    return "\n\n".join(
+        f"namespace {name}\n{{\n{_COMPUTE.sub(_PRECISE, body)}}}" for body, name in names.items()
+    )
 
 
 def _lines(values: Sequence[str], indent: int) -> str:
