@@ -235,8 +235,12 @@ def _treatment(names: Mapping[str, str]) -> str:
 
 
 def _functions(names: Mapping[str, str]) -> str:
-    """The functions, in their namespaces. They are precise, so that each operator gives what its own shader
-    gives: compilers would take x - x for 0 and exp(log(x)) for x, also where x is NaN."""
+    """The functions, in their namespaces.
+
+    They and their results are precise, so that each operator gives what its own shader gives: compilers would
+    take x - x for 0 and exp(log(x)) for x, also where x is NaN. DXC looks at what a function returns for
+    SPIR-V, and at the variable that takes it for DXIL.
+    """
     return "\n\n".join(
         f"namespace {name}\n{{\n{_COMPUTE.sub(_PRECISE, body)}}}" for body, name in names.items()
     )
@@ -301,7 +305,9 @@ def _calls(
             else _converted(f"v{operand}", written[operand], tensor)
             for operand, tensor in zip(part.operands, part.tensors, strict=False)
         ]
-        yield f"const {_type(written[at]).value} v{at} = {name}::Compute({', '.join(operands)});"
+        kind = _type(written[at])
+        treatment = "precise" if kind.is_float else "const"
+        yield f"{treatment} {kind.value} v{at} = {name}::Compute({', '.join(operands)});"
 
 
 def _converted(value: str, written: Tensor, read: Tensor) -> str:
