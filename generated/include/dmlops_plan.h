@@ -8225,7 +8225,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const
     return;
 }
 
-/* Up to 32 columns, and as many rows as leave enough groups, or all of them in a group that is alone. */
+/* Up to 32 columns, and the most rows that leave enough groups; a single group has all of them. */
 DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int is_alone, dmlops_plan_SumsTile*
     result) {
@@ -9787,7 +9787,7 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
 }
 
 /* The vectors, of `count`, that each of `threads` in a group loads before it computes any, given the bits that it loads
-   for one, or stores if that is more: as many as VECTORS_BITS hold, if enough threads are left. All have the same
+   for one, or stores if that is more: those that fit in VECTORS_BITS, if enough threads are left. All have the same
    number, since drivers postpone loads that are not always needed. */
 DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64_t count, int64_t moved, int64_t
     threads) {
@@ -11126,7 +11126,7 @@ DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, int64_t e
     return taps;
 }
 
-/* A tile for an output of these sizes, planes before rows and columns: as many planes and rows as leave enough groups.
+/* A tile for an output of these sizes, planes before rows and columns, with enough groups left to occupy the GPU.
    `width`: the tensor's size along columns. */
 DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, const dmlops_plan_int_8* sizes, int64_t width,

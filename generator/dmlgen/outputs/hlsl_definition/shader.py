@@ -255,8 +255,8 @@ def shader_of(
     printer = ShaderPrinter(registry, operator, forms, taken)
     is_by_rows = printer.form(Rows) is not None
     passes = [] if is_by_rows else _own_passes(printer, operator, defines)
-    ways = (PASSES[type(form)](printer, form, len(passes)) for form in forms if type(form) in PASSES)
-    fast = next(ways, None)
+    faster = (PASSES[type(form)](printer, form, len(passes)) for form in forms if type(form) in PASSES)
+    fast = next(faster, None)
     activations = activations_of(registry, operator, "REAL") if printer.fused else ()
     tensors = printer.tensors
     called = dict(printer.called)

@@ -217,7 +217,7 @@ def patches(other: Loop, inner: Loop, vector: int) -> Loops:
 
 def vectors_ahead(count: int, moved: int, threads: int) -> int:
     """The vectors, of `count`, that each of `threads` in a group loads before it computes any, given the bits
-    that it loads for one, or stores if that is more: as many as VECTORS_BITS hold, if enough threads are
+    that it loads for one, or stores if that is more: those that fit in VECTORS_BITS, if enough threads are
     left. All have the same number, since drivers postpone loads that are not always needed."""
     ahead = power_below(VECTORS_BITS // moved, VECTORS_MOST)
     while ahead > 1:

@@ -164,8 +164,8 @@ def taps_kept(entries: int, taps: int) -> int:
 def separable_tile(
     one: SeparablePass, tensor: Tensor, output: Tensor, sizes: Sizes, width: int
 ) -> SeparableTile:
-    """A tile for an output of these sizes, planes before rows and columns: as many planes and rows as leave
-    enough groups. `width`: the tensor's size along columns."""
+    """A tile for an output of these sizes, planes before rows and columns, with enough groups left to occupy
+    the GPU. `width`: the tensor's size along columns."""
     extent = extent_of(sizes)
     taps = usual_taps(tensor, output) if one.is_sum else 1
     entries = SEPARABLE_COLUMNS + SEPARABLE_ROWS + len(sizes)

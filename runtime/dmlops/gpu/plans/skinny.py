@@ -36,7 +36,7 @@ SKINNY_VECTORS = 4  # NVIDIA H200: 2 at 0.80 to 1.02, 8 at 0.94 to 1.05
 "vectors that a thread has in flight"
 
 SKINNY_GROUPS = 128  # NVIDIA H200
-"groups below which k is split, for twice as many"
+"groups below which k is split, into at most twice this number of groups"
 
 MOST_ROWS = 4  # that a thread accumulates
 VECTOR_BITS = 128

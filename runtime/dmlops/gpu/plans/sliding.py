@@ -41,7 +41,7 @@ LOAD_COST = 4
 STORE_COST = 12
 "operations per store"
 HALF_RESIDENT = 28
-"elements of a block with which half as many threads are resident as with none"
+"elements of a block whose registers halve the number of resident threads"
 SLIDING_CHANNELS = 8  # NVIDIA H200: 2 to 7 times as fast as tiles with 4 and 8, with 16 at 0.41 to 0.56
 "channels and rows per channel group, of several, up to which windows slide over the input"
 SLIDING_PRODUCTS = 16777216  # NVIDIA H200: 1.1 to 3 times as fast as tiles, with 29 million 0.8 to 1.1

@@ -29,7 +29,7 @@ SUMS_MANY_THREADS = 256  # NVIDIA H200: 64 at 0.77 to 1.00, 128 at 1.00, 512 at 
 SUMS_ROWS = 4  # NVIDIA H200: 8 at 0.88 to 1.39
 "rows per group, in units of what a thread has"
 SUMS_LARGE_ROWS = 8  # NVIDIA H200: 4 with 256 threads at 0.91 to 0.96
-"the same where threads have as many sums as they can hold, and there are many groups"
+"the same where threads have the most sums that they can hold, and there are many groups"
 SUMS_LARGE_THREADS = 64  # NVIDIA H200: 256 at 0.86
 "threads in such a group"
 SUMS_GROUPS = 256  # NVIDIA H200: 128 at 0.88 to 1.01, 512 at 0.97
@@ -154,7 +154,7 @@ def cooperative_tile(one: SumsPass, depth: int, rows: int, columns: int, others:
     """The tile that takes the least time by the cost model of products."""
     found = no_matrices()._replace(rows=times(rows, one.sums), columns=columns, depth=depth, count=others)
     rates = Rates(COOPERATIVE_RATE, SUMS_LATENCY, COOPERATIVE_ALONE, 2)
-    # Of the rows, each sum has as many, a multiple of 4: neighbors are stored as float16, in whole words.
+    # Sums share the rows equally, in multiples of 4: neighbors are stored as float16, in whole words.
     tiles: Tiles = [
         tile._replace(rows=tile.rows // one.sums // 4 * 4 * one.sums) for tile in sums_candidates()
     ]
@@ -180,7 +180,7 @@ def cooperative_tile(one: SumsPass, depth: int, rows: int, columns: int, others:
 def ordinary_tile(
     one: SumsPass, weights: Tensor, rows: int, columns: int, others: int, is_alone: bool
 ) -> SumsTile:
-    """Up to 32 columns, and as many rows as leave enough groups, or all of them in a group that is alone."""
+    """Up to 32 columns, and the most rows that leave enough groups; a single group has all of them."""
     depth, vector = weights.sizes[-1], 4 if is_in_vectors(weights, 4) else 1
     own_columns = 1
     while own_columns < min(columns, 8):
