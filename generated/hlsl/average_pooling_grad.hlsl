@@ -80,7 +80,6 @@ struct Dimension
     int4 inputGradientStrides[2];
     int4 outputGradientSizes[2];
     int4 outputGradientStrides[2];
-    int4 keptShareSizes[2];
     int4 strides[2];
     int4 startPadding[2];
     int4 paddedSizes[2];
@@ -88,6 +87,7 @@ struct Dimension
     int4 windowSize[2];
     int4 results[2];
     int4 stridesReciprocals[2];
+    int4 keptShareSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x

@@ -237,7 +237,6 @@ struct Dimension
     int4 cStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
-    int4 keptProductSizes[2];
     Activation activations[ACTIVATION_COUNT];
     uint matrices;
     uint matrixRows;
@@ -249,7 +248,6 @@ struct Dimension
     uint parts;
     uint tilesDown;  // of a matrix
     uint groupColumns;  // thread groups along x
-    int keptProductFirst;
     float alpha;
     int r;
     int isNone;
@@ -687,6 +685,8 @@ void WriteKeptProduct(uint number, REAL_VALUE entry)
     const uint position = (uint)keptProductFirst + number * (REAL_BITS / 32);
     scratch[position] = asuint(entry);
 }
+#else  // for functions that are never called there
+REAL_VALUE ReadKeptProduct(List at) { return (REAL_VALUE)0; }
 #endif
 
 // Applies fused activation `number` to a result

@@ -80,11 +80,11 @@ struct Dimension
     int4 inputGradientStrides[2];
     int4 outputGradientSizes[2];
     int4 outputGradientStrides[2];
-    int4 keptBaseSizes[2];
-    int4 keptSharesSizes[2];
     int4 before[2];
     int4 span[2];
     int4 after[2];
+    int4 keptBaseSizes[2];
+    int4 keptSharesSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x

@@ -269,15 +269,15 @@ struct Dimension
     int4 outputSingleStrides[2];
     int4 outputCellSingleSizes[2];
     int4 outputCellSingleStrides[2];
-    int4 keptInputProjectionSizes[2];
-    int4 keptCellSizes[2];
-    int4 keptHiddenSizes[2];
     int4 number[2];
     int4 number2[2];
     int4 gateCount[2];
     int4 number3[2];
     int4 sequenceLength2[2];
     int4 number4[2];
+    int4 keptInputProjectionSizes[2];
+    int4 keptCellSizes[2];
+    int4 keptHiddenSizes[2];
     Activation activations[ACTIVATION_COUNT];
     uint count;  // elements to write
     uint first;  // the number of the first one

@@ -87,7 +87,6 @@ struct Dimension
     int4 inputGradientStrides[2];
     int4 outputGradientSizes[2];
     int4 outputGradientStrides[2];
-    int4 keptWinnerSizes[2];
     int4 strides[2];
     int4 dilations[2];
     int4 startPadding[2];
@@ -95,6 +94,7 @@ struct Dimension
     int4 windowSize[2];
     int4 results[2];
     int4 stridesReciprocals[2];
+    int4 keptWinnerSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x

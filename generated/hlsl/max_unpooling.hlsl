@@ -93,8 +93,8 @@ struct Dimension
     int4 indicesStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
-    int4 keptLastSizes[2];
     int4 inputSizesReciprocals[2];
+    int4 keptLastSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x

@@ -405,10 +405,6 @@ struct Dimension
     int4 outputPresentKeyStrides[2];
     int4 outputPresentValueSizes[2];
     int4 outputPresentValueStrides[2];
-    int4 keptQuerySizes[2];
-    int4 keptPresentKeySizes[2];
-    int4 keptPresentValueSizes[2];
-    int4 keptContextSizes[2];
     int4 heads[2];
     int4 keySequenceLength[2];
     int4 keyValueHeads[2];
@@ -417,6 +413,10 @@ struct Dimension
     int4 headCount2[2];
     int4 headCountReciprocals[2];
     int4 headCount2Reciprocals[2];
+    int4 keptQuerySizes[2];
+    int4 keptPresentKeySizes[2];
+    int4 keptPresentValueSizes[2];
+    int4 keptContextSizes[2];
     int4 queryLayout[2];
     int4 keyLayout[2];
     int4 valueLayout[2];

@@ -76,9 +76,6 @@
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
 #define REAL_BITS 32
-#if PASS >= 2
-#define KEPT_COORDINATE_SIZES_LENGTH 0
-#endif
 
 // What only some passes define
 #ifndef BYTES
@@ -119,14 +116,12 @@ struct Dimension
     int4 inputStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
-    int4 keptCoordinateSizes[2];
     float4 scales[2];
     float4 outputPixelOffsets[2];
     float4 inputPixelOffsets[2];
     Dimension tiles[2];  // of a plane, down and across
     uint planeCount;
     uint groupColumns;  // thread groups along x
-    int keptCoordinateFirst;
     int isLinear;
     int isDecreasing;
     int number;
@@ -136,10 +131,10 @@ struct Dimension
     int4 inputStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
-    int4 keptCoordinateSizes[2];
     float4 scales[2];
     float4 outputPixelOffsets[2];
     float4 inputPixelOffsets[2];
+    int4 keptCoordinateSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -497,6 +492,7 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 {
     StoreOutput(OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH), entry);
 }
+#if PASS < 2
 
 REAL_VALUE ReadKeptCoordinate(List at)
 {
@@ -510,6 +506,9 @@ void WriteKeptCoordinate(uint number, REAL_VALUE entry)
     const uint position = (uint)keptCoordinateFirst + number * (REAL_BITS / 32);
     scratch[position] = asuint(entry);
 }
+#else  // for functions that are never called there
+REAL_VALUE ReadKeptCoordinate(List at) { return (REAL_VALUE)0; }
+#endif
 
 precise REAL_VALUE OutputOffset(int d)
 {

@@ -73,9 +73,6 @@
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
 #define REAL_BITS 32
-#if PASS >= 2
-#define KEPT_COORDINATE_SIZES_LENGTH 0
-#endif
 
 #if PASS < 2
 #define OUTPUT_VECTOR 1
@@ -111,14 +108,12 @@ struct Dimension
     int4 inputGradientStrides[2];
     int4 outputGradientSizes[2];
     int4 outputGradientStrides[2];
-    int4 keptCoordinateSizes[2];
     float4 scales[2];
     float4 outputPixelOffsets[2];
     float4 inputPixelOffsets[2];
     Dimension tiles[2];  // of a plane, down and across
     uint planeCount;
     uint groupColumns;  // thread groups along x
-    int keptCoordinateFirst;
     int isLinear;
     int number;
 #else
@@ -127,10 +122,10 @@ struct Dimension
     int4 inputGradientStrides[2];
     int4 outputGradientSizes[2];
     int4 outputGradientStrides[2];
-    int4 keptCoordinateSizes[2];
     float4 scales[2];
     float4 outputPixelOffsets[2];
     float4 inputPixelOffsets[2];
+    int4 keptCoordinateSizes[2];
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
@@ -485,6 +480,7 @@ void WriteOutputGradient(List at, OUTPUT_GRADIENT_VALUE entry)
     outputGradientTensor[OffsetOf(at, outputGradientStrides, OUTPUT_GRADIENT_SIZES_LENGTH)] =
         (OUTPUT_GRADIENT_STORED)entry;
 }
+#if PASS < 2
 
 REAL_VALUE ReadKeptCoordinate(List at)
 {
@@ -498,6 +494,9 @@ void WriteKeptCoordinate(uint number, REAL_VALUE entry)
     const uint position = (uint)keptCoordinateFirst + number * (REAL_BITS / 32);
     scratch[position] = asuint(entry);
 }
+#else  // for functions that are never called there
+REAL_VALUE ReadKeptCoordinate(List at) { return (REAL_VALUE)0; }
+#endif
 
 precise REAL_VALUE OutputOffset(int d)
 {

@@ -227,13 +227,13 @@ struct Dimension
     int4 outputSequenceStrides[2];
     int4 outputSingleSizes[2];
     int4 outputSingleStrides[2];
-    int4 keptInputProjectionSizes[2];
-    int4 keptHiddenSizes[2];
     int4 number[2];
     int4 number2[2];
     int4 gateCount[2];
     int4 sequenceLength2[2];
     int4 number3[2];
+    int4 keptInputProjectionSizes[2];
+    int4 keptHiddenSizes[2];
     Activation activations[ACTIVATION_COUNT];
     uint count;  // elements to write
     uint first;  // the number of the first one

@@ -127,6 +127,9 @@ struct Dimension
     int4 outputGradientStrides[2];
     int4 outputROIGradientSizes[2];
     int4 outputROIGradientStrides[2];
+    int4 inputGradientSizes2[2];
+    int4 inputGradientSizes3[2];
+    int4 roiCount2[2];
     int4 keptStartsSizes[2];
     int4 keptLengthsSizes[2];
     int4 keptSamplesSizes[2];
@@ -134,9 +137,6 @@ struct Dimension
     int4 keptRowsSizes[2];
     int4 keptColumnsSizes[2];
     int4 keptBestSizes[2];
-    int4 inputGradientSizes2[2];
-    int4 inputGradientSizes3[2];
-    int4 roiCount2[2];
     int4 selection[2];
     uint count;  // elements to write
     uint first;  // the number of the first one

@@ -70,9 +70,6 @@
 // The type that floats are computed in, and its bits
 #define REAL_VALUE float
 #define REAL_BITS 32
-#if PASS >= 2
-#define KEPT_COORDINATE_SIZES_LENGTH 0
-#endif
 
 #if PASS < 2
 #define OUTPUT_VECTOR 1
@@ -108,11 +105,9 @@ struct Dimension
     int4 inputStrides[2];
     int4 outputSizes[2];
     int4 outputStrides[2];
-    int4 keptCoordinateSizes[2];
     Dimension tiles[2];  // of a plane, down and across
     uint planeCount;
     uint groupColumns;  // thread groups along x
-    int keptCoordinateFirst;
     int dims2;
     int scaleSizeWidth;
     int dims3;
@@ -476,6 +471,7 @@ void WriteOutput(List at, OUTPUT_VALUE entry)
 {
     outputTensor[OffsetOf(at, outputStrides, OUTPUT_SIZES_LENGTH)] = (OUTPUT_STORED)entry;
 }
+#if PASS < 2
 
 REAL_VALUE ReadKeptCoordinate(List at)
 {
@@ -489,6 +485,9 @@ void WriteKeptCoordinate(uint number, REAL_VALUE entry)
     const uint position = (uint)keptCoordinateFirst + number * (REAL_BITS / 32);
     scratch[position] = asuint(entry);
 }
+#else  // for functions that are never called there
+REAL_VALUE ReadKeptCoordinate(List at) { return (REAL_VALUE)0; }
+#endif
 
 int Factor(int d)
 {

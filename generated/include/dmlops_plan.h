@@ -3147,8 +3147,7 @@ DMLOPS_CALLED void dmlops_plan_define_tensors(dmlops_planning* planning, const d
 DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result);
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts,
-    dmlops_plan_CommonConstants* result);
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_CommonConstants* result);
 DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_CommonConstants* result);
 DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result);
@@ -4787,27 +4786,13 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
     return;
 }
 
-/* Defines the macros and binds the resources of tensors; returns what depends only on the description. The intermediate
-   tensors that are `wanted`, as bits, start at the words `firsts` of scratch. */
+/* Defines the macros and binds the resources of tensors; returns what depends only on the description. */
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_int_64* firsts,
-    dmlops_plan_CommonConstants* result) {
+    dmlops_plan_DefinitionShader* shader, dmlops_plan_CommonConstants* result) {
     if (op->is_double) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("DOUBLE"), 1);
     }
     dmlops_plan_define_tensors(planning, op, shader, &result->lists);
-    for (int64_t place = 0; place < shader->kept.count; ++place) {
-        dmlops_plan_int_8 sizes;
-        sizes.count = 0;
-        if (((wanted >> place) & 1) == 1) {
-            dmlops_plan_int_8_extend(planning, &sizes, op->kept_sizes.items[dmlops_item(planning, place,
-                op->kept_sizes.count)].count, op->kept_sizes.items[dmlops_item(planning, place,
-                op->kept_sizes.count)].items);
-        }
-        dmlops_plan_int_8 made_1;
-        dmlops_plan_eight(planning, &sizes, &made_1);
-        dmlops_plan_int_512_extend(planning, &result->lists, made_1.count, made_1.items);
-    }
     for (int64_t place = 0; place < op->bounds.count; ++place) {
         const int64_t bound = op->bounds.items[place];
         dmlops_out_define(planning, shader->bounds.items[dmlops_item(planning, place, shader->bounds.count)],
@@ -4822,27 +4807,27 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
                 DMLOPS_TEXT("_ROW"), dmlops_plan_dimension_of_rows(planning, listed));
         }
         if (((shader->float_lists >> place) & 1) == 1) {
-            dmlops_plan_int_8 made_2;
-            dmlops_plan_padded(planning, listed, &made_2);
-            dmlops_plan_int_512_extend(planning, &result->lists, made_2.count, made_2.items);
+            dmlops_plan_int_8 made_1;
+            dmlops_plan_padded(planning, listed, &made_1);
+            dmlops_plan_int_512_extend(planning, &result->lists, made_1.count, made_1.items);
         } else {
-            dmlops_plan_int_8 made_3;
-            dmlops_plan_eight(planning, listed, &made_3);
-            dmlops_plan_int_512_extend(planning, &result->lists, made_3.count, made_3.items);
+            dmlops_plan_int_8 made_2;
+            dmlops_plan_eight(planning, listed, &made_2);
+            dmlops_plan_int_512_extend(planning, &result->lists, made_2.count, made_2.items);
         }
     }
-    for (int64_t each_4 = 0; each_4 < shader->divisors.count; ++each_4) {
-        const int64_t place = shader->divisors.items[each_4];
-        dmlops_plan_int_8 made_5;
-        made_5.count = 0;
-        for (int64_t each_6 = dmlops_clip(dmlops_multiply(8, place), result->lists.count); each_6 <
-            dmlops_clip(dmlops_add(dmlops_multiply(8, place), 8), result->lists.count); ++each_6) {
-            const int64_t item = result->lists.items[each_6];
-            dmlops_plan_int_8_append(planning, &made_5, item);
+    for (int64_t each_3 = 0; each_3 < shader->divisors.count; ++each_3) {
+        const int64_t place = shader->divisors.items[each_3];
+        dmlops_plan_int_8 made_4;
+        made_4.count = 0;
+        for (int64_t each_5 = dmlops_clip(dmlops_multiply(8, place), result->lists.count); each_5 <
+            dmlops_clip(dmlops_add(dmlops_multiply(8, place), 8), result->lists.count); ++each_5) {
+            const int64_t item = result->lists.items[each_5];
+            dmlops_plan_int_8_append(planning, &made_4, item);
         }
-        dmlops_plan_int_8 made_7;
-        dmlops_plan_reciprocals(planning, &made_5, &made_7);
-        dmlops_plan_int_512_extend(planning, &result->lists, made_7.count, made_7.items);
+        dmlops_plan_int_8 made_6;
+        dmlops_plan_reciprocals(planning, &made_4, &made_6);
+        dmlops_plan_int_512_extend(planning, &result->lists, made_6.count, made_6.items);
     }
     dmlops_plan_Fused fused;
     dmlops_plan_define_activations(planning, op, shader, &fused);
@@ -4855,7 +4840,6 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
         }
     }
     result->scalars.count = 0;
-    dmlops_plan_int_64_extend(planning, &result->scalars, firsts->count, firsts->items);
     for (int64_t place = 0; place < op->numbers.count; ++place) {
         const int64_t number = op->numbers.items[place];
         int is_word = (((shader->float_numbers >> place) & 1) == 1) || (0 <= number && number < INT64_C(2147483648));
@@ -4882,10 +4866,7 @@ DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlop
         memset(result, 0, sizeof *result);
         return;
     }
-    dmlops_plan_int_64 firsts;
-    firsts.count = 0;
-    dmlops_plan_int_64_fill(planning, &firsts, shader->kept.count, 0);
-    dmlops_plan_bind_common(planning, op, shader, 0, &firsts, result);
+    dmlops_plan_bind_common(planning, op, shader, result);
     return;
 }
 
@@ -9206,53 +9187,65 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         return;
     }
     dmlops_plan_CommonConstants known;
-    dmlops_plan_bind_common(planning, op, shader, way.led, &space.firsts, &known);
-    for (int64_t place = 0; place < shader->kept.count; ++place) {
-        const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
-        int is_led = ((way.led >> place) & 1) == 1;
-        dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), is_led ?
-            op->kept_sizes.items[dmlops_item(planning, place, op->kept_sizes.count)].count : 0);
-    }
+    dmlops_plan_bind_common(planning, op, shader, &known);
     dmlops_plan_int_512 lists;
     lists.count = 0;
     dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
-    if (way.attends) {
-        int64_t each = (way.float16 == 0) ? 1 : 2;
-        dmlops_plan_int_64 made_3;
-        dmlops_plan_places_of(planning, &shader->attention, &way.sources, &op->kept_sizes, &space.firsts, each,
-            space.words, &made_3);
+    for (int64_t place = 0; place < shader->kept.count; ++place) {
+        const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
+        dmlops_plan_int_8 sizes;
+        sizes.count = 0;
+        if (((way.led >> place) & 1) == 1) {
+            dmlops_plan_int_8_extend(planning, &sizes, op->kept_sizes.items[dmlops_item(planning, place,
+                op->kept_sizes.count)].count, op->kept_sizes.items[dmlops_item(planning, place,
+                op->kept_sizes.count)].items);
+        }
+        dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), sizes.count);
+        dmlops_plan_int_8 made_3;
+        dmlops_plan_eight(planning, &sizes, &made_3);
         dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
     }
-    if (shader->selected.number != -1) {
-        dmlops_plan_int_8 made_4;
-        dmlops_plan_selection_words(planning, &selection, first_of_selection, &made_4);
+    dmlops_plan_int_64 scalars;
+    scalars.count = 0;
+    dmlops_plan_int_64_extend(planning, &scalars, space.firsts.count, space.firsts.items);
+    dmlops_plan_int_64_extend(planning, &scalars, known.scalars.count, known.scalars.items);
+    if (way.attends) {
+        int64_t each = (way.float16 == 0) ? 1 : 2;
+        dmlops_plan_int_64 made_4;
+        dmlops_plan_places_of(planning, &shader->attention, &way.sources, &op->kept_sizes, &space.firsts, each,
+            space.words, &made_4);
         dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
+    }
+    if (shader->selected.number != -1) {
+        dmlops_plan_int_8 made_5;
+        dmlops_plan_selection_words(planning, &selection, first_of_selection, &made_5);
+        dmlops_plan_int_512_extend(planning, &lists, made_5.count, made_5.items);
     }
     if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
         int from_zeros = 0;
-        for (int64_t each_5 = 0; each_5 < way.passes.count; ++each_5) {
-            const dmlops_plan_Pass* one = &way.passes.items[each_5];
+        for (int64_t each_6 = 0; each_6 < way.passes.count; ++each_6) {
+            const dmlops_plan_Pass* one = &way.passes.items[each_6];
             from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
         }
-        dmlops_plan_Buffer made_6;
-        made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
-        dmlops_out_write(planning, &made_6);
+        dmlops_plan_Buffer made_7;
+        made_7 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
+        dmlops_out_write(planning, &made_7);
     }
     if (shader->attention.number != -1) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_FP16"), (int64_t)(way.float16 != 0));
     }
-    for (int64_t each_7 = 0; each_7 < way.passes.count; ++each_7) {
-        const dmlops_plan_Pass* one = &way.passes.items[each_7];
+    for (int64_t each_8 = 0; each_8 < way.passes.count; ++each_8) {
+        const dmlops_plan_Pass* one = &way.passes.items[each_8];
         if (one->apart != -1) {
             dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENTS_PER_THREAD"), 4);
         }
     }
     dmlops_out_share(planning);
-    dmlops_plan_CommonConstants made_8;
-    dmlops_plan_int_512_copy(&made_8.lists, &lists);
-    dmlops_plan_int_32_copy(&made_8.activations, &known.activations);
-    dmlops_plan_int_64_copy(&made_8.scalars, &known.scalars);
-    dmlops_plan_dispatch_passes(planning, op, shader, &way, &made_8);
+    dmlops_plan_CommonConstants made_9;
+    dmlops_plan_int_512_copy(&made_9.lists, &lists);
+    dmlops_plan_int_32_copy(&made_9.activations, &known.activations);
+    dmlops_plan_int_64_copy(&made_9.scalars, &scalars);
+    dmlops_plan_dispatch_passes(planning, op, shader, &way, &made_9);
 }
 
 /* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each, or one for all steps
@@ -15696,7 +15689,7 @@ static const uint8_t dmlops_activation_relu_grad_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
 static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
 static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
-static const int64_t dmlops_average_pooling_grad_divisors[] = {5};
+static const int64_t dmlops_average_pooling_grad_divisors[] = {4};
 static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {1, dmlops_average_pooling_grad_kept},
@@ -15753,7 +15746,7 @@ static const uint8_t dmlops_average_pooling_grad_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
 static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1}};
 static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
-static const int64_t dmlops_max_pooling_grad_divisors[] = {7};
+static const int64_t dmlops_max_pooling_grad_divisors[] = {6};
 static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {1, dmlops_max_pooling_grad_kept},
@@ -16953,7 +16946,7 @@ static const uint8_t dmlops_diagonal_matrix1_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1, -1}};
 static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEAD_COUNT2"};
-static const int64_t dmlops_multihead_attention_divisors[] = {36, 37};
+static const int64_t dmlops_multihead_attention_divisors[] = {32, 33};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {4, dmlops_multihead_attention_kept},
     {7, dmlops_multihead_attention_passes},
@@ -17821,7 +17814,7 @@ static const uint8_t dmlops_mean_variance_normalization2_inputs[] = {
 static const dmlops_plan_Intermediate dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
 static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1, -1}};
 static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"};
-static const int64_t dmlops_multihead_attention1_divisors[] = {38, 39};
+static const int64_t dmlops_multihead_attention1_divisors[] = {34, 35};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {4, dmlops_multihead_attention1_kept},
     {7, dmlops_multihead_attention1_passes},

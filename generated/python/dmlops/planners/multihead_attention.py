@@ -55,7 +55,7 @@ SHADER = DefinitionShader(
     ],
     float_lists=0,
     boxes=0,
-    divisors=[36, 37],
+    divisors=[32, 33],
     bounds=[],
     float_numbers=1032,
     is_fused=False,

@@ -56,7 +56,7 @@ SHADER = DefinitionShader(
     ],
     float_lists=0,
     boxes=0,
-    divisors=[38, 39],
+    divisors=[34, 35],
     bounds=[],
     float_numbers=2064,
     is_fused=False,

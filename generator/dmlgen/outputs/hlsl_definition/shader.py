@@ -196,8 +196,7 @@ class DefinitionShader(WithTensors):
     @property
     def sizes_and_strides(self) -> tuple[str, ...]:
         """The lists that belong to tensors, which precede `known_lists` among the constants."""
-        tensors = (f"{tensor.local}{what}" for tensor in self.tensors for what in ("Sizes", "Strides"))
-        return (*tensors, *(f"{kept.name}Sizes" for kept in self.kept))
+        return tuple(f"{tensor.local}{what}" for tensor in self.tensors for what in ("Sizes", "Strides"))
 
 
 def text(shader: DefinitionShader, templates: Templates) -> bytes:
@@ -213,8 +212,10 @@ def text(shader: DefinitionShader, templates: Templates) -> bytes:
 
 
 def definition_params(plans: Plans, shader: DefinitionShader, form: FormPass | None = None) -> Params:
-    """The constants of the shader's passes, or those of a faster way; lists fill two vectors each."""
-    firsts = [Constant("int", f"{kept.name}First") for kept in shader.kept]
+    """The constants of the shader's passes, or those of a faster way, which has none of intermediate tensors;
+    lists fill two vectors each."""
+    kept = shader.kept if form is None else ()
+    firsts = [Constant("int", f"{one.name}First") for one in kept]
     own_lists = [name for way in (shader.within, shader.fast) if way is not None for name in way.lists]
     types = {"ints": "int4", "floats": "float4"}
     known = [Constant(types[one.kind], one.name, "2", 8) for one in shader.known_lists]
@@ -225,7 +226,7 @@ def definition_params(plans: Plans, shader: DefinitionShader, form: FormPass | N
         "lists": [
             *lists_of(*shader.sizes_and_strides),
             *known,
-            *lists_of(*shader.divisors.values(), *own_lists),
+            *lists_of(*shader.divisors.values(), *(f"{one.name}Sizes" for one in kept), *own_lists),
         ],
         "activations": activations,
         "strides": [],

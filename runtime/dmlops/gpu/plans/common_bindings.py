@@ -110,19 +110,11 @@ def define_activations(out: Planning, op: Definition, shader: DefinitionShader) 
     return Fused(words, kinds)
 
 
-def bind_common(
-    out: Planning, op: Definition, shader: DefinitionShader, wanted: int, firsts: Words
-) -> CommonConstants:
-    """Defines the macros and binds the resources of tensors; returns what depends only on the description.
-    The intermediate tensors that are `wanted`, as bits, start at the words `firsts` of scratch."""
+def bind_common(out: Planning, op: Definition, shader: DefinitionShader) -> CommonConstants:
+    """Defines the macros and binds the resources of tensors; returns what depends only on the description."""
     if op.is_double:
         out.define("DOUBLE", 1)
     lists = define_tensors(out, op, shader)
-    for place in range(len(shader.kept)):
-        sizes: Eight = []
-        if wanted >> place & 1 == 1:
-            sizes.extend(op.kept_sizes[place])
-        lists.extend(eight(out, sizes))
     for place, bound in enumerate(op.bounds):
         out.define(f"{shader.bounds[place]}_BOUND", bound)
     for place, listed in enumerate(op.lists):
@@ -142,7 +134,6 @@ def bind_common(
         if fused.kinds != 0:
             out.define("ACTIVATION_KINDS", fused.kinds)
     scalars: Words = []
-    scalars.extend(firsts)
     for place, number in enumerate(op.numbers):
         is_word = shader.float_numbers >> place & 1 == 1 or 0 <= number < 2**31
         scalars.append(number if is_word else counted(out, number))
@@ -159,6 +150,4 @@ def begin_form(out: Planning, op: Definition, shader: DefinitionShader, output: 
     count = element_count(output.sizes)
     if count >= MAX_COUNT:
         out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, count)
-    firsts: Words = []
-    firsts.extend([0] * len(shader.kept))
-    return bind_common(out, op, shader, 0, firsts)
+    return bind_common(out, op, shader)

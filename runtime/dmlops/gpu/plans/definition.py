@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 from .attention import define_access, define_attention, places_of
 from .attention_cooperative import define_attention_cooperative
 from .attention_parts import define_join, define_parts, words_of
-from .common_bindings import CommonConstants, Lists, bind_common
+from .common_bindings import CommonConstants, Lists, bind_common, eight
 from .definition_types import ELEMENTS_PER_THREAD, MAX_COUNT, Definition, DefinitionShader, Pass
 from .loops import (
     ELEMENTWISE_BUSY,
@@ -83,12 +83,18 @@ def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> 
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
 
-    known = bind_common(out, op, shader, way.led, space.firsts)
-    for place, kept in enumerate(shader.kept):
-        is_led = way.led >> place & 1 == 1
-        out.define(f"{kept.macro}_SIZES_LENGTH", len(op.kept_sizes[place]) if is_led else 0)
+    known = bind_common(out, op, shader)
     lists: Lists = []
     lists.extend(known.lists)
+    for place, kept in enumerate(shader.kept):
+        sizes: Eight = []
+        if way.led >> place & 1 == 1:
+            sizes.extend(op.kept_sizes[place])
+        out.define(f"{kept.macro}_SIZES_LENGTH", len(sizes))
+        lists.extend(eight(out, sizes))
+    scalars: Words = []
+    scalars.extend(space.firsts)
+    scalars.extend(known.scalars)
     if way.attends:
         each = 1 if way.float16 == 0 else 2
         lists.extend(places_of(shader.attention, way.sources, op.kept_sizes, space.firsts, each, space.words))
@@ -103,7 +109,7 @@ def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> 
         if one.apart != NONE:
             out.define("ELEMENTS_PER_THREAD", ELEMENTS_PER_THREAD)
     out.share()
-    dispatch_passes(out, op, shader, way, CommonConstants(lists, known.activations, known.scalars))
+    dispatch_passes(out, op, shader, way, CommonConstants(lists, known.activations, scalars))
 
 
 def dispatch_passes(
