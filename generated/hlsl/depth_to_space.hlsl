@@ -178,17 +178,16 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (int inVector = 0; inVector < VECTOR; inVector++)
     {
         at[inner] = vectorStart + inVector;
-        const int changed1 = at[0];
         const int offset = FloorModuloBy(at[2], blockSize, blockSizeReciprocal) * blockSize
             + FloorModuloBy(at[3], blockSize, blockSizeReciprocal);
-        const int changed2 = offset * channels + at[1];
-        const int changed3 = FloorDivideBy(at[2], blockSize, blockSizeReciprocal);
-        const int changed4 = FloorDivideBy(at[3], blockSize, blockSizeReciprocal);
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset1 += (uint)min(max(d == 0 ? changed1 : d == 1 ? changed2 : d == 2 ? changed3 : changed4, 0),
-                dimensions[d].inputSizes - 1) * dimensions[d].inputStride;
+            offset1 += (uint)min(max(d == 0 ? at[0]
+                : (d == 1 ? offset * channels + at[1]
+                : (d == 2 ? FloorDivideBy(at[2], blockSize, blockSizeReciprocal)
+                : FloorDivideBy(at[3], blockSize, blockSizeReciprocal))), 0), dimensions[d].inputSizes - 1)
+                * dimensions[d].inputStride;
         values[inVector] = (OUTPUT_VALUE)LoadInput(offset1);
     }
     at[inner] = vectorStart;

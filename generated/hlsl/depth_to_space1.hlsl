@@ -179,7 +179,6 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (int inVector = 0; inVector < VECTOR; inVector++)
     {
         at[inner] = vectorStart + inVector;
-        const int changed1 = at[0];
         int chosen1;
         if (ORDER == 0 /* DEPTH_COLUMN_ROW */)
         {
@@ -194,15 +193,15 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
             chosen1 = at[1] * area + offset;
         }
         const int deep = chosen1;
-        const int changed2 = FloorDivideBy(at[2], blockSize, blockSizeReciprocal);
-        const int changed3 = FloorDivideBy(at[3], blockSize, blockSizeReciprocal);
         const int offset = FloorModuloBy(at[2], blockSize, blockSizeReciprocal) * blockSize
             + FloorModuloBy(at[3], blockSize, blockSizeReciprocal);
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset1 += (uint)min(max(d == 0 ? changed1 : d == 1 ? deep : d == 2 ? changed2 : changed3, 0),
-                dimensions[d].inputSizes - 1) * dimensions[d].inputStride;
+            offset1 += (uint)min(max(d == 0 ? at[0]
+                : (d == 1 ? deep : (d == 2 ? FloorDivideBy(at[2], blockSize, blockSizeReciprocal)
+                : FloorDivideBy(at[3], blockSize, blockSizeReciprocal))), 0), dimensions[d].inputSizes - 1)
+                * dimensions[d].inputStride;
         values[inVector] = (OUTPUT_VALUE)LoadInput(offset1);
     }
     at[inner] = vectorStart;

@@ -144,38 +144,8 @@ Position Locate(uint item)
     return position;
 }
 
-// The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
-
-uint64_t Bits(double x)
-{
-    uint low;
-    uint high;
-    asuint(x, low, high);
-    return (uint64_t)high << 32 | low;
-}
-
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-bool IsNan(double x)
-{
-    return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
-}
-
 // Whether two numbers are equal; false if either is NaN, even if the compiler assumes there are none
-bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
-bool Equal(double a, double b) { return !IsNan(a) && !IsNan(b) && a == b; }
-bool Equal(int a, int b) { return a == b; }
 bool Equal(uint a, uint b) { return a == b; }
-bool Equal(int64_t a, int64_t b) { return a == b; }
-bool Equal(uint64_t a, uint64_t b) { return a == b; }
 
 void LoadCondition(uint offset, out CONDITION_VALUE values[VECTOR])
 {

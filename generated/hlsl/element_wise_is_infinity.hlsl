@@ -117,7 +117,6 @@ bool IsNan(float x)
 
 // Whether a < b; false if either is NaN, even if the compiler assumes there are none
 bool Less(float a, float b) { return !IsNan(a) && !IsNan(b) && a < b; }
-bool Less(uint a, uint b) { return a < b; }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
 bool IsInfinity(float x)

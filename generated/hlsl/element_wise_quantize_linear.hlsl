@@ -180,8 +180,6 @@ float Quantize(float x, int lowest, int highest)
     return IsNan(x) ? 0 : min(max(RoundEven(x), (float)lowest), (float)highest);
 }
 
-int Quantize(int x, int lowest, int highest) { return clamp(x, lowest, highest); }
-
 // The number with this bit pattern.
 float FromBits(uint bits)
 {

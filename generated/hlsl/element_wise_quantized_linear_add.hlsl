@@ -186,32 +186,8 @@ Position Locate(uint item)
     return position;
 }
 
-// The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
-
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
-float Convert(float x, float type) { return (float)x; }
-
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
-
 float Convert(int x, float type) { return (float)x; }
 int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
@@ -227,6 +203,18 @@ float Difference(int x, int y, float type)
 
 float Difference(uint x, uint y, float type) { return x >= y ? (float)(x - y) : -(float)(y - x); }
 
+// The bit pattern of a number.
+uint Bits(float x)
+{
+    return asuint(x);
+}
+
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
 // The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
 // a fraction.
 float RoundEven(float x)
@@ -239,8 +227,6 @@ float Quantize(float x, int lowest, int highest)
 {
     return IsNan(x) ? 0 : min(max(RoundEven(x), (float)lowest), (float)highest);
 }
-
-int Quantize(int x, int lowest, int highest) { return clamp(x, lowest, highest); }
 
 // The number with this bit pattern.
 float FromBits(uint bits)
@@ -366,7 +352,6 @@ float RoundedQuotient(float x, float y)
 // Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
 // a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
 // because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
 int RoundingOnce(int x, uint bits) { return x; }
 uint RoundingOnce(uint x, uint bits) { return x; }
 

@@ -99,142 +99,16 @@ uint DivideBySize(uint n, Dimension dimension)
 
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
-// The number of zero bits above the highest set bit of a nonzero number
-uint LeadingZeros(uint x)
-{
-    return 31 - firstbithigh(x);
-}
-
-uint LeadingZeros(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    return high != 0 ? LeadingZeros(high) : 32 + LeadingZeros((uint)x);
-}
-
-// The nearest float. Some drivers convert only the low 32 bits, so this converts the top 32 significant bits, the last
-// of which is set if any bit below them was (round to odd).
-float WideToFloat(uint64_t x)
-{
-    const uint high = (uint)(x >> 32);
-    if (high == 0)
-        return (float)(uint)x;
-    const uint shift = 32 - LeadingZeros(high);
-    const bool lost = (x & (((uint64_t)1 << shift) - 1)) != 0;
-    return (float)((uint)(x >> shift) | (uint)lost) * (float)(1u << (shift - 1)) * 2.0f;
-}
-
-// Tests the upper word, because one driver finds x < 0 false for sign-extended negative integers.
-float WideToFloat(int64_t x)
-{
-    const int low = (int)x;
-    if ((int)((uint64_t)x >> 32) == low >> 31)  // nearly all are 32-bit integers
-        return (float)low;
-    return (int)((uint64_t)x >> 32) < 0 ? -WideToFloat((uint64_t)0 - (uint64_t)x) : WideToFloat((uint64_t)x);
-}
-
-// The bit pattern of a number.
-uint Bits(float x)
-{
-    return asuint(x);
-}
-
-uint64_t Bits(double x)
-{
-    uint low;
-    uint high;
-    asuint(x, low, high);
-    return (uint64_t)high << 32 | low;
-}
-
-// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-bool IsNan(double x)
-{
-    return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
-}
-
 // Converts to the type of the second argument. Floats are truncated, saturate at the limits of an integer type, and NaN
 // becomes 0.
-float Convert(float x, float type) { return (float)x; }
-double Convert(float x, double type) { return (double)x; }
-
-int Convert(float x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0f ? 2147483647 : x <= -2147483648.0f ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(float x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0f ? 0xffffffff : x <= 0.0f ? 0 : (uint)x;
-}
-
-int64_t Convert(float x, int64_t type)
-{
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0f ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0f
-        ? (int64_t)1 << 63 : (int64_t)x;
-}
-
-uint64_t Convert(float x, uint64_t type)
-{
-    return IsNan(x) ? 0 : x >= 18446744073709551616.0f ? ~(uint64_t)0 : x <= 0.0f ? 0 : (uint64_t)x;
-}
-
-float Convert(double x, float type) { return (float)x; }
-double Convert(double x, double type) { return (double)x; }
-
-int Convert(double x, int type)
-{
-    return IsNan(x) ? 0 : x >= 2147483648.0L ? 2147483647 : x <= -2147483648.0L ? -2147483647 - 1 : (int)x;
-}
-
-uint Convert(double x, uint type)
-{
-    return IsNan(x) ? 0 : x >= 4294967296.0L ? 0xffffffff : x <= 0.0L ? 0 : (uint)x;
-}
-
-int64_t Convert(double x, int64_t type)
-{
-    return IsNan(x) ? 0 : x >= 9223372036854775808.0L ? ~((int64_t)1 << 63) : x <= -9223372036854775808.0L
-        ? (int64_t)1 << 63 : (int64_t)x;
-}
-
-uint64_t Convert(double x, uint64_t type)
-{
-    return IsNan(x) ? 0 : x >= 18446744073709551616.0L ? ~(uint64_t)0 : x <= 0.0L ? 0 : (uint64_t)x;
-}
-
 float Convert(int x, float type) { return (float)x; }
 double Convert(int x, double type) { return (double)x; }
 int Convert(int x, int type) { return (int)x; }
 uint Convert(int x, uint type) { return (uint)x; }
 int64_t Convert(int x, int64_t type) { return (int64_t)x; }
 uint64_t Convert(int x, uint64_t type) { return (uint64_t)x; }
-float Convert(uint x, float type) { return (float)x; }
-double Convert(uint x, double type) { return (double)x; }
-int Convert(uint x, int type) { return (int)x; }
-uint Convert(uint x, uint type) { return (uint)x; }
-int64_t Convert(uint x, int64_t type) { return (int64_t)x; }
-uint64_t Convert(uint x, uint64_t type) { return (uint64_t)x; }
-float Convert(int64_t x, float type) { return WideToFloat(x); }
-double Convert(int64_t x, double type) { return (double)x; }
-int Convert(int64_t x, int type) { return (int)x; }
-uint Convert(int64_t x, uint type) { return (uint)x; }
-int64_t Convert(int64_t x, int64_t type) { return (int64_t)x; }
-uint64_t Convert(int64_t x, uint64_t type) { return (uint64_t)x; }
-float Convert(uint64_t x, float type) { return WideToFloat(x); }
-double Convert(uint64_t x, double type) { return (double)x; }
-int Convert(uint64_t x, int type) { return (int)x; }
-uint Convert(uint64_t x, uint type) { return (uint)x; }
-int64_t Convert(uint64_t x, int64_t type) { return (int64_t)x; }
-uint64_t Convert(uint64_t x, uint64_t type) { return (uint64_t)x; }
 
 // Whether two numbers are equal; false if either is NaN, even if the compiler assumes there are none
-bool Equal(float a, float b) { return !IsNan(a) && !IsNan(b) && a == b; }
-bool Equal(double a, double b) { return !IsNan(a) && !IsNan(b) && a == b; }
 bool Equal(int a, int b) { return a == b; }
 bool Equal(uint a, uint b) { return a == b; }
 bool Equal(int64_t a, int64_t b) { return a == b; }

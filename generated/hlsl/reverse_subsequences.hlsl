@@ -95,12 +95,7 @@ uint DivideBySize(uint n, Dimension dimension)
 #define DIMENSION_AT(i) (int)((uint)DIMENSION_ORDER >> 4 * (i) & 15)
 
 // The coordinate that an index selects: a negative one counts from the end, and what is still out of range is clamped
-int NormalizeIndex(int index, int size) { return clamp(index < 0 ? index + size : index, 0, size - 1); }
 int NormalizeIndex(uint index, int size) { return (int)min(index, (uint)size - 1); }
-int NormalizeIndex(int64_t index, int size)
-{
-    return (int)clamp(index < 0 ? index + size : index, (int64_t)0, (int64_t)size - 1);
-}
 int NormalizeIndex(uint64_t index, int size) { return (int)min(index, (uint64_t)size - 1); }
 
 INPUT_VALUE LoadInput(uint offset)
@@ -181,21 +176,11 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         for (int d = 0; d < RANK; d++)
             offset1 += (uint)(d == axis ? 0 : at[d]) * dimensions[d].sequenceLengthsStride;
         const int length = NormalizeIndex(LoadSequenceLengths(offset1), limit);
-        int chosen1;
-        if (at[axis] < length)
-        {
-            chosen1 = length - 1 - at[axis];
-        }
-        else
-        {
-            chosen1 = at[axis];
-        }
-        const int changed1 = chosen1;
         uint offset2 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset2 += (uint)min(max(d == axis ? changed1 : at[d], 0), dimensions[d].inputSizes - 1)
-                * dimensions[d].inputStride;
+            offset2 += (uint)min(max(d == axis ? (at[axis] < length ? length - 1 - at[axis] : at[axis]) : at[d], 0),
+                dimensions[d].inputSizes - 1) * dimensions[d].inputStride;
         values[inVector] = (OUTPUT_VALUE)LoadInput(offset2);
     }
     at[inner] = vectorStart;

@@ -178,15 +178,14 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (int inVector = 0; inVector < VECTOR; inVector++)
     {
         at[inner] = vectorStart + inVector;
-        const int changed1 = at[0];
-        const int changed2 = FloorModuloBy(at[1], channels, channelsReciprocal);
         const int offset = FloorDivideBy(at[1], channels, channelsReciprocal);
-        const int changed3 = at[2] * blockSize + FloorDivideBy(offset, blockSize, blockSizeReciprocal);
-        const int changed4 = at[3] * blockSize + FloorModuloBy(offset, blockSize, blockSizeReciprocal);
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset1 += (uint)min(max(d == 0 ? changed1 : d == 1 ? changed2 : d == 2 ? changed3 : changed4, 0),
+            offset1 += (uint)min(max(d == 0 ? at[0]
+                : (d == 1 ? FloorModuloBy(at[1], channels, channelsReciprocal)
+                : (d == 2 ? at[2] * blockSize + FloorDivideBy(offset, blockSize, blockSizeReciprocal)
+                : at[3] * blockSize + FloorModuloBy(offset, blockSize, blockSizeReciprocal))), 0),
                 dimensions[d].inputSizes - 1) * dimensions[d].inputStride;
         values[inVector] = (OUTPUT_VALUE)LoadInput(offset1);
     }

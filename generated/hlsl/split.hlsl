@@ -157,11 +157,10 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (int inVector = 0; inVector < VECTOR; inVector++)
     {
         at[inner] = vectorStart + inVector;
-        const int changed1 = at[axis] + start;
         uint offset1 = 0;
         [unroll]
         for (int d = 0; d < RANK; d++)
-            offset1 += (uint)min(max(d == axis ? changed1 : at[d], 0), dimensions[d].inputSizes - 1)
+            offset1 += (uint)min(max(d == axis ? at[axis] + start : at[d], 0), dimensions[d].inputSizes - 1)
                 * dimensions[d].inputStride;
         values[inVector] = (OUTPUT_VALUE)LoadInput(offset1);
     }

@@ -13,9 +13,9 @@ from dmlgen.expr.functions import OPERATOR
 from dmlgen.expr.printer import ATOM
 from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
-from dmlgen.outputs.hlsl_functions import Choice, Functions
+from dmlgen.outputs.hlsl_functions import Calls, Choice, Functions, merged_calls
 from dmlgen.outputs.hlsl_lines import broken
-from dmlgen.outputs.hlsl_printer import HlslPrinter
+from dmlgen.outputs.hlsl_map import MapPrinter
 from dmlgen.outputs.hlsl_reachable import reached
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_type, hlsl_types
 from dmlgen.outputs.parts import merged, parts
@@ -161,25 +161,25 @@ def _map(
 ) -> Shader:
     assert schedule.value is not None
     uniforms = uniforms_of(schedule)
-    printer = HlslPrinter(uniforms, is_aligned(schedule), Valid(registry, operator, Stage.VALUES))
-    value_lines, value = printer.value(clamped(schedule.value), ATOM)
     output = tensor_of(registry, operator, schedule.output)
     target = ir.AT if schedule.place is None else schedule.place
-    offset_lines, offset = printer.offset(target, f"{output.local}Stride")
     read = tensors_read(operator, [schedule.value, target])
     inputs = tuple(tensor_of(registry, operator, name) for name in read)
+    elements = {tensor.member: tensor.values for tensor in (*inputs, output)}
+    bounds = Valid(registry, operator, Stage.VALUES)
+    printer = MapPrinter(uniforms, elements, is_aligned(schedule), bounds)
+    value_lines, value = printer.value(clamped(schedule.value), ATOM)
+    offset_lines, offset = printer.offset(target, f"{output.local}Stride")
     over = next((t for t in inputs if t.member == schedule.over), output)
-    activations = activations_of(registry, operator, output.macro) if printer.activates else ()
-    called = printer.functions.union(*(one.functions for one in activations))
+    activations = activations_of(registry, operator, output.macro, output.values) if printer.activates else ()
+    called = merged_calls(printer.called, *(one.called for one in activations))
     values = _value_types((*inputs, output))
-    if {"float", "double"} <= values and any(map(_converts_integers, ir.walk(schedule.value))):
-        values.add("int")  # either floating-point overload would do
     all_16 = [_of_16_bits(registry, tensor) for tensor in (*inputs, output)]
     if all(any(one.kind == "float" for one in types) for types in all_16):
         stored = {hlsl_type(one).value for types in all_16 for one in types}
-        chosen = functions.choice(float16, dict.fromkeys(called, values), values, stored)
+        chosen = functions.choice(float16, called, values, stored)
     else:
-        chosen = Choice(functions.closure(dict.fromkeys(called, values), values))
+        chosen = Choice(functions.closure(called, values))
     return Shader(
         operator=operator.name,
         summary=operator.summary,
@@ -201,14 +201,6 @@ def _map(
         functions=chosen,
         activations=activations,
     )
-
-
-def _converts_integers(node: ir.Expr) -> bool:
-    """Whether it converts an integer that is not an element into one."""
-    match node:
-        case ir.Call(function="convert", arguments=(item, _)):
-            return item.type in (ir.INT, ir.BOOL)
-    return False
 
 
 def _of_16_bits(registry: Registry, tensor: Tensor) -> list[EnumEntry]:
@@ -285,7 +277,7 @@ class FormShader(WithTensors):
     role: Mapping[str, Tensor]
     cases: Mapping[str, int]
     steps: Mapping[str, Mapping[str, str]]
-    called: frozenset[str]
+    called: Calls
     activations: tuple[Activation, ...]
     library: Functions
     float16: Functions
@@ -300,12 +292,12 @@ class FormShader(WithTensors):
     def functions(self, *names: str) -> tuple[str, ...]:
         """The texts of these functions, of those that the steps call, and of their dependencies."""
         values = _value_types(self.tensors)
-        return self.library.closure(dict.fromkeys((*names, *self.called), values), values)
+        return self.library.closure({**self.called, **dict.fromkeys(names, values)}, values)
 
     def choice(self, *names: str) -> Choice:
         """The texts of these functions, with those that suffice where all tensors are float16."""
         values = _value_types(self.tensors)
-        calls = dict.fromkeys((*names, *self.called), values)
+        calls = {**self.called, **dict.fromkeys(names, values)}
         return self.library.choice(self.float16, calls, values, values)
 
 
@@ -325,8 +317,10 @@ def _form(
         elif node.type.kind == "enum":
             values |= {entry.name: entry.value for entry in registry.enums[node.type.name or ""].entries}
     activates = any(node.type == OPERATOR for node in schedule.roles.values())
-    activations = activations_of(registry, operator, role["output"].macro) if activates else ()
-    printer = HlslPrinter(Uniforms(), aligned=True)
+    output = role["output"]
+    activations = activations_of(registry, operator, output.macro, output.values) if activates else ()
+    elements = {tensor.member: tensor.values for tensor in role.values()}
+    printer = MapPrinter(Uniforms(), elements, aligned=True)
     record = pascal(schedule.form.upper())
     steps = {
         step.case: {name: printer.print(node) for name, node in _by_rank(step.expressions).items()}
@@ -341,7 +335,7 @@ def _form(
         role=role,
         cases={step.case: values[step.case] for step in schedule.steps if step.case in values},
         steps=steps,
-        called=frozenset(printer.functions.union(*(one.functions for one in activations))),
+        called=merged_calls(printer.called, *(one.called for one in activations)),
         activations=activations,
         library=functions,
         float16=float16,

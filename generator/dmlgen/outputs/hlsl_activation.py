@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_printer import HlslPrinter
+from dmlgen.outputs.hlsl_functions import Calls
+from dmlgen.outputs.hlsl_map import MapPrinter
 from dmlgen.outputs.uniforms import ACTIVATION_PARAMETERS, Uniforms, camel, uniforms_of
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import elementwise
@@ -23,11 +25,14 @@ class Activation:
     parameters: tuple[str, ...]
     lines: tuple[str, ...]
     text: str
-    functions: frozenset[str]
+    called: Calls
 
 
-def activations_of(registry: Registry, operator: Operator, macro: str) -> tuple[Activation, ...]:
-    """The activations that an operator's shader supports; their elements have the type `macro`_VALUE.
+def activations_of(
+    registry: Registry, operator: Operator, macro: str, values: Collection[str]
+) -> tuple[Activation, ...]:
+    """The activations that an operator's shader supports; their elements have the type `macro`_VALUE, which
+    is one of `values`.
 
     They are those that work element by element and have few members: no SOFTMAX, no ELEMENT_WISE_CLIP.
     """
@@ -38,31 +43,32 @@ def activations_of(registry: Registry, operator: Operator, macro: str) -> tuple[
         if other.defines is not None and len(other.attributes) <= ACTIVATION_PARAMETERS
     ]
     return tuple(
-        _activation(other, compute.value, uniforms_of(compute), macro)
+        _activation(other, compute.value, _Printer(uniforms_of(compute), macro, values))
         for other, compute in computes
         if compute is not None and compute.value is not None
     )
 
 
-def _activation(operator: Operator, value: ir.Expr, uniforms: Uniforms, macro: str) -> Activation:
-    printer = _Printer(uniforms, macro)
+def _activation(operator: Operator, value: ir.Expr, printer: _Printer) -> Activation:
     lines, text = printer.value(value)
     parameters = tuple(camel(member.name) for member in operator.attributes)
-    return Activation(
-        operator.name, operator.value, parameters, tuple(lines), text, frozenset(printer.functions)
-    )
+    return Activation(operator.name, operator.value, parameters, tuple(lines), text, printer.called)
 
 
-class _Printer(HlslPrinter):
+class _Printer(MapPrinter):
     """Prints for elements of the tensor that the activation is fused into."""
 
-    def __init__(self, uniforms: Uniforms, macro: str) -> None:
-        super().__init__(uniforms, aligned=True)
+    def __init__(self, uniforms: Uniforms, macro: str, values: Collection[str]) -> None:
+        super().__init__(uniforms, {}, aligned=True)
         self._macro = macro
+        self._values = values
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
         name = self.uniforms.name(node)  # a parameter; all of them are floats
         return super().print(node, outer) if name is None else name
+
+    def values(self, node: ir.Expr) -> Collection[str]:
+        return self._values if node.type.kind == "element" else super().values(node)
 
     def element_type(self, type_: ir.Type) -> str:
         return f"{self._macro}_VALUE"

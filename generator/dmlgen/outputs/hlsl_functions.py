@@ -34,6 +34,11 @@ _NAMED = re.compile(r"^// for (\w+): (\S+), (\S+)\n", re.MULTILINE)
 _SINGLE = re.compile(r"\b(\d+\.\d+(?:e-?\d+)?)f\b")
 
 
+def merged_calls(*calls: Calls) -> Calls:
+    """All of these calls."""
+    return {name: set().union(*(one.get(name, ()) for one in calls)) for one in calls for name in one}
+
+
 @dataclass(frozen=True)
 class Overload:
     """One function: the types of its parameters, all words of its text, the last comment above it. `calls`

@@ -24,13 +24,11 @@ class NumberPrinter(Printer):
 class StatementPrinter(NumberPrinter):
     """Prints expressions, preceded by statements if the language has no expression for something.
 
-    `statements` collects what must come before the text printed last, `functions` the names of the functions
-    that texts call.
+    `statements` collects what must come before the text printed last.
     """
 
     def __init__(self) -> None:
         self.statements: list[str] = []
-        self.functions: set[str] = set()
         self._defined: set[str] = set()
         self._counts: dict[str, int] = {}
 

@@ -40,7 +40,7 @@ def of_elements(
     if isinstance(found, ir.Load) and is_symbolic(found) and any(map(_is_lookup, ir.walk(found))):
         return Schedule("gather", output, output, elements.definitions, found, None, {}, ())
     reads = [node for node in ir.walk(found) if isinstance(node, ir.Load)]
-    if not all(_is_by_entry(read.coordinate) for read in reads):
+    if not all(_is_by_entry(read.coordinate) for read in reads) or any(map(_is_nested, ir.walk(found))):
         return None
     stored = elements.type(ir.Tensor(output))
     named = {output, *(read.tensor.name for read in reads)}
@@ -121,6 +121,18 @@ def is_symbolic(value: ir.Expr) -> bool:
 def _is_lookup(node: ir.Expr) -> bool:
     """Whether it is a coordinate that an element of a tensor selects."""
     return isinstance(node, ir.Call) and node.function == "normalize_index"
+
+
+def _is_nested(node: ir.Expr) -> bool:
+    """Whether it is a list each of whose entries takes a loop."""
+    return isinstance(node, ir.Reduce) and node.kind == "list" and _has_loop(node.body)
+
+
+def _has_loop(node: ir.Expr) -> bool:
+    """Whether the text of a value needs a loop, besides those for the numbers it names."""
+    if isinstance(node, ir.Definition) and node.type != ir.INTS:
+        return False
+    return (isinstance(node, ir.Reduce) and node.kind != "list") or any(map(_has_loop, ir.children(node)))
 
 
 def _is_by_entry(coordinate: ir.Expr) -> bool:

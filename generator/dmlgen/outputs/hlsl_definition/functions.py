@@ -11,7 +11,7 @@ from dmlgen.expr.printer import ATOM
 from dmlgen.expr.widths import Bits, Widths
 from dmlgen.outputs.hlsl_definition.constants import is_constant
 from dmlgen.outputs.hlsl_definition.names import free, local, pascal
-from dmlgen.outputs.hlsl_printer import HlslConditions
+from dmlgen.outputs.hlsl_printer import HlslPrinter
 from dmlgen.outputs.uniforms import macro, plain
 
 REAL = "REAL_VALUE"
@@ -19,7 +19,7 @@ LANES = "Lanes"
 """The types of a float, and of those of several elements at once."""
 
 
-class FunctionPrinter(HlslConditions):
+class FunctionPrinter(HlslPrinter):
     """Prints functions of a definition when they are first called.
 
     A text is an HLSL expression without statements. `_locals` are the locals of the current function that are
@@ -29,6 +29,7 @@ class FunctionPrinter(HlslConditions):
 
     def __init__(self, widths: Widths, taken: Iterable[str]) -> None:
         """`taken` are names that functions must not have."""
+        super().__init__()
         self.texts: list[str] = []
         self.widths = widths
         self._taken = frozenset(taken)

@@ -12,16 +12,7 @@ from dmlgen.outputs.hlsl_definition.constants import is_constant, is_dimension_c
 from dmlgen.outputs.hlsl_definition.functions import braced, lists_in
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.tensors import TensorPrinter
-
-_START = {"sum": "0", "product": "1", "any": "false", "all": "true"}
-_TURN = {
-    "sum": "result += {};",
-    "product": "result *= {};",
-    "any": "result = result || {};",
-    "all": "result = result && {};",
-    "min": "result = Min(result, {});",
-    "max": "result = Max(result, {});",
-}
+from dmlgen.outputs.hlsl_printer import START
 
 
 class LoopPrinter(TensorPrinter):
@@ -36,9 +27,8 @@ class LoopPrinter(TensorPrinter):
     def running(self, node: ir.Fold, term: ir.Expr) -> tuple[str, str, str, str]:
         """A fold as inline code: the type and the initial value of its result, its term, and the statement
         that adds the local `term` to the local `result`."""
-        self._use_limits(node)
         type_, decides = self._type_of(node), node.type == ir.BOOL
-        return type_, self._start(node), self._in(term, decides, 0), _TURN[node.kind].format("term")
+        return type_, self._start(node), self._in(term, decides, 0), self.turn(node, "result", "term")
 
     def reduce(self, node: ir.Reduce) -> str:
         if node.kind != "list":
@@ -87,11 +77,7 @@ class LoopPrinter(TensorPrinter):
         lines = self._named(_same_in_all((*in_test, *in_body), loops)) if node.unrolled else []
         twice = [one for one in in_body if one in in_test] if len(node.loops) == 1 else []
         each_turn = self._named(twice)
-        if chooses:
-            turn = self._choosing(node)
-        else:
-            self._use_limits(node)
-            turn = [_TURN[node.kind].format(self._term(node))]
+        turn = self._choosing(node) if chooses else [self.turn(node, "result", self._term(node))]
         tests = self._tests(node)
         self._locals, self._lists = outer, before
         bounds = lines
@@ -171,9 +157,10 @@ class LoopPrinter(TensorPrinter):
         return [way, f"for (int {name} = {name}First; {name} < {name}Last; {name}++)", *turn]
 
     def _start(self, node: ir.Fold) -> str:
-        if node.kind in _START:
-            start = _START[node.kind]
-            return start if node.type == ir.BOOL else f"({self._type_of(node)}){start}"
+        if node.type == ir.BOOL:
+            return START[node.kind]
+        if node.kind in ("sum", "product"):
+            return f"({self._type_of(node)}){START[node.kind]}"
         if node.kind in ("argmax", "argmin"):
             return f"{local(node.loops[0].variable.name)}First"
         end = "max_value" if node.kind == "min" else "min_value"
@@ -185,11 +172,7 @@ class LoopPrinter(TensorPrinter):
                 return self._infinity(end)
         if self._is_wide(node):
             return "~((int64_t)1 << 63)" if node.kind == "min" else "(int64_t)1 << 63"
-        return "2147483647" if node.kind == "min" else "-2147483647 - 1"
-
-    def _use_limits(self, node: ir.Fold) -> None:
-        if node.kind in ("min", "max"):
-            self.use(node.kind.capitalize(), self._values(node))
+        return START[node.kind]
 
     def _best(self, node: ir.Fold) -> list[str]:
         if node.kind not in ("argmax", "argmin"):
@@ -198,8 +181,8 @@ class LoopPrinter(TensorPrinter):
 
     def _choosing(self, node: ir.Fold) -> list[str]:
         type_, variable = self._type_of(node.body), local(node.loops[0].variable.name)
-        self.use("Less", self._values(node.body))
-        self.use("IsNan", self._values(node.body))
+        self.use("Less", self.values(node.body))
+        self.use("IsNan", self.values(node.body))
         test = "Less(best, value)" if node.kind == "argmax" else "Less(value, best)"
         return [
             f"const {type_} value = {self.deciding(node.body)};",

@@ -115,7 +115,7 @@ class ShaderPrinter(LoopPrinter):
         if constant.kind in ("ints", "floats"):
             return _whole_list(constant), ATOM
         if constant.kind == "element":
-            return self._call("Unpack", self._values(node), name, f"({type_name(node.type)})0"), ATOM
+            return self.call_of("Unpack", self.values(node), name, f"({type_name(node.type)})0"), ATOM
         if node.type == ir.BOOL:
             return f"{name} != 0", COMPARISON
         return name if constant.kind == "int" else f"({REAL}){name}", ATOM
@@ -193,15 +193,10 @@ class ShaderPrinter(LoopPrinter):
             if not is_wide and isinstance(right, ir.Index) and is_constant(right.sequence):
                 given.append(self._entry_of(self.constants.reciprocals(right.sequence), right.index))
             return f"{'FloorQuotient' if op == '//' else 'FloorRemainder'}({', '.join(given)})", ATOM
-        if op == "/" and node.type.kind == "element":
-            exactly = may_be_written_zero(left)
-            name = "DivideExactly" if exactly else "Quotient"
-            return self._applied(name, left, right), ATOM
-        if op in ("<<", ">>"):
-            name = "ShiftLeft" if op == "<<" else "ShiftRight"
-            return self._applied(name, left, right), ATOM
+        if op in ("<<", ">>") or (op == "/" and node.type.kind == "element"):
+            return super().binary(node)
         if op == "/" and (self._single or may_be_written_zero(left)):
-            return self._applied("Divide", left, right), ATOM
+            return self.applied("Divide", left, right), ATOM
         if op not in ("+", "-", "*", "/"):
             return f"({self.print(left, ATOM)} {op} {self.print(right, ATOM)})", ATOM
         own = SUM if op in ("+", "-") else PRODUCT
@@ -220,20 +215,20 @@ class ShaderPrinter(LoopPrinter):
         name, arguments = node.function, node.arguments
         match node:
             case ir.Call("round_even", (ir.Binary("/", left, right, ir.FLOAT),)):
-                return self._call("RoundedQuotient", self.reals, self.deciding(left), self.deciding(right))
+                return self.call_of("RoundedQuotient", self.reals, self.deciding(left), self.deciding(right))
         match name:
             case "element" if isinstance(arguments[0], ir.Number):
                 return f"({type_name(node.type)}){self.print(arguments[0], ATOM)}"
             case "element":
                 text = self.print(arguments[0])
-                return self._call("Convert", self._values(arguments[0]), text, f"({type_name(node.type)})0")
+                return self.call_of("Convert", self.values(arguments[0]), text, f"({type_name(node.type)})0")
             case "normalize_index":
                 index, count = arguments  # an element in its own type, which may be 64-bit and unsigned
                 if isinstance(index, ir.Load):
                     text, values = self._element(index), self.tensors[index.tensor.entry].values
-                    return self._call("NormalizeIndex", values, text, self._narrow(count))
+                    return self.call_of("NormalizeIndex", values, text, self._narrow(count))
                 text = self._whole(index)
-                return self._call("NormalizeIndex", self._values(index), text, self._narrow(count))
+                return self.call_of("NormalizeIndex", self.values(index), text, self._narrow(count))
             case "apply_activation":
                 return self._activated(*arguments)
             case "convert" | "quantize":
@@ -250,9 +245,9 @@ class ShaderPrinter(LoopPrinter):
             case "float":
                 decides = arguments[0].type != ir.FLOAT
                 value = self._whole(arguments[0]) if decides else self.print(arguments[0])
-                return self._call("Convert", self._values(arguments[0]), value, f"({REAL})0")
+                return self.call_of("Convert", self.values(arguments[0]), value, f"({REAL})0")
             case "int":
-                return self._call("ToInteger", self._values(arguments[0]), self.deciding(arguments[0]))
+                return self.call_of("ToInteger", self.values(arguments[0]), self.deciding(arguments[0]))
             case "len":
                 return f"{self.print(arguments[0])}.length"
             case "ravel_index" | "in_bounds":
@@ -269,17 +264,11 @@ class ShaderPrinter(LoopPrinter):
             case "min" | "max" | "abs" if node.type == ir.INT:
                 return f"{name}({', '.join(self._alike(arguments, self._is_wide(node)))})"
             case "pow" if node.type != ir.FLOAT:
-                return self._applied("Power", *arguments)
+                return self.applied("Power", *arguments)
         assert name not in NUMBERS
         decides = name in ("floor", "ceil", "trunc", "round_even", "round_away")
         texts = [self.deciding(item) if decides else self.print(item) for item in arguments]
-        return self._call(pascal(name), self._values(arguments[0]), *texts)
-
-    def compared(self, function: str, left: ir.Expr, right: ir.Expr) -> str:
-        return self._call(function, self._values(left), self.deciding(left), self.deciding(right))
-
-    def _applied(self, function: str, *arguments: ir.Expr) -> str:
-        return self._call(function, self._values(arguments[0]), *map(self.print, arguments))
+        return self.call_of(pascal(name), self.values(arguments[0]), *texts)
 
     def _alike(self, numbers: tuple[ir.Expr, ...], wide: bool) -> list[str]:
         """Integers as arguments of a function that takes all of them in one type, of 64 or of 32 bits."""
@@ -296,8 +285,8 @@ class ShaderPrinter(LoopPrinter):
     def _clamped(self, node: ir.Call) -> tuple[str, int]:
         x, low, high = node.arguments
         if node.type == ir.FLOAT:
-            upper = self._applied("Min", x, high)
-            return self._call("Max", self.reals, upper, self.print(low)), ATOM
+            upper = self.applied("Min", x, high)
+            return self.call_of("Max", self.reals, upper, self.print(low)), ATOM
         if narrow := self._cut(x, low, high):
             return narrow
         wide = any(map(self._is_wide, node.arguments))
@@ -326,7 +315,7 @@ class ShaderPrinter(LoopPrinter):
                     return f"{self.deciding(whole, SUM)} - {int(value) + added}"
             return f"{self.deciding(limit, SUM)} - {added}" if added else self.deciding(limit)
 
-        cut = self._call("Convert", self.reals, self.deciding(number), "(int)0")
+        cut = self.call_of("Convert", self.reals, self.deciding(number), "(int)0")
         text = f"max(min({cut}, {less(high)}), {less(low)})"
         return (f"{text} + {added}", SUM) if added else (text, ATOM)
 

@@ -21,7 +21,7 @@ from dmlgen.outputs.hlsl_definition.lowered import lowered
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
-from dmlgen.outputs.hlsl_functions import Calls, Choice, Functions
+from dmlgen.outputs.hlsl_functions import Calls, Choice, Functions, merged_calls
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_reachable import reached
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
@@ -258,11 +258,9 @@ def shader_of(
     passes = [] if is_by_rows else _own_passes(printer, operator, defines)
     faster = (PASSES[type(form)](printer, form, len(passes)) for form in forms if type(form) in PASSES)
     fast = next(faster, None)
-    activations = activations_of(registry, operator, "REAL") if printer.fused else ()
+    activations = activations_of(registry, operator, "REAL", printer.reals) if printer.fused else ()
     tensors = printer.tensors
-    called = dict(printer.called)
-    for name in sorted(set().union(*(one.functions for one in activations))):
-        called[name] = called.get(name, set()) | printer.reals
+    called = merged_calls(printer.called, *(one.called for one in activations))
     types = {value for tensor in tensors.values() for value in tensor.values}
     types |= {"float", "int", "int64_t"}
     return DefinitionShader(
@@ -333,7 +331,7 @@ def _chosen(
 
 def _precise_kinds(activations: tuple[Activation, ...], functions: Functions, reals: Collection[str]) -> int:
     """The activations that call a `precise` function, as bits by number."""
-    texts = [functions.closure(dict.fromkeys(one.functions, reals), reals) for one in activations]
+    texts = [functions.closure(one.called, reals) for one in activations]
     return sum(1 << number for number, some in enumerate(texts) if any("precise " in text for text in some))
 
 

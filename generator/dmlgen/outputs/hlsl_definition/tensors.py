@@ -50,8 +50,6 @@ class TensorPrinter(FunctionPrinter):
         self.outputs = tuple(self.tensors[name] for name in defines.outputs)
         self.reals = {"float"}.union(*({"double"} & one.values for one in self.outputs))
         """The types that floats may be computed in."""
-        self.called: dict[str, set[str]] = {}
-        """Functions of the library, each with the types that the first element given to it may have."""
         self.held: dict[str, None] = {}
         self.limited: dict[str, None] = {}
         self.quantized: set[str] = set()
@@ -94,7 +92,7 @@ class TensorPrinter(FunctionPrinter):
             return text
         if node.type == ir.INT and "UINT64" in self.tensors[node.tensor.entry].types:
             values = self.tensors[node.tensor.entry].values
-            return self._call("Integer", values, text)
+            return self.call_of("Integer", values, text)
         return f"({self._type_of(node)}){text}"
 
     def _element(self, node: ir.Load) -> str:
@@ -120,14 +118,14 @@ class TensorPrinter(FunctionPrinter):
         if node.type == ir.FLOAT:  # rounded as the element of the tensor that it becomes
             return f"({REAL})({tensor.macro}_STORED){self._rounded_once(value, target.entry)}"
         number = self._in_value_type(value, target.entry)
-        text = self._call("LowBits", tensor.values, number, f"{tensor.macro}_BITS")
+        text = self.call_of("LowBits", tensor.values, number, f"{tensor.macro}_BITS")
         return text if node.type.kind == "element" else f"({self._type_of(node)}){text}"
 
     def _rounded_once(self, node: ir.Expr, name: str) -> str:
         """A float that becomes an element of a tensor: two casts would round a double twice."""
         if "double" not in self.reals:
             return self.print(node, ATOM)
-        return self._call("RoundingOnce", self.reals, self.print(node), f"{self.tensors[name].macro}_BITS")
+        return self.call_of("RoundingOnce", self.reals, self.print(node), f"{self.tensors[name].macro}_BITS")
 
     def _in_value_type(self, node: ir.Expr, name: str) -> str:
         """A number in the type in which a tensor's elements are computed; it may have bits that those
@@ -137,9 +135,9 @@ class TensorPrinter(FunctionPrinter):
         if node.type == ir.INT and not {"float", "double"} & tensor.values:
             return f"({macro}_VALUE){self.deciding(node, ATOM)}"
         text = self._whole(node)
-        if node.type.kind == "element" and "double" in self._values(node):  # which may become a half
-            text = self._call("RoundingOnce", self._values(node), text, f"{macro}_BITS")
-        return self._call("Convert", self._values(node), text, f"({macro}_VALUE)0")
+        if node.type.kind == "element" and "double" in self.values(node):  # which may become a half
+            text = self.call_of("RoundingOnce", self.values(node), text, f"{macro}_BITS")
+        return self.call_of("Convert", self.values(node), text, f"({macro}_VALUE)0")
 
     def _whole(self, node: ir.Expr) -> str:
         """An integer as an argument of a function with overloads for other types."""
@@ -170,19 +168,10 @@ class TensorPrinter(FunctionPrinter):
         tensor = self.tensors[target.entry]
         text = f"{tensor.macro}_{'LOWEST' if end == 'min_value' else 'HIGHEST'}"
         if node.type == ir.INT and "UINT64" in tensor.types:
-            return self._call("Integer", tensor.values, f"({tensor.macro}_VALUE){text}")
+            return self.call_of("Integer", tensor.values, f"({tensor.macro}_VALUE){text}")
         return f"({self._type_of(node)}){text}"
 
-    def _call(self, function: str, types: Collection[str], *texts: str) -> str:
-        """A call of a function of the library; see `called`."""
-        return f"{self.use(function, types)}({', '.join(texts)})"
-
-    def use(self, function: str, types: Collection[str]) -> str:
-        self.called.setdefault(function, set()).update(types)
-        return function
-
-    def _values(self, node: ir.Expr) -> Collection[str]:
-        """The types that a number may have."""
+    def values(self, node: ir.Expr) -> Collection[str]:
         if node.type.kind == "element":
             assert node.type.name is not None
             return self.tensors[node.type.name].values

@@ -1,0 +1,254 @@
+"""Elements that are computed from others, or from their coordinates, as HLSL.
+
+Integers are `int`, elements have the type in which their tensor is computed. What is not an expression in
+HLSL (names, loops, guarded reads of a tensor) becomes statements before the expression's text. An array with
+one entry per dimension is never built: its entries are computed where they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from dmlgen.analysis.functions import gelu_of, softplus_of
+from dmlgen.expr import ir
+from dmlgen.expr.bounds import Bounds
+from dmlgen.expr.printer import ATOM, COMPARISON
+from dmlgen.names import shader_variable
+from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC, START, HlslPrinter
+from dmlgen.outputs.statements import StatementPrinter, indented
+from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain, reciprocal_of
+
+LARGEST = 2**31 - 1
+_FLOORED = {"//": "FloorDivide", "%": "FloorModulo"}
+_RANKS = ("uint", "uint64_t")
+_ONE, _ZERO = (ir.Number(value, ir.INT) for value in (1, 0))
+
+
+class MapPrinter(HlslPrinter, StatementPrinter):
+    """Prints the computation of one element.
+
+    `elements` are the types in which elements are computed, by tensor. `aligned`: all tensors are read in
+    step, and the element of each is a variable named after it.
+    """
+
+    def __init__(
+        self,
+        uniforms: Uniforms,
+        elements: Mapping[str, Collection[str]],
+        aligned: bool,
+        bounds: Bounds | None = None,
+    ) -> None:
+        HlslPrinter.__init__(self)
+        StatementPrinter.__init__(self)
+        self.uniforms = uniforms
+        self.elements = elements
+        self.bounds = bounds or Bounds()
+        self.bounds.known["at"] = (0, LARGEST)
+        self.aligned = aligned
+        self.quantized: dict[str, None] = {}  # tensors whose limits are needed
+        self.activates = False  # whether there may be a fused activation
+
+    def offset(self, coordinate: ir.Expr, strides: str) -> tuple[list[str], str]:
+        """Statements, and the name of a coordinate's offset in a tensor."""
+        with self.block() as lines:
+            return lines, self._offset(coordinate, strides)
+
+    def print(self, node: ir.Expr, outer: int = 0) -> str:
+        name = self.uniforms.name(node)
+        if name in self.uniforms.elements:
+            return self.call_of("Unpack", self.values(node), name, f"({self.type(node.type)})0")
+        if name is not None:
+            return name
+        match node:
+            case ir.Index(sequence, index) if sequence != ir.AT and self.uniforms.name(sequence) is None:
+                return self.print(_entry(sequence, index), outer)
+        return super().print(node, outer)
+
+    def values(self, node: ir.Expr) -> Collection[str]:
+        if node.type.kind == "element":
+            return self.elements[node.type.name or ""]
+        return {"float"} if node.type == ir.FLOAT else {"int"}
+
+    def type(self, type_: ir.Type) -> str:
+        """The HLSL type of a value."""
+        if type_.kind == "element":
+            return self.element_type(type_)
+        return {"bool": "bool", "float": "float"}.get(type_.kind, "int")
+
+    def element_type(self, type_: ir.Type) -> str:
+        """The macro of the type in which a tensor's elements are computed."""
+        assert type_.name is not None
+        return f"{macro(plain(type_.name))}_VALUE"
+
+    def name(self, node: ir.Local | ir.Definition | ir.Member | ir.Tensors) -> str:
+        match node:
+            case ir.Definition(name=name, value=value):
+                if name not in self._defined:
+                    text = self.print(value)
+                    self._add(f"const {self.type(node.type)} {camel(name)} = {text};")
+                    self._defined.add(name)
+                return camel(name)
+            case ir.Local(name=name):
+                return name if name in ("at", "index", *ir.STEP_NAMES) else shader_variable(name)
+        raise TypeError(f"{node.name} is passed to no shader")
+
+    def field(self, node: ir.Field) -> str:
+        if node.name != "DimensionCount":
+            raise TypeError(f"{node.tensor.name}.{node.name} is passed to no shader")
+        return "RANK"
+
+    def index(self, node: ir.Index) -> str:
+        name, index = self.uniforms.name(node.sequence), self.print(node.index)
+        return f"at[{index}]" if name is None else f"dimensions[{index}].{name}"
+
+    def load(self, node: ir.Load) -> str:
+        tensor = plain(node.tensor.entry)
+        if self.aligned:
+            return camel(tensor)
+        return f"Load{tensor}({self._offset(node.coordinate, f'{camel(tensor)}Stride')})"
+
+    def _offset(self, coordinate: ir.Expr, stride: str) -> str:
+        for part in ir.walk(coordinate):  # what is named is the same in all dimensions
+            if isinstance(part, ir.Definition) and part.type != ir.INTS and ir.varies(part):
+                self.print(part)
+        offset, d = self._new("offset"), ir.Local("d", ir.INT)
+        with self.block() as body:
+            entry = self.print(ir.Index(coordinate, d), ATOM)
+            self._add(f"{offset} += (uint){entry} * dimensions[d].{stride};")
+        self._add(f"uint {offset} = 0;", "[unroll]", "for (int d = 0; d < RANK; d++)", *_body(body))
+        return offset
+
+    def binary(self, node: ir.Binary) -> tuple[str, int]:
+        if (x := softplus_of(node)) is not None:
+            return self.applied("Softplus", x), ATOM
+        if node.op in ("//", "%") and node.type == ir.INT:
+            divided = [self.print(node.left), self.print(node.right)]
+            reciprocal = self._reciprocal(node.right)
+            function = _FLOORED[node.op] + ("By" if reciprocal else "")
+            return self.call_of(function, {"int"}, *divided, *reciprocal), ATOM
+        return super().binary(node)
+
+    def _reciprocal(self, divisor: ir.Expr) -> list[str]:
+        """The reciprocal of a divisor from the description, if shaders have it."""
+        match divisor:
+            case ir.Index(sequence=sequence, index=index):
+                name = self.uniforms.name(sequence)
+                known, text = self.uniforms.arrays, f"dimensions[{self.print(index)}]."
+            case _:
+                name, known, text = self.uniforms.name(divisor), self.uniforms.scalars, ""
+        return [text + reciprocal_of(name)] if name and reciprocal_of(name) in known else []
+
+    def _choice(self, node: ir.Conditional) -> tuple[str, int]:
+        if (x := gelu_of(node)) is not None:
+            return self.applied("Gelu", x), ATOM
+        test = self.print(node.test, LOGIC)
+        found = self.choice(node, test, self.type(node.type), LOGIC)
+        return (found, ATOM) if isinstance(found, str) else (f"{test} ? {found[0]} : {found[1]}", CHOICE)
+
+    def chooses_apart(self, node: ir.Conditional) -> bool:
+        """Whether a branch reads a tensor that must only be read if its condition holds."""
+        return not self.aligned and (self._reads(node.then) or self._reads(node.otherwise))
+
+    def _reads(self, node: ir.Expr) -> bool:
+        """Whether the text of a value reads a tensor; that of a name does not."""
+        if isinstance(node, ir.Definition) and node.name in self._defined:
+            return False
+        return isinstance(node, ir.Load) or any(map(self._reads, ir.children(node)))
+
+    def _branch(self, test: str, then: list[str], otherwise: list[str]) -> None:
+        self._add(f"if ({test})", *_braces(then), "else", *_braces(otherwise))
+
+    def reduce(self, node: ir.Reduce) -> str:
+        name, variable = self._new(node.kind), self.print(node.loop.variable)
+        over_rank = isinstance(node.loop.upper, ir.Field) and node.loop.upper.name == "DimensionCount"
+        lower = self.print(node.loop.lower)
+        upper = "RANK" if over_rank else self.print(node.loop.upper, COMPARISON + 1)
+        with self.block() as lines:
+            self._add(self.turn(node, name, self.print(node.body, COMPARISON)))
+        if node.loop.condition is not None:
+            lines[:] = [f"if ({self.print(node.loop.condition)})", *_braces(lines)]
+        type_ = "bool" if node.type == ir.BOOL else "int"
+        self._add(f"{type_} {name} = {START[node.kind]};")
+        if over_rank:
+            self._add("[unroll]")
+        self._add(f"for (int {variable} = {lower}; {variable} < {upper}; {variable}++)", *_body(lines))
+        return name
+
+    def call(self, node: ir.Call) -> str:
+        match node:
+            case ir.Call(function="element", arguments=(item,)):
+                return f"({self.element_type(node.type)}){self.print(item, ATOM)}"
+            case ir.Call(function="convert", arguments=(item, _)):
+                type_, number = self.element_type(node.type), self._value(item)
+                if item.type.kind == "element":
+                    bits = f"{type_.removesuffix('VALUE')}BITS"
+                    number = self.call_of("RoundingOnce", self.values(item), number, bits)
+                return self.call_of("Convert", self.values(item), number, f"({type_})0")
+            case ir.Call(function="quantize", arguments=(item, ir.Tensor(entry=name))):
+                self.quantized[name] = None
+                limits = (f"{macro(plain(name))}_{end}" for end in ("LOWEST", "HIGHEST"))
+                quantized = self.call_of("Quantize", self.values(item), self._value(item), *limits)
+                return f"({self.element_type(node.type)}){quantized}"
+            case ir.Call(function="of_rank", arguments=(rank,)):
+                return self.call_of("OfRank", _RANKS, self.print(rank), f"({self.element_type(node.type)})0")
+            case ir.Call(function="difference", arguments=(left, right, _)):
+                operands = self.print(left), self.print(right)
+                type_ = self.element_type(node.type)
+                return self.call_of("Difference", self.values(left), *operands, f"({type_})0")
+            case ir.Call(function="apply_activation", arguments=(item, _)):
+                self.activates = True
+                return f"Activate({self.print(item)})"
+            case ir.Call(function="max", arguments=(item, ir.Number(value=0))) if (
+                node.type == ir.INT
+                and 0 <= self.bounds.value(item)[0] <= self.bounds.value(item)[1] <= LARGEST
+            ):  # nor wraps around
+                return self.print(item, ATOM)
+            case ir.Call(
+                "max", (ir.Call("min", (item, ir.Call("element", (one,)))), ir.Call("element", (zero,)))
+            ) if (one, zero) == (_ONE, _ZERO):
+                return self.applied("Saturate", item)
+            case ir.Call(function="min" | "max" | "abs" as function) if node.type == ir.INT:
+                return f"{function}({', '.join(map(self.print, node.arguments))})"
+            case ir.Call("round_even", (ir.Call("divide_exactly", (left, right)),)):
+                return self.applied("RoundedQuotient", left, right)
+            case ir.Call(
+                "round_even",
+                (ir.Binary("*", left, ir.Call("divide_exactly", (ir.Call("element", (one,)), right))),),
+            ) if one == _ONE:
+                return self.applied("RoundedByReciprocal", left, right)
+            case ir.Call(function="pow", arguments=(_, exponent)):
+                return self.applied("Power" if ir.varies(exponent) else "PowerBy", *node.arguments)
+        return super().call(node)
+
+    def _value(self, item: ir.Expr) -> str:
+        return f"(int){self.print(item, ATOM)}" if item.type == ir.BOOL else self.print(item)
+
+    def _node(self, node: ir.Expr) -> tuple[str, int]:
+        return self._choice(node) if isinstance(node, ir.Conditional) else super()._node(node)
+
+
+def _entry(sequence: ir.Expr, index: ir.Expr) -> ir.Expr:
+    """The entry of an array that is made entry by entry."""
+    match sequence:
+        case ir.Definition(value=value):
+            return ir.Index(value, index)
+        case ir.Call("replace", (original, place, value)):
+            return ir.Conditional(ir.Compare("==", index, place), value, ir.Index(original, index))
+        case ir.Reduce(kind="list", loop=ir.Loop(variable=variable, condition=None), body=body):
+            return ir.substitute(body, {variable: index})
+        case ir.ListOf(items=(*before, last)):
+            for number, item in reversed(list(enumerate(before))):
+                here = ir.Compare("==", index, ir.Number(number, ir.INT))
+                last = ir.Conditional(here, item, last)
+            return last
+        case ir.Conditional(test=test, then=then, otherwise=otherwise):
+            return ir.Conditional(test, ir.Index(then, index), ir.Index(otherwise, index))
+    raise TypeError(f"{type(sequence).__name__} cannot be read by dimension in a shader")
+
+
+def _body(lines: list[str]) -> list[str]:
+    return indented(lines) if len(lines) == 1 else _braces(lines)
+
+
+def _braces(lines: list[str]) -> list[str]:
+    return ["{", *indented(lines), "}"]
