@@ -76,8 +76,8 @@ typedef OUTPUT_STORED OutputElements;
     uint count;  // items
     uint groupColumns;  // thread groups along x
     int blockSize;
-    int channels;
     int blockSizeReciprocal;
+    int channels;
     uint reserved0;
     uint reserved1;
     uint reserved2;

@@ -77,9 +77,9 @@ typedef OUTPUT_STORED OutputElements;
     uint count;  // items
     uint groupColumns;  // thread groups along x
     int blockSize;
+    int blockSizeReciprocal;
     int channels;
     int area;
-    int blockSizeReciprocal;
     uint reserved0;
     uint reserved1;
     Dimension dimensions[RANK];  // outermost first

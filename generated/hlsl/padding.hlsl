@@ -62,10 +62,10 @@ struct Dimension
     uint outputStride;
     int startPadding;
     int inputSizes;
-    int period;
-    int turn;
     int inputSizesReciprocal;
+    int period;
     int periodReciprocal;
+    int turn;
 };
 
 #if VECTOR > 1 && OUTPUT_BITS >= 16

@@ -63,8 +63,8 @@ struct Dimension
     int inputWindowStrides;
     int first;
     int step;
-    int inputGradientSizes;
     int stepReciprocal;
+    int inputGradientSizes;
     uint reserved0;
 };
 

@@ -76,8 +76,8 @@ typedef OUTPUT_STORED OutputElements;
     uint count;  // items
     uint groupColumns;  // thread groups along x
     int channels;
-    int blockSize;
     int channelsReciprocal;
+    int blockSize;
     int blockSizeReciprocal;
     uint reserved0;
     uint reserved1;

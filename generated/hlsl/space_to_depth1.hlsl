@@ -77,10 +77,10 @@ typedef OUTPUT_STORED OutputElements;
     uint count;  // items
     uint groupColumns;  // thread groups along x
     int channels;
-    int area;
-    int blockSize;
     int channelsReciprocal;
+    int area;
     int areaReciprocal;
+    int blockSize;
     int blockSizeReciprocal;
     Dimension dimensions[RANK];  // outermost first
 };

@@ -14,13 +14,14 @@ from dmlgen.names import pascal
 from dmlgen.outputs.c_inputs import InputCode, InputProgram, alternatives
 from dmlgen.outputs.c_rules import ProgramView
 from dmlgen.outputs.definition_inputs import is_double, lists, records
-from dmlgen.outputs.hlsl import gathered, map_params, tensor_of
+from dmlgen.outputs.hlsl import gathered, map_params
 from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
+from dmlgen.outputs.hlsl_map import map_text
 from dmlgen.outputs.hlsl_types import hlsl_type
 from dmlgen.outputs.python_schedule import bits, moves, reduction_steps
-from dmlgen.outputs.uniforms import macro, plain, tensors_read, uniforms_of, widened
+from dmlgen.outputs.uniforms import macro, plain, tensors_read, widened
 from dmlgen.plans.functions import c_name, c_type, definition, head, layouts, numbers, taken, types, wrapped
 from dmlgen.plans.model import Enumeration, ListOf, Plans, Record
 from dmlgen.plans.params import params_of
@@ -312,7 +313,8 @@ def _tensor(
 def _map(
     registry: Registry, operator: Operator, schedule: Schedule, plans: Plans, code: InputCode
 ) -> tuple[ShaderView, int]:
-    uniforms = uniforms_of(schedule)
+    text = map_text(registry, operator, schedule)
+    uniforms = text.uniforms
     as_bits = {*moves(schedule), *bits(operator, schedule)}
     entries = [*tensors_read(operator, schedule.expressions), schedule.output]
     tensors = [
@@ -342,8 +344,7 @@ def _map(
             program.statement("APPEND_LIST", "arrays", node)
         program.set("widened", widened(schedule, entries[:-1]))
 
-    named = [tensor_of(registry, operator, entry) for entry in entries]
-    words = map_params(plans, schedule, uniforms, named).words
+    words = map_params(plans, schedule, uniforms, text.tensors).words
     view = _view(code, "map", tensors, write)
     if operator.member[schedule.over].count is not None:
         view = replace(view, each=_place(operator, schedule.over))

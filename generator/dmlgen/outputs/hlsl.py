@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dmlgen.analysis.definition_bounds import Valid
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.functions import OPERATOR
-from dmlgen.expr.printer import ATOM
 from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_functions import Calls, Choice, Functions, merged_calls
 from dmlgen.outputs.hlsl_lines import broken
-from dmlgen.outputs.hlsl_map import MapPrinter
+from dmlgen.outputs.hlsl_map import MapPrinter, MapText, map_text
 from dmlgen.outputs.hlsl_reachable import reached
+from dmlgen.outputs.hlsl_tensors import Tensor, WithTensors, tensor_of, value_types
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_type, hlsl_types
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_schedule import bits, moves
 from dmlgen.outputs.render import Templates
-from dmlgen.outputs.uniforms import Uniforms, camel, clamped, loads, macro, plain, tensors_read, uniforms_of
+from dmlgen.outputs.uniforms import Uniforms, loads
 from dmlgen.plans.model import Plans, package_plans
 from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.plans.resources import Resource, resources_of
-from dmlgen.registry import EnumEntry, Operator, Registry, Stage
+from dmlgen.registry import EnumEntry, Operator, Registry
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned
 from dmlgen.schedules.schedule import Schedule, is_shifted
@@ -33,71 +31,12 @@ from dmlgen.text import Text
 
 
 @dataclass(frozen=True)
-class Tensor:
-    """A tensor in a shader: `name` is that of the resource; other names start with `macro` or contain
-    `function`.
-
-    `local` is the variable for an element, `types` are the data types it may have, `bits` their sizes,
-    `values` the HLSL types in which its elements are computed. `is_optional`: it may be absent.
-    """
-
-    member: str
-    name: str
-    local: str
-    macro: str
-    function: str
-    types: tuple[str, ...]
-    bits: tuple[int, ...]
-    values: frozenset[str]
-    is_optional: bool
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether it may have elements of which a word holds several."""
-        return any(bits < 16 for bits in self.bits)
-
-    @property
-    def has_wide_values(self) -> bool:
-        """Whether it may have floats, or integers that FLOAT32 does not represent."""
-        return any(bits > 16 for bits in self.bits) or "float" in self.values
-
-    @property
-    def is_unpacked(self) -> bool:
-        """Whether it may have others."""
-        return any(bits >= 16 for bits in self.bits)
-
-
-class WithTensors:
-    """A shader with tensors, of which it `moves` some as raw bits."""
-
-    moves: tuple[str, ...]
-    limited: tuple[str, ...]  # tensors whose type's least and greatest values are used
-    known: Mapping[str, HlslType]  # all data types
-
-    @property
-    def tensors(self) -> tuple[Tensor, ...]:
-        raise NotImplementedError
-
-    @property
-    def bits(self) -> tuple[int, ...]:
-        return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
-
-    def data_types(self, moves: Collection[str] = (), others: Collection[str] = ()) -> list[HlslType]:
-        """Those of the tensors, of which it also `moves` some, and others."""
-        moved = {*self.moves, *moves}
-        names = {*others, *(name for tensor in self.tensors for name in tensor.types)}
-        names |= {f"UINT{bits}" for one in self.tensors if one.member in moved for bits in one.bits}
-        return [one for name, one in self.known.items() if name in names]
-
-
-@dataclass(frozen=True)
 class Shader(WithTensors):
     """A shader that computes each element from a few others.
 
-    `is_aligned`: it steps through all tensors together, and needs no coordinates. `value` is the text of the
-    element, after `value_lines`; `offset` that of its offset in the output, which `is_shifted` by a constant
-    if all are in step. If there are `indices`, up to `max_lookups` of them select the element of the first
-    input that is copied.
+    `is_aligned`: it steps through all tensors together, and needs no coordinates; the place in the output is
+    then `is_shifted` by a constant, if at all. If there are `indices`, up to `max_lookups` of them select the
+    element of the first input that is copied; the `text` is that of any other map.
     """
 
     operator: str
@@ -113,10 +52,7 @@ class Shader(WithTensors):
     params: Params
     functions: Choice
     is_aligned: bool
-    value_lines: tuple[str, ...] = ()
-    value: str = ""
-    offset_lines: tuple[str, ...] = ()
-    offset: str = ""
+    text: MapText | None = None
     is_shifted: bool = False
     activations: tuple[Activation, ...] = ()
     indices: Tensor | None = None
@@ -159,22 +95,12 @@ def _map(
     float16: Functions,
     plans: Plans,
 ) -> Shader:
-    assert schedule.value is not None
-    uniforms = uniforms_of(schedule)
-    output = tensor_of(registry, operator, schedule.output)
-    target = ir.AT if schedule.place is None else schedule.place
-    read = tensors_read(operator, [schedule.value, target])
-    inputs = tuple(tensor_of(registry, operator, name) for name in read)
-    elements = {tensor.member: tensor.values for tensor in (*inputs, output)}
-    bounds = Valid(registry, operator, Stage.VALUES)
-    printer = MapPrinter(uniforms, elements, is_aligned(schedule), bounds)
-    value_lines, value = printer.value(clamped(schedule.value), ATOM)
-    offset_lines, offset = printer.offset(target, f"{output.local}Stride")
-    over = next((t for t in inputs if t.member == schedule.over), output)
-    activations = activations_of(registry, operator, output.macro, output.values) if printer.activates else ()
-    called = merged_calls(printer.called, *(one.called for one in activations))
-    values = _value_types((*inputs, output))
-    all_16 = [_of_16_bits(registry, tensor) for tensor in (*inputs, output)]
+    text = map_text(registry, operator, schedule)
+    tensors, output = text.tensors, text.output
+    activations = activations_of(registry, operator, output.macro, output.values) if text.is_activated else ()
+    called = merged_calls(text.called, *(one.called for one in activations))
+    values = value_types(tensors)
+    all_16 = [_of_16_bits(registry, tensor) for tensor in tensors]
     if all(any(one.kind == "float" for one in types) for types in all_16):
         stored = {hlsl_type(one).value for types in all_16 for one in types}
         chosen = functions.choice(float16, called, values, stored)
@@ -184,19 +110,16 @@ def _map(
         operator=operator.name,
         summary=operator.summary,
         moves=tuple(dict.fromkeys((*moves(schedule), *bits(operator, schedule)))),
-        limited=tuple(printer.quantized),
+        limited=text.limited,
         known=hlsl_types(registry),
-        inputs=inputs,
+        inputs=text.inputs,
         output=output,
-        over=over,
+        over=next((one for one in text.inputs if one.member == schedule.over), output),
         max_rank=MAX_RANK * (2 if blocked(schedule) else 1),
-        switches=tuple((name, _meaning(registry, node)) for name, node in uniforms.switches.items()),
-        params=map_params(plans, schedule, uniforms, (*inputs, output)),
+        switches=tuple((name, _meaning(registry, node)) for name, node in text.uniforms.switches.items()),
+        params=map_params(plans, schedule, text.uniforms, tensors),
         is_aligned=is_aligned(schedule),
-        value_lines=tuple(value_lines),
-        value=value.removeprefix(f"({output.macro}_VALUE)"),  # the return type converts anyway
-        offset_lines=tuple(offset_lines),
-        offset=offset,
+        text=text,
         is_shifted=schedule.place is not None and is_shifted(schedule.place),
         functions=chosen,
         activations=activations,
@@ -243,25 +166,6 @@ def _meaning(registry: Registry, node: ir.Expr) -> str:
     return "the type of the fused activation, 0 for none" if node.type == ir.INT else "1 or 0"
 
 
-def tensor_of(registry: Registry, operator: Operator, member: str) -> Tensor:
-    """A tensor member as a shader names it."""
-    name = member.partition("[")[0]
-    types, described = _types(operator, name), operator.member[name]
-    entries = [registry.data_type[name] for name in types]
-    short = plain(member)
-    return Tensor(
-        member=member,
-        name=re.sub(r"[\[\]]", "", camel(member)),
-        local=camel(short),
-        macro=macro(short),
-        function=short,
-        types=types,
-        bits=tuple(sorted({entry.bits for entry in entries})),
-        values=frozenset(hlsl_type(entry).value for entry in entries),
-        is_optional=described.optional or described.count is not None,
-    )
-
-
 @dataclass(frozen=True)
 class FormShader(WithTensors):
     """A shader with its own form: its tensors by role, and its steps by case as HLSL.
@@ -291,12 +195,12 @@ class FormShader(WithTensors):
 
     def functions(self, *names: str) -> tuple[str, ...]:
         """The texts of these functions, of those that the steps call, and of their dependencies."""
-        values = _value_types(self.tensors)
+        values = value_types(self.tensors)
         return self.library.closure({**self.called, **dict.fromkeys(names, values)}, values)
 
     def choice(self, *names: str) -> Choice:
         """The texts of these functions, with those that suffice where all tensors are float16."""
-        values = _value_types(self.tensors)
+        values = value_types(self.tensors)
         calls = {**self.called, **dict.fromkeys(names, values)}
         return self.library.choice(self.float16, calls, values, values)
 
@@ -320,7 +224,7 @@ def _form(
     output = role["output"]
     activations = activations_of(registry, operator, output.macro, output.values) if activates else ()
     elements = {tensor.member: tensor.values for tensor in role.values()}
-    printer = MapPrinter(Uniforms(), elements, aligned=True)
+    printer = MapPrinter(elements, aligned=True)
     record = pascal(schedule.form.upper())
     steps = {
         step.case: {name: printer.print(node) for name, node in _by_rank(step.expressions).items()}
@@ -396,15 +300,3 @@ def gathered(schedule: Schedule) -> tuple[str, str, str]:
     assert schedule.value is not None
     copied, indices = dict.fromkeys(load.tensor.name for load in loads([schedule.value]))
     return copied, indices, schedule.output
-
-
-def _types(operator: Operator, tensor: str) -> tuple[str, ...]:
-    """The data types that a tensor may have at any level, in the order of the tables."""
-    rows = [row for table in operator.support.values() for row in table if row.tensor == tensor]
-    widest = max(rows, key=lambda row: len(row.types)).types
-    return tuple(dict.fromkeys((*widest, *(name for row in rows for name in row.types))))
-
-
-def _value_types(tensors: Iterable[Tensor]) -> set[str]:
-    """The types in which a shader computes elements."""
-    return {value for tensor in tensors for value in tensor.values}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_functions import Calls
 from dmlgen.outputs.hlsl_map import MapPrinter
-from dmlgen.outputs.uniforms import ACTIVATION_PARAMETERS, Uniforms, camel, uniforms_of
+from dmlgen.outputs.uniforms import ACTIVATION_PARAMETERS, camel
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import elementwise
 
@@ -43,7 +43,7 @@ def activations_of(
         if other.defines is not None and len(other.attributes) <= ACTIVATION_PARAMETERS
     ]
     return tuple(
-        _activation(other, compute.value, _Printer(uniforms_of(compute), macro, values))
+        _activation(other, compute.value, _Printer(macro, values))
         for other, compute in computes
         if compute is not None and compute.value is not None
     )
@@ -58,13 +58,13 @@ def _activation(operator: Operator, value: ir.Expr, printer: _Printer) -> Activa
 class _Printer(MapPrinter):
     """Prints for elements of the tensor that the activation is fused into."""
 
-    def __init__(self, uniforms: Uniforms, macro: str, values: Collection[str]) -> None:
-        super().__init__(uniforms, {}, aligned=True)
+    def __init__(self, macro: str, values: Collection[str]) -> None:
+        super().__init__({}, aligned=True)
         self._macro = macro
         self._values = values
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
-        name = self.uniforms.name(node)  # a parameter; all of them are floats
+        name = self.uniforms.of(node)  # a parameter; all of them are floats
         return super().print(node, outer) if name is None else name
 
     def values(self, node: ir.Expr) -> Collection[str]:

@@ -8,20 +8,73 @@ one entry per dimension is never built: its entries are computed where they are 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
+from dmlgen.analysis.definition_bounds import Valid
 from dmlgen.analysis.functions import gelu_of, softplus_of
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import Bounds
 from dmlgen.expr.printer import ATOM, COMPARISON
 from dmlgen.names import shader_variable
+from dmlgen.outputs.hlsl_functions import Calls
 from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC, START, HlslPrinter
+from dmlgen.outputs.hlsl_tensors import Tensor, tensor_of
 from dmlgen.outputs.statements import StatementPrinter, indented
-from dmlgen.outputs.uniforms import Uniforms, camel, macro, plain, reciprocal_of
+from dmlgen.outputs.uniforms import Uniforms, camel, clamped, macro, plain, tensors_read
+from dmlgen.registry import Operator, Registry, Stage
+from dmlgen.schedules.aligned import is_aligned
+from dmlgen.schedules.schedule import Schedule
 
 LARGEST = 2**31 - 1
 _FLOORED = {"//": "FloorDivide", "%": "FloorModulo"}
 _RANKS = ("uint", "uint64_t")
 _ONE, _ZERO = (ir.Number(value, ir.INT) for value in (1, 0))
+
+
+@dataclass(frozen=True)
+class MapText:
+    """The text of a map: `value` is that of the element, after `value_lines`, and `offset` that of its offset
+    in the output. `is_activated`: an activation may be fused."""
+
+    inputs: tuple[Tensor, ...]
+    output: Tensor
+    value_lines: tuple[str, ...]
+    value: str
+    offset_lines: tuple[str, ...]
+    offset: str
+    uniforms: Uniforms
+    called: Calls
+    limited: tuple[str, ...]  # tensors whose type's least and greatest values are used
+    is_activated: bool
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        return (*self.inputs, self.output)
+
+
+def map_text(registry: Registry, operator: Operator, schedule: Schedule) -> MapText:
+    """The text of an operator's map."""
+    assert schedule.value is not None
+    output = tensor_of(registry, operator, schedule.output)
+    target = ir.AT if schedule.place is None else schedule.place
+    read = tensors_read(operator, [schedule.value, target])
+    inputs = tuple(tensor_of(registry, operator, name) for name in read)
+    elements = {tensor.member: tensor.values for tensor in (*inputs, output)}
+    printer = MapPrinter(elements, is_aligned(schedule), Valid(registry, operator, Stage.VALUES))
+    value_lines, value = printer.value(clamped(schedule.value), ATOM)
+    offset_lines, offset = printer.offset(target, f"{output.local}Stride")
+    return MapText(
+        inputs=inputs,
+        output=output,
+        value_lines=tuple(value_lines),
+        value=value.removeprefix(f"({output.macro}_VALUE)"),  # the return type converts anyway
+        offset_lines=tuple(offset_lines),
+        offset=offset,
+        uniforms=printer.uniforms,
+        called=printer.called,
+        limited=tuple(printer.quantized),
+        is_activated=printer.activates,
+    )
 
 
 class MapPrinter(HlslPrinter, StatementPrinter):
@@ -32,15 +85,11 @@ class MapPrinter(HlslPrinter, StatementPrinter):
     """
 
     def __init__(
-        self,
-        uniforms: Uniforms,
-        elements: Mapping[str, Collection[str]],
-        aligned: bool,
-        bounds: Bounds | None = None,
+        self, elements: Mapping[str, Collection[str]], aligned: bool, bounds: Bounds | None = None
     ) -> None:
         HlslPrinter.__init__(self)
         StatementPrinter.__init__(self)
-        self.uniforms = uniforms
+        self.uniforms = Uniforms()
         self.elements = elements
         self.bounds = bounds or Bounds()
         self.bounds.known["at"] = (0, LARGEST)
@@ -54,13 +103,13 @@ class MapPrinter(HlslPrinter, StatementPrinter):
             return lines, self._offset(coordinate, strides)
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
-        name = self.uniforms.name(node)
+        name = self.uniforms.of(node)
         if name in self.uniforms.elements:
             return self.call_of("Unpack", self.values(node), name, f"({self.type(node.type)})0")
         if name is not None:
             return name
         match node:
-            case ir.Index(sequence, index) if sequence != ir.AT and self.uniforms.name(sequence) is None:
+            case ir.Index(sequence, index) if sequence != ir.AT and self.uniforms.of(sequence) is None:
                 return self.print(_entry(sequence, index), outer)
         return super().print(node, outer)
 
@@ -98,7 +147,7 @@ class MapPrinter(HlslPrinter, StatementPrinter):
         return "RANK"
 
     def index(self, node: ir.Index) -> str:
-        name, index = self.uniforms.name(node.sequence), self.print(node.index)
+        name, index = self.uniforms.of(node.sequence), self.print(node.index)
         return f"at[{index}]" if name is None else f"dimensions[{index}].{name}"
 
     def load(self, node: ir.Load) -> str:
@@ -122,21 +171,18 @@ class MapPrinter(HlslPrinter, StatementPrinter):
         if (x := softplus_of(node)) is not None:
             return self.applied("Softplus", x), ATOM
         if node.op in ("//", "%") and node.type == ir.INT:
-            divided = [self.print(node.left), self.print(node.right)]
-            reciprocal = self._reciprocal(node.right)
-            function = _FLOORED[node.op] + ("By" if reciprocal else "")
-            return self.call_of(function, {"int"}, *divided, *reciprocal), ATOM
+            function, texts = _FLOORED[node.op], [self.print(node.left), self.print(node.right)]
+            if (reciprocal := self._reciprocal(node.right)) is not None:
+                return self.call_of(f"{function}By", {"int"}, *texts, reciprocal), ATOM
+            return self.call_of(function, {"int"}, *texts), ATOM
         return super().binary(node)
 
-    def _reciprocal(self, divisor: ir.Expr) -> list[str]:
-        """The reciprocal of a divisor from the description, if shaders have it."""
-        match divisor:
-            case ir.Index(sequence=sequence, index=index):
-                name = self.uniforms.name(sequence)
-                known, text = self.uniforms.arrays, f"dimensions[{self.print(index)}]."
-            case _:
-                name, known, text = self.uniforms.name(divisor), self.uniforms.scalars, ""
-        return [text + reciprocal_of(name)] if name and reciprocal_of(name) in known else []
+    def _reciprocal(self, divisor: ir.Expr) -> str | None:
+        """The reciprocal of a divisor from the description, or of one for each dimension; None for others."""
+        if isinstance(divisor, ir.Index):
+            name = self.uniforms.reciprocal(divisor.sequence)
+            return name and f"dimensions[{self.print(divisor.index)}].{name}"
+        return self.uniforms.reciprocal(divisor)
 
     def _choice(self, node: ir.Conditional) -> tuple[str, int]:
         if (x := gelu_of(node)) is not None:
@@ -195,8 +241,9 @@ class MapPrinter(HlslPrinter, StatementPrinter):
                 operands = self.print(left), self.print(right)
                 type_ = self.element_type(node.type)
                 return self.call_of("Difference", self.values(left), *operands, f"({type_})0")
-            case ir.Call(function="apply_activation", arguments=(item, _)):
+            case ir.Call(function="apply_activation", arguments=(item, activation)):
                 self.activates = True
+                self.uniforms.of(activation)
                 return f"Activate({self.print(item)})"
             case ir.Call(function="max", arguments=(item, ir.Number(value=0))) if (
                 node.type == ir.INT

@@ -11,11 +11,12 @@ from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.printer import ATOM
 from dmlgen.names import pascal, python_variable
+from dmlgen.outputs.hlsl_map import map_text
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_printer import DescPrinter, PythonPrinter
 from dmlgen.outputs.python_rules import Assignments, assignments_of, constants_of, used_definitions
 from dmlgen.outputs.render import Templates
-from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, uniforms_of, widened
+from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, widened
 from dmlgen.registry import Definition, Operator, Registry, Stage
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned, single
@@ -116,7 +117,7 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> dict[st
 
     element = function(schedule.value) if schedule.value is not None and is_symbolic(schedule.value) else None
     where = None if schedule.place is None else function(schedule.place)
-    groups = _uniforms(schedule)
+    groups = _uniforms(registry, operator, schedule)
     uniforms = {
         kind: tuple((name, printer.print(node)) for name, node in group.items())
         for kind, group in groups.items()
@@ -170,11 +171,13 @@ def _is_map(schedule: Schedule) -> bool:
     return schedule.form in ("map", "gather")
 
 
-def _uniforms(schedule: Schedule) -> Mapping[str, Mapping[str, ir.Expr]]:
+def _uniforms(
+    registry: Registry, operator: Operator, schedule: Schedule
+) -> Mapping[str, Mapping[str, ir.Expr]]:
     """The uniforms of a map's shader, by kind; shaders of other forms are given their roles."""
-    if not _is_map(schedule):
+    if schedule.form != "map":
         return {}
-    uniforms = uniforms_of(schedule)
+    uniforms = map_text(registry, operator, schedule).uniforms
     return {
         "switches": uniforms.switches,
         "elements": uniforms.elements,

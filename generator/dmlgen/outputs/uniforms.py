@@ -7,14 +7,14 @@ compiled for them; the rest are constants of the dispatch.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from dmlgen.expr import ir
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.names import shader_macro, shader_variable
 from dmlgen.registry import Operator
-from dmlgen.schedules.aligned import is_aligned, is_first
+from dmlgen.schedules.aligned import is_first
 from dmlgen.schedules.schedule import Schedule
 
 ACTIVATION_PARAMETERS = 2  # the most parameters of an activation
@@ -34,41 +34,46 @@ class Uniforms:
     elements: dict[str, ir.Expr] = field(default_factory=dict)
     scalars: dict[str, ir.Expr] = field(default_factory=dict)
     arrays: dict[str, ir.Expr] = field(default_factory=dict)
+    _names: dict[ir.Expr, str] = field(default_factory=dict)
 
-    def name(self, node: ir.Expr) -> str | None:
-        """The name of the value in the shader; None if it has none."""
-        for names in (self.switches, self.elements, self.scalars, self.arrays):
-            for name, value in names.items():
-                if value == node:
-                    return name
-        return None
+    def of(self, node: ir.Expr) -> str | None:
+        """The name of a value in the shader, which then has it; None for one that shaders compute."""
+        if node not in self._names and not ir.varies(node) and _is_named(node):
+            self._names[node] = self._add(node)
+        return self._names.get(node)
 
-    def add_reciprocals(self, divisor: ir.Expr) -> None:
-        """Adds 2^31 - 1 divided by an integer or each array entry, rounded down: shaders multiply by it."""
-        name = self.name(divisor)
-        if name in self.scalars:
-            self.scalars[reciprocal_of(name)] = _reciprocal(divisor)
-        elif name in self.arrays:
-            self.arrays[reciprocal_of(name)] = _reciprocals(divisor)
+    def reciprocal(self, divisor: ir.Expr) -> str | None:
+        """The name of 2^31 - 1 divided by an integer or by each entry of an array, rounded down: shaders
+        multiply by it. None for a divisor that they compute."""
+        name = self.of(divisor)
+        if name is None:
+            return None
+        if divisor.type == ir.INT:
+            self.scalars[f"{name}Reciprocal"] = _reciprocal(divisor)
+        else:
+            self.arrays[f"{name}Reciprocal"] = _reciprocals(divisor)
+        return f"{name}Reciprocal"
 
-    def add(self, node: ir.Expr) -> None:
+    def _add(self, node: ir.Expr) -> str:
         name = f"Has{word(node.item)}" if isinstance(node, ir.Present) else word(node)
         if name in _TAKEN:
             name += "Member"
+        name = shader_macro(macro(name)) if node.type.kind in ("bool", "enum") else camel(name)
         match node.type.kind:
             case "bool" | "enum":
-                self.switches[shader_macro(macro(name))] = node
+                self.switches[name] = node
             case "element":
-                self.elements[camel(name)] = node
+                self.elements[name] = node
             case "int" | "float":
-                self.scalars[camel(name)] = node
+                self.scalars[name] = node
             case "ints" | "floats":
-                self.arrays[camel(name)] = node
+                self.arrays[name] = node
             case "struct":  # a fused activation, see hlsl_activation
                 self.switches["ACTIVATION"] = ir.Call("activation_type", (node,), ir.INT)
                 for place in range(ACTIVATION_PARAMETERS):
                     parameter = ir.Call("activation_parameter", (node, ir.Number(place, ir.INT)), ir.FLOAT)
                     self.scalars[f"activationParameter{place}"] = parameter
+        return name
 
 
 def clamped(node: ir.Expr) -> ir.Expr:
@@ -97,21 +102,6 @@ def _clamped(read: ir.Load) -> ir.Expr:
     first = ir.Call("max", (entry, ir.ZERO), ir.INT)
     loop = ir.Loop(d, ir.ZERO, rank, None)
     return ir.Reduce("list", loop, ir.Call("min", (first, last), ir.INT), ir.INTS)
-
-
-def uniforms_of(schedule: Schedule) -> Uniforms:
-    """The uniforms of a computation."""
-    found = Uniforms()
-    for expression in map(clamped, schedule.expressions):
-        for node in _leaves(expression):
-            if found.name(node) is None:
-                found.add(node)
-    for expression in map(clamped, schedule.expressions):
-        for divisor in _divisors(expression, found):
-            found.add_reciprocals(divisor)
-    if schedule.value is not None and schedule.place is None and is_aligned(schedule):
-        found.arrays.clear()  # planners know blocks from the sizes of tensors
-    return found
 
 
 def widened(schedule: Schedule, tensors: Sequence[str]) -> ir.Expr:
@@ -146,23 +136,6 @@ def widened(schedule: Schedule, tensors: Sequence[str]) -> ir.Expr:
     return mask(0, masks.get(None, 0))
 
 
-def reciprocal_of(name: str) -> str:
-    """The name of the reciprocal of an integer or an array, from its name."""
-    return name + "Reciprocal"
-
-
-def _divisors(node: ir.Expr, found: Uniforms) -> Iterator[ir.Expr]:
-    """The divisors of integers in shaders: a value from the description, or the array of which it is an
-    entry."""
-    if found.name(node) is not None:
-        return
-    match node:
-        case ir.Binary("//" | "%", _, ir.Index(sequence=divisor) | divisor, ir.INT):
-            yield divisor
-    for child in ir.children(node):
-        yield from _divisors(child, found)
-
-
 def _reciprocal(divisor: ir.Expr) -> ir.Expr:
     return ir.Binary("//", ir.Number(2**31 - 1, ir.INT), divisor, ir.INT)
 
@@ -176,27 +149,6 @@ def _reciprocals(divisors: ir.Expr) -> ir.Expr:
     d, count = ir.Local("d", ir.INT), ir.Call("len", (divisors,), ir.INT)
     loop = ir.Loop(d, ir.ZERO, count, None)
     return ir.Reduce("list", loop, _reciprocal(ir.Index(divisors, d)), ir.INTS)
-
-
-def _leaves(node: ir.Expr) -> Iterator[ir.Expr]:
-    """The largest parts that depend only on the description."""
-    if _counts_dimensions(node):
-        return
-    if not ir.varies(node) and _is_named(node):
-        yield node
-        return
-    for child in ir.children(_without_rank(node)):
-        if not isinstance(child, ir.Tensor | ir.Tensors):
-            yield from _leaves(child)
-
-
-def _without_rank(node: ir.Expr) -> ir.Expr:
-    """A loop over all dimensions without its bound: shaders know the rank."""
-    match node:
-        case ir.Reduce(loop=ir.Loop(upper=ir.Field(name="DimensionCount")) as loop):
-            return replace(node, loop=replace(loop, upper=ir.ZERO))
-        case _:
-            return node
 
 
 def _counts_dimensions(node: ir.Expr) -> bool:
@@ -219,7 +171,9 @@ def _is_named(node: ir.Expr) -> bool:
             return node.type.kind == "element" and item.type != ir.INT and _is_named(item)
         case _:
             named = ir.Definition | ir.Member | ir.Part | ir.Field | ir.Present
-            return isinstance(node, named) or (isinstance(node, ir.Local) and node.name == "index")
+            if isinstance(node, ir.Local):
+                return node.name == "index"
+            return isinstance(node, named) and not _counts_dimensions(node)
 
 
 def word(node: ir.Expr) -> str:

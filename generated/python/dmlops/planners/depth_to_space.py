@@ -27,8 +27,8 @@ def uniforms(desc: Any) -> Uniforms:
     return Uniforms(
         scalars={
             "blockSize": desc.BlockSize,
-            "channels": channels,
             "blockSizeReciprocal": quotient(2147483647, desc.BlockSize),
+            "channels": channels,
         },
         arrays={
             "inputSizes": desc.InputTensor.Sizes,

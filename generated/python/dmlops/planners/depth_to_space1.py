@@ -40,9 +40,9 @@ def uniforms(desc: Any) -> Uniforms:
         },
         scalars={
             "blockSize": desc.BlockSize,
+            "blockSizeReciprocal": quotient(2147483647, desc.BlockSize),
             "channels": channels,
             "area": area,
-            "blockSizeReciprocal": quotient(2147483647, desc.BlockSize),
         },
         arrays={
             "inputSizes": desc.InputTensor.Sizes,

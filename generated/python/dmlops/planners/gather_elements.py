@@ -18,14 +18,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 def uniforms(desc: Any) -> Uniforms:
     """The inputs of the shader: macros, and constants that are the same for all elements."""
-    return Uniforms(
-        scalars={
-            "axis": desc.Axis,
-        },
-        arrays={
-            "inputSizes": desc.InputTensor.Sizes,
-        },
-    )
+    return Uniforms()
 
 
 SHADER = Shader(

@@ -53,20 +53,7 @@ def element(desc: Any, at: Coordinates, load: Load) -> Any:
 
 def uniforms(desc: Any) -> Uniforms:
     """The inputs of the shader: macros, and constants that are the same for all elements."""
-    input_start = desc.InputTensor.DimensionCount - desc.InputDimensionCount
-    index_tuple_size = desc.IndicesTensor.Sizes[desc.IndicesTensor.DimensionCount - 1]
-    return Uniforms(
-        scalars={
-            "indicesDimensionCount": desc.IndicesDimensionCount,
-            "inputDimensionCount": desc.InputDimensionCount,
-            "batchDimensionCount": desc.BatchDimensionCount,
-            "indexTupleSize": index_tuple_size,
-            "inputStart": input_start,
-        },
-        arrays={
-            "inputSizes": desc.InputTensor.Sizes,
-        },
-    )
+    return Uniforms()
 
 
 SHADER = Shader(

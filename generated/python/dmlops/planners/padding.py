@@ -35,11 +35,10 @@ def uniforms(desc: Any) -> Uniforms:
         arrays={
             "startPadding": desc.StartPadding,
             "inputSizes": desc.InputTensor.Sizes,
-            "period": period,
-            "turn": turn,
             "inputSizesReciprocal": tuple(
                 2147483647 // desc.InputTensor.Sizes[d] for d in range(len(desc.InputTensor.Sizes))
             ),
+            "period": period,
             "periodReciprocal": tuple(
                 2147483647
                 // (
@@ -49,6 +48,7 @@ def uniforms(desc: Any) -> Uniforms:
                 )
                 for d in range(desc.InputTensor.DimensionCount)
             ),
+            "turn": turn,
         },
     )
 

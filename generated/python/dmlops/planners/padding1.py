@@ -36,11 +36,10 @@ def uniforms(desc: Any) -> Uniforms:
         arrays={
             "startPadding": desc.StartPadding,
             "inputSizes": desc.InputTensor.Sizes,
-            "period": period,
-            "turn": turn,
             "inputSizesReciprocal": tuple(
                 2147483647 // desc.InputTensor.Sizes[d] for d in range(len(desc.InputTensor.Sizes))
             ),
+            "period": period,
             "periodReciprocal": tuple(
                 2147483647
                 // (
@@ -50,6 +49,7 @@ def uniforms(desc: Any) -> Uniforms:
                 )
                 for d in range(desc.InputTensor.DimensionCount)
             ),
+            "turn": turn,
         },
     )
 

@@ -26,11 +26,11 @@ def uniforms(desc: Any) -> Uniforms:
             "inputWindowStrides": desc.InputWindowStrides,
             "first": first,
             "step": step,
-            "inputGradientSizes": desc.InputGradientTensor.Sizes,
             "stepReciprocal": tuple(
                 quotient(2147483647, min(abs(desc.InputWindowStrides[d]), desc.InputWindowSizes[d]))
                 for d in range(desc.OutputGradientTensor.DimensionCount)
             ),
+            "inputGradientSizes": desc.InputGradientTensor.Sizes,
         },
     )
 

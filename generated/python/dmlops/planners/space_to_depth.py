@@ -30,8 +30,8 @@ def uniforms(desc: Any) -> Uniforms:
     return Uniforms(
         scalars={
             "channels": channels,
-            "blockSize": desc.BlockSize,
             "channelsReciprocal": 2147483647 // channels,
+            "blockSize": desc.BlockSize,
             "blockSizeReciprocal": quotient(2147483647, desc.BlockSize),
         },
         arrays={

@@ -40,10 +40,10 @@ def uniforms(desc: Any) -> Uniforms:
         },
         scalars={
             "channels": channels,
-            "area": area,
-            "blockSize": desc.BlockSize,
             "channelsReciprocal": 2147483647 // channels,
+            "area": area,
             "areaReciprocal": quotient(2147483647, area),
+            "blockSize": desc.BlockSize,
             "blockSizeReciprocal": quotient(2147483647, desc.BlockSize),
         },
         arrays={

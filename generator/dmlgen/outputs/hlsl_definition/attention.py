@@ -8,10 +8,10 @@ from typing import TypeGuard
 
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, free_locals
-from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
+from dmlgen.outputs.hlsl_tensors import Tensor
 from dmlgen.registry import Operator
 from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.views import View, view_before, view_in, view_of

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPass, FormPasses, lists_of
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.sliding import SlidingPass, few_rows
+from dmlgen.outputs.hlsl_tensors import Tensor
 from dmlgen.plans.params import Constant
 from dmlgen.schedules.contraction import Contraction
 

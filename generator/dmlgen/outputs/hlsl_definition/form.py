@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl import Tensor
+from dmlgen.outputs.hlsl_tensors import Tensor
 from dmlgen.plans.params import Constant
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from dmlgen.expr import ir
 from dmlgen.names import pascal
-from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
+from dmlgen.outputs.hlsl_tensors import Tensor
 from dmlgen.plans.params import Constant
 from dmlgen.schedules.rows import Rows
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.printer import PRODUCT
-from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPasses, ones_where
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
+from dmlgen.outputs.hlsl_tensors import Tensor
 from dmlgen.schedules.separable import Mode, Separable
 
 

@@ -11,7 +11,6 @@ from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.printer import ATOM
-from dmlgen.outputs.hlsl import Tensor, WithTensors
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_definition.attention import attention_pass
 from dmlgen.outputs.hlsl_definition.constants import Constant as Known
@@ -24,6 +23,7 @@ from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Calls, Choice, Functions, merged_calls
 from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_reachable import reached
+from dmlgen.outputs.hlsl_tensors import Tensor, WithTensors
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
 from dmlgen.outputs.render import Templates
 from dmlgen.outputs.uniforms import tensors_read

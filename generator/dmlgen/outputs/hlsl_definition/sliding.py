@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
+from dmlgen.outputs.hlsl_tensors import Tensor
 from dmlgen.plans.params import Constant
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.sliding import Sliding

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl import Tensor
 from dmlgen.outputs.hlsl_definition.form import FormPasses
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
+from dmlgen.outputs.hlsl_tensors import Tensor
 from dmlgen.schedules.sparse_sum import Selected
 
 

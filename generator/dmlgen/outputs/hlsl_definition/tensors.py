@@ -9,10 +9,10 @@ from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import local_names
 from dmlgen.expr.printer import ATOM
 from dmlgen.expr.widths import COUNT, Widths
-from dmlgen.outputs.hlsl import tensor_of
 from dmlgen.outputs.hlsl_definition.constants import Constants, is_constant
 from dmlgen.outputs.hlsl_definition.functions import REAL, FunctionPrinter, type_name
 from dmlgen.outputs.hlsl_definition.names import HELPERS, local
+from dmlgen.outputs.hlsl_tensors import tensor_of
 from dmlgen.outputs.uniforms import macro
 from dmlgen.registry import EnumEntry, Intermediate, Operator, OutputDefinitions, Registry
 

@@ -1,0 +1,100 @@
+"""Tensors of shaders: their names there, and the types that their elements may have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from dmlgen.outputs.hlsl_types import HlslType, hlsl_type
+from dmlgen.outputs.uniforms import camel, macro, plain
+from dmlgen.registry import Operator, Registry
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor in a shader: `name` is that of the resource; other names start with `macro` or contain
+    `function`.
+
+    `local` is the variable for an element, `types` are the data types it may have, `bits` their sizes,
+    `values` the HLSL types in which its elements are computed. `is_optional`: it may be absent.
+    """
+
+    member: str
+    name: str
+    local: str
+    macro: str
+    function: str
+    types: tuple[str, ...]
+    bits: tuple[int, ...]
+    values: frozenset[str]
+    is_optional: bool
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether it may have elements of which a word holds several."""
+        return any(bits < 16 for bits in self.bits)
+
+    @property
+    def has_wide_values(self) -> bool:
+        """Whether it may have floats, or integers that FLOAT32 does not represent."""
+        return any(bits > 16 for bits in self.bits) or "float" in self.values
+
+    @property
+    def is_unpacked(self) -> bool:
+        """Whether it may have others."""
+        return any(bits >= 16 for bits in self.bits)
+
+
+class WithTensors:
+    """A shader with tensors, of which it `moves` some as raw bits."""
+
+    moves: tuple[str, ...]
+    limited: tuple[str, ...]  # tensors whose type's least and greatest values are used
+    known: Mapping[str, HlslType]  # all data types
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        raise NotImplementedError
+
+    @property
+    def bits(self) -> tuple[int, ...]:
+        return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
+
+    def data_types(self, moves: Collection[str] = (), others: Collection[str] = ()) -> list[HlslType]:
+        """Those of the tensors, of which it also `moves` some, and others."""
+        moved = {*self.moves, *moves}
+        names = {*others, *(name for tensor in self.tensors for name in tensor.types)}
+        names |= {f"UINT{bits}" for one in self.tensors if one.member in moved for bits in one.bits}
+        return [one for name, one in self.known.items() if name in names]
+
+
+def tensor_of(registry: Registry, operator: Operator, member: str) -> Tensor:
+    """A tensor member as a shader names it."""
+    name = member.partition("[")[0]
+    types, described = _types(operator, name), operator.member[name]
+    entries = [registry.data_type[name] for name in types]
+    short = plain(member)
+    return Tensor(
+        member=member,
+        name=re.sub(r"[\[\]]", "", camel(member)),
+        local=camel(short),
+        macro=macro(short),
+        function=short,
+        types=types,
+        bits=tuple(sorted({entry.bits for entry in entries})),
+        values=frozenset(hlsl_type(entry).value for entry in entries),
+        is_optional=described.optional or described.count is not None,
+    )
+
+
+def _types(operator: Operator, tensor: str) -> tuple[str, ...]:
+    """The data types that a tensor may have at any level, in the order of the tables."""
+    rows = [row for table in operator.support.values() for row in table if row.tensor == tensor]
+    widest = max(rows, key=lambda row: len(row.types)).types
+    return tuple(dict.fromkeys((*widest, *(name for row in rows for name in row.types))))
+
+
+def value_types(tensors: Iterable[Tensor]) -> set[str]:
+    """The types in which a shader computes elements."""
+    return {value for tensor in tensors for value in tensor.values}
