@@ -87,11 +87,11 @@ SPOILS = [
     Spoil("part of a struct", CLIP, "ScaleBias.Bias)", "ScaleBias.Bais)", "unknown-name", "Bais)", "Bias"),
     Spoil("shift of what may be a float", CLIP, "max(min(x, Max), Min)", "InputTensor[at] << InputTensor[at]", "expression-type", "InputTensor[at] <<"),
     Spoil("function of rules", GEMM, "Alpha * sum", "(1 if power_of_two(K) else 0) * Alpha * sum", "expression-form", '"(1 if', "of rules"),
-    Spoil("own step", GRU, "Hidden[[at[0] - 1, at[1], at[2], k]]", "Hidden[[at[0], at[1], at[2], k]]", "recurrence", "Hidden[[at[0], ", "step"),
+    Spoil("own step", RECURRENT, "Hidden[[at[0] - 1, at[1], at[2], k]]", "Hidden[[at[0], at[1], at[2], k]]", "recurrence", "Hidden[[at[0], ", "step", GRU),
     Spoil("own step in a shared name", RECURRENT, "T[[at[0] - 1] + at[1:]]", "T[[at[0] - 0] + at[1:]]", "recurrence", "T[[at[0] - 0", "Hidden", GRU),
-    Spoil("step of data", GRU, "Hidden[[at[0] - 1, at[1], at[2], k]]", "Hidden[[length(at[2]), at[1], at[2], k]]", "recurrence", "Hidden[[length"),
-    Spoil("below at the same step", GRU, "0 if at[0] == 0 or not active", "Hidden[at] if at[0] == 0 or not active", "recurrence", "Hidden[at] if", "Reset"),
-    Spoil("steps of a neighbor", GRU, "sizes: states", "sizes: \"[SequenceLength, DirectionCount, BatchSize, HiddenSize]\"", "recurrence", ">-\n        initial", "Reset, its neighbor"),
+    Spoil("step of data", RECURRENT, "Hidden[[at[0] - 1, at[1], at[2], k]]", "Hidden[[length(at[2]), at[1], at[2], k]]", "recurrence", "Hidden[[length", "", GRU),
+    Spoil("below at the same step", GRU, "0 if at[0] == 0 or not active", "Hidden[at] if at[0] == 0 or not active", "recurrence", "Hidden[at] if", "Update"),
+    Spoil("steps of a neighbor", GRU, "sizes: states", "sizes: \"[SequenceLength, DirectionCount, BatchSize, HiddenSize]\"", "recurrence", '"0 if at[0] == 0 or not active else r if', "Update, its neighbor"),
     Spoil("kernel", CLIP, "  outputs:\n", "  kernel: map\n  outputs:\n", "unknown-key", "kernel"),
 ]  # fmt: skip
 

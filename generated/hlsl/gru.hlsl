@@ -13,19 +13,19 @@
 //
 //   PASS       what the pass writes:
 //              0 InputProjection
-//              1 Reset, one step along dimension 0
+//              1 Update, Reset, one step along dimension 0
 //              2 Hidden, one step along dimension 0
 //              3 OutputSequenceTensor
 //              4 OutputSingleTensor
 //              5 InputProjection, with several threads to a sum
-//              6 Reset, Hidden, one step along dimension 0, with several threads to a sum
-//              7 Reset, one step along dimension 0, with several threads to a sum
+//              6 Update, Reset, Hidden, one step along dimension 0, with several threads to a sum
+//              7 Update, Reset, one step along dimension 0, with several threads to a sum
 //              8 Hidden, one step along dimension 0, with several threads to a sum
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // In passes from 5 on only. Rows run along the dimensions of the result that only weights depend on, columns along
-// those that only the other factors depend on:
+// those that only the other factor depends on:
 //   SUM_ROWS   rows of a group, for each of its sums
 //   TILE_COLUMNS  columns of a group
 //   TILE_DEPTH  products per sum in each iteration of the k-loop
@@ -236,6 +236,7 @@ struct Dimension
     int4 sequenceLength2[2];
     int4 number3[2];
     int4 keptInputProjectionSizes[2];
+    int4 keptUpdateSizes[2];
     int4 keptResetSizes[2];
     int4 keptHiddenSizes[2];
     Activation activations[ACTIVATION_COUNT];
@@ -243,6 +244,7 @@ struct Dimension
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
     int keptInputProjectionFirst;
+    int keptUpdateFirst;
     int keptResetFirst;
     int keptHiddenFirst;
     int inputSize;
@@ -788,6 +790,13 @@ REAL_VALUE ReadKeptInputProjection(List at)
     return asfloat(ScratchWord(position));
 }
 
+REAL_VALUE ReadKeptUpdate(List at)
+{
+    const uint index = ClampedIndex(at, keptUpdateSizes, KEPT_UPDATE_SIZES_LENGTH);
+    const uint position = (uint)keptUpdateFirst + index * (REAL_BITS / 32);
+    return asfloat(ScratchWord(position));
+}
+
 REAL_VALUE ReadKeptReset(List at)
 {
     const uint index = ClampedIndex(at, keptResetSizes, KEPT_RESET_SIZES_LENGTH);
@@ -805,6 +814,12 @@ REAL_VALUE ReadKeptHidden(List at)
 void WriteKeptInputProjection(uint number, REAL_VALUE entry)
 {
     const uint position = (uint)keptInputProjectionFirst + number * (REAL_BITS / 32);
+    ScratchWord(position) = asuint(entry);
+}
+
+void WriteKeptUpdate(uint number, REAL_VALUE entry)
+{
+    const uint position = (uint)keptUpdateFirst + number * (REAL_BITS / 32);
     ScratchWord(position) = asuint(entry);
 }
 
@@ -1055,7 +1070,30 @@ REAL_VALUE Chosen(List at)
     {
         return (REAL_VALUE)0.0f;
     }
+    return Act(at, InputTerm(at, 0) + HiddenTerm(at, 0), 0);
+}
+
+REAL_VALUE R(List at)
+{
     return Act(at, InputTerm(at, 1) + HiddenTerm(at, 1), 0);
+}
+
+REAL_VALUE Previous(List at)
+{
+    return ReadKeptHidden(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8)));
+}
+
+REAL_VALUE Chosen2(List at)
+{
+    if (Entry(at, 0) == 0 || !Active(at))
+    {
+        return (REAL_VALUE)0.0f;
+    }
+    if (linearBeforeReset != 0)
+    {
+        return R(at);
+    }
+    return R(at) * Previous(at);
 }
 
 REAL_VALUE Initial(List at)
@@ -1067,11 +1105,6 @@ REAL_VALUE Initial(List at)
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE Z(List at)
-{
-    return Act(at, InputTerm(at, 0) + HiddenTerm(at, 0), 0);
-}
-
 REAL_VALUE SumOf2(List at)
 {
     const int kFirst = 0;
@@ -1081,7 +1114,6 @@ REAL_VALUE SumOf2(List at)
     for (int k = kFirst; k < kLast; k++)
     {
         result += ReadKeptReset(Join(Part(at, 0, 3), Listed(k)))
-            * ReadKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), k))
             * (REAL_VALUE)ReadRecurrence(Listed(0, Entry(at, 1), Gate(2, Entry(at, 3)), k));
     }
     return result;
@@ -1092,7 +1124,7 @@ REAL_VALUE ResetTerm(List at)
     return SumOf2(at) + Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
 }
 
-REAL_VALUE Chosen3(List at)
+REAL_VALUE Chosen4(List at)
 {
     if (linearBeforeReset != 0)
     {
@@ -1103,15 +1135,10 @@ REAL_VALUE Chosen3(List at)
 
 REAL_VALUE H(List at)
 {
-    return Act(at, InputTerm(at, 2) + Chosen3(at), 1);
+    return Act(at, InputTerm(at, 2) + Chosen4(at), 1);
 }
 
-REAL_VALUE Previous(List at)
-{
-    return ReadKeptHidden(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8)));
-}
-
-REAL_VALUE Chosen2(List at)
+REAL_VALUE Chosen3(List at)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1119,7 +1146,7 @@ REAL_VALUE Chosen2(List at)
     }
     if (Active(at))
     {
-        return ((REAL_VALUE)1.0f - Z(at)) * H(at) + Z(at) * Previous(at);
+        return ((REAL_VALUE)1.0f - ReadKeptUpdate(at)) * H(at) + ReadKeptUpdate(at) * Previous(at);
     }
     return Previous(at);
 }
@@ -1133,7 +1160,7 @@ int Step(int t, int d, int b)
     return t + 1;
 }
 
-REAL_VALUE Chosen4(List at)
+REAL_VALUE Chosen5(List at)
 {
     if (Entry(at, 0) < Length(Entry(at, 2)))
     {
@@ -1142,8 +1169,26 @@ REAL_VALUE Chosen4(List at)
     return (REAL_VALUE)0.0f;
 }
 
-REAL_VALUE Chosen5(List at, REAL_VALUE read2, REAL_VALUE total1, REAL_VALUE read3, REAL_VALUE read4, REAL_VALUE Reset,
-    REAL_VALUE total2, REAL_VALUE read5, REAL_VALUE read6)
+REAL_VALUE Chosen6(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1)
+{
+    if (Entry(at, 0) == 0 || !Active(at))
+    {
+        return (REAL_VALUE)0.0f;
+    }
+    return Act(at, read0 + (total0 + read1), 0);
+}
+
+REAL_VALUE Chosen7(List at, REAL_VALUE read2, REAL_VALUE total1, REAL_VALUE read3)
+{
+    if (Entry(at, 0) == 0 || !Active(at))
+    {
+        return (REAL_VALUE)0.0f;
+    }
+    return Act(at, read2 + (total1 + read3), 0);
+}
+
+REAL_VALUE Chosen8(List at, REAL_VALUE Update, REAL_VALUE read4, REAL_VALUE Reset, REAL_VALUE total2, REAL_VALUE read5,
+    REAL_VALUE read6)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1151,15 +1196,22 @@ REAL_VALUE Chosen5(List at, REAL_VALUE read2, REAL_VALUE total1, REAL_VALUE read
     }
     if (Active(at))
     {
-        return ((REAL_VALUE)1.0f - Activate(read2 + (total1 + read3), Entry(at, 1) * functionCount))
-            * Activate(read4 + Reset * (total2 + read5), Entry(at, 1) * functionCount + 1)
-            + Activate(read2 + (total1 + read3), Entry(at, 1) * functionCount) * read6;
+        return ((REAL_VALUE)1.0f - Update) * Act(at, read4 + Reset * (total2 + read5), 1) + Update * read6;
     }
     return read6;
 }
 
-REAL_VALUE Chosen6(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2, REAL_VALUE total1,
-    REAL_VALUE read3, REAL_VALUE read4)
+REAL_VALUE Chosen9(List at, REAL_VALUE read2, REAL_VALUE total1, REAL_VALUE read3, REAL_VALUE read4)
+{
+    if (Entry(at, 0) == 0 || !Active(at))
+    {
+        return (REAL_VALUE)0.0f;
+    }
+    return Act(at, read2 + (total1 + read3), 0) * read4;
+}
+
+REAL_VALUE Chosen10(List at, REAL_VALUE read0, REAL_VALUE read1, REAL_VALUE total0, REAL_VALUE read2, REAL_VALUE read3,
+    REAL_VALUE read4)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1167,9 +1219,7 @@ REAL_VALUE Chosen6(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
     }
     if (Active(at))
     {
-        return ((REAL_VALUE)1.0f - Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount))
-            * Activate(read2 + (total1 + read3), Entry(at, 1) * functionCount + 1)
-            + Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount) * read4;
+        return read0 * Act(at, read1 + (total0 + read2), 1) + read3;
     }
     return read4;
 }
@@ -1183,38 +1233,34 @@ REAL_VALUE Chosen6(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
 #define Ahead(next, step) next
 #endif
 #if PASS == 5
-static const uint SUMS = 1, READS = 1, FACTORS = 1;
+static const uint SUMS = 1;
 static const bool isRecurrent = false;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = true;  // whether what an element needs besides its sums is the same for all columns
 static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
-#define FactorOf(sum) (0)
 #define WEIGHTS weightTensor
 #define WEIGHTS_STRIDE (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #elif PASS == 6
-static const uint SUMS = 3, READS = 1, FACTORS = 1;
+static const uint SUMS = 3;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
 static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
-#define FactorOf(sum) (0)
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #elif PASS == 7
-static const uint SUMS = 1, READS = 1, FACTORS = 1;
+static const uint SUMS = 2;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
 static const uint factorVectors = 2;  // vectors loaded for one of eight float16 factors
-#define FactorOf(sum) (0)
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #elif PASS == 8
-static const uint SUMS = 2, READS = 3, FACTORS = 2;
+static const uint SUMS = 1;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
-static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
-#define FactorOf(sum) (sum == 0 ? 0 : 1)
+static const uint factorVectors = 2;  // vectors loaded for one of eight float16 factors
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
@@ -1350,9 +1396,8 @@ static const uint pitch = TILE_COLUMNS / FOUR + (TILE_COLUMNS > 1 ? 1 : 0);  // 
 static const uint partials = SUMS * OWN_ROWS * OWN_COLUMNS;  // of a thread
 // this many of which are reduced at a time
 static const uint TOGETHER = partials < 4096 / NUM_THREADS ? partials : 4096 / NUM_THREADS;
-static const uint tileSize = FACTORS * stepDepth * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
-static const uint rightEach = (TILE_COLUMNS * stepDepth + NUM_THREADS - 1) / NUM_THREADS,
-    rightLoads = FACTORS * rightEach;
+static const uint tileSize = stepDepth * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
+static const uint rightLoads = (TILE_COLUMNS * stepDepth + NUM_THREADS - 1) / NUM_THREADS;
 static const uint totalsDown = SUMS * OWN_ROWS, totalsAcross = OWN_COLUMNS / FOUR, leftLoads = fetches * totalsDown;
 static const uint sideColumns = TILE_COLUMNS, atOnce = TILE_COLUMNS, wavesAcross = 1;
 static const uint readsStart = SUMS * SUM_ROWS;
@@ -1363,10 +1408,10 @@ static const uint readsStart = SUMS * SUM_ROWS;
 typedef vector<float, FOUR> SumMatrix;
 typedef vector<float, WEIGHTS_VECTOR> LeftVector;
 typedef float RightVector;
-// the factors' tile, stored by k; then the threads' partial sums
+// the factor's tile, stored by k; then the threads' partial sums
 groupshared SumMatrix held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float added[SUMS * SUM_ROWS * TILE_COLUMNS];
-groupshared uint positions[readsStart + READS * TILE_COLUMNS];  // where weights and factors start
+groupshared uint positions[readsStart + TILE_COLUMNS];  // where weights and factors start
 
 SumMatrix Filled(float entry)
 {
@@ -1425,9 +1470,8 @@ void LocateWeights(uint row, List at)
 
 void LocateFactors(uint column, List at)
 {
-    StoreWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column),
-        ClampedOffset(Listed(0, Entry(at, 0), Entry(at, 2), 0), inputSizes, inputStrides, INPUT_SIZES_LENGTH),
-        NON_PRIVATE);
+    StoreWord(PositionOf(readsStart + column), ClampedOffset(Listed(0, Entry(at, 0), Entry(at, 2), 0), inputSizes,
+        inputStrides, INPUT_SIZES_LENGTH), NON_PRIVATE);
 }
 
 #if COOPERATIVE_MATRIX
@@ -1436,9 +1480,9 @@ uint4 LoadFactors(uint position, uint part)
     return inputTensor[position / 8];
 }
 #else
-float LoadFactor(uint factor, uint column, uint k)
+float LoadFactor(uint column, uint k)
 {
-    return (float)LoadInput(PositionOf(readsStart + 0 * TILE_COLUMNS + column)
+    return (float)LoadInput(PositionOf(readsStart + column)
         + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
 }
 #endif
@@ -1477,10 +1521,10 @@ uint PositionInKeptHidden(List at)
 void LocateWeights(uint row, List at)
 {
     StoreWord(PositionOf(0 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
-        RavelIndex(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
+        RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
         recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
     StoreWord(PositionOf(1 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
-        RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
+        RavelIndex(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
         recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
     StoreWord(PositionOf(2 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
         RavelIndex(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
@@ -1489,8 +1533,8 @@ void LocateWeights(uint row, List at)
 
 void LocateFactors(uint column, List at)
 {
-    StoreWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column),
-        PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0)), NON_PRIVATE);
+    StoreWord(PositionOf(readsStart + column), PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
+        0)), NON_PRIVATE);
 }
 
 #if COOPERATIVE_MATRIX
@@ -1499,9 +1543,9 @@ uint4 LoadFactors(uint position, uint part)
     return LoadShared(scratch[position / 8], NON_PRIVATE);
 }
 #else
-float LoadFactor(uint factor, uint column, uint k)
+float LoadFactor(uint column, uint k)
 {
-    return asfloat(ScratchWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column) + k));
+    return asfloat(ScratchWord(PositionOf(readsStart + column) + k));
 }
 #endif
 
@@ -1520,10 +1564,10 @@ struct ReadBefore
 ReadBefore Read(List at)
 {
     ReadBefore before;
-    before.read0 = InputTerm(at, 1);
-    before.read1 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
-    before.read2 = InputTerm(at, 0);
-    before.read3 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
+    before.read0 = InputTerm(at, 0);
+    before.read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
+    before.read2 = InputTerm(at, 1);
+    before.read3 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
     before.read4 = InputTerm(at, 2);
     before.read5 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
     before.read6 = Previous(at);
@@ -1533,7 +1577,7 @@ ReadBefore Read(List at)
 // Computes and writes an element
 void FinishElement(List at, ReadBefore before, uint row, uint column)
 {
-    const uint number = ClampedIndex(at, keptResetSizes, KEPT_RESET_SIZES_LENGTH);
+    const uint number = ClampedIndex(at, keptUpdateSizes, KEPT_UPDATE_SIZES_LENGTH);
     const float read0 = before.read0;
     const float read1 = before.read1;
     const float read2 = before.read2;
@@ -1544,10 +1588,11 @@ void FinishElement(List at, ReadBefore before, uint row, uint column)
     const float total0 = Sum(0, row, column);
     const float total1 = Sum(1, row, column);
     const float total2 = Sum(2, row, column);
-    const float Reset = Entry(at, 0) == 0 || !Active(at) ? (REAL_VALUE)0.0f
-        : Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount);
+    const float Update = Chosen6(at, read0, total0, read1);
+    WriteKeptUpdate(number, Update);
+    const float Reset = Chosen7(at, read2, total1, read3);
     WriteKeptReset(number, Reset);
-    const float Hidden = Chosen5(at, read2, total1, read3, read4, Reset, total2, read5, read6);
+    const float Hidden = Chosen8(at, Update, read4, Reset, total2, read5, read6);
     WriteKeptHidden(number, Hidden);
 #if COOPERATIVE_MATRIX
     const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
@@ -1561,14 +1606,17 @@ void FinishElement(List at, ReadBefore before, uint row, uint column)
 void LocateWeights(uint row, List at)
 {
     StoreWord(PositionOf(0 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
+        RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
+        recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+    StoreWord(PositionOf(1 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
         RavelIndex(Listed(1, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
         recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
 }
 
 void LocateFactors(uint column, List at)
 {
-    StoreWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column),
-        (uint)keptHiddenFirst + ClampedIndex(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0), keptHiddenSizes,
+    StoreWord(PositionOf(readsStart + column), (uint)keptHiddenFirst
+        + ClampedIndex(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0), keptHiddenSizes,
         KEPT_HIDDEN_SIZES_LENGTH), NON_PRIVATE);
 }
 
@@ -1578,69 +1626,11 @@ uint4 LoadFactors(uint position, uint part)
     return LoadShared(scratch[position / 4 + part], NON_PRIVATE);
 }
 #else
-float LoadFactor(uint factor, uint column, uint k)
+float LoadFactor(uint column, uint k)
 {
-    return asfloat(ScratchWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column) + k));
+    return asfloat(ScratchWord(PositionOf(readsStart + column) + k));
 }
 #endif
-
-// What an element needs besides its sums
-struct ReadBefore
-{
-    float read0;
-    float read1;
-};
-
-ReadBefore Read(List at)
-{
-    ReadBefore before;
-    before.read0 = InputTerm(at, 1);
-    before.read1 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
-    return before;
-}
-
-// Computes and writes an element
-void FinishElement(List at, ReadBefore before, uint row, uint column)
-{
-    const uint number = ClampedIndex(at, keptResetSizes, KEPT_RESET_SIZES_LENGTH);
-    const float read0 = before.read0;
-    const float read1 = before.read1;
-    const float total0 = Sum(0, row, column);
-    const float Reset = Entry(at, 0) == 0 || !Active(at) ? (REAL_VALUE)0.0f
-        : Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount);
-    WriteKeptReset(number, Reset);
-}
-#elif PASS == 8
-// Stores where the weights of a row start, and the factors of a column
-void LocateWeights(uint row, List at)
-{
-    StoreWord(PositionOf(0 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
-        RavelIndex(Listed(0, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
-        recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
-    StoreWord(PositionOf(1 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
-        RavelIndex(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
-        recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
-}
-
-void LocateFactors(uint column, List at)
-{
-    StoreWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column),
-        (uint)keptHiddenFirst + ClampedIndex(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0), keptHiddenSizes,
-        KEPT_HIDDEN_SIZES_LENGTH), NON_PRIVATE);
-    StoreWord(PositionOf(readsStart + 1 * TILE_COLUMNS + column),
-        (uint)keptResetFirst + ClampedIndex(Listed(Entry(at, 0), Entry(at, 1), Entry(at, 2), 0), keptResetSizes,
-        KEPT_RESET_SIZES_LENGTH), NON_PRIVATE);
-    StoreWord(PositionOf(readsStart + 2 * TILE_COLUMNS + column),
-        (uint)keptHiddenFirst + ClampedIndex(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0), keptHiddenSizes,
-        KEPT_HIDDEN_SIZES_LENGTH), NON_PRIVATE);
-}
-
-float LoadFactor(uint factor, uint column, uint k)
-{
-    return factor == 0 ? asfloat(ScratchWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column) + k))
-        : asfloat(ScratchWord(PositionOf(readsStart + 1 * TILE_COLUMNS + column) + k))
-        * asfloat(ScratchWord(PositionOf(readsStart + 2 * TILE_COLUMNS + column) + k));
-}
 
 // What an element needs besides its sums
 struct ReadBefore
@@ -1657,8 +1647,73 @@ ReadBefore Read(List at)
     ReadBefore before;
     before.read0 = InputTerm(at, 0);
     before.read1 = Bias(1, Entry(at, 1), Gate(0, Entry(at, 3)));
-    before.read2 = InputTerm(at, 2);
-    before.read3 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
+    before.read2 = InputTerm(at, 1);
+    before.read3 = Bias(1, Entry(at, 1), Gate(1, Entry(at, 3)));
+    before.read4 = Previous(at);
+    return before;
+}
+
+// Computes and writes an element
+void FinishElement(List at, ReadBefore before, uint row, uint column)
+{
+    const uint number = ClampedIndex(at, keptUpdateSizes, KEPT_UPDATE_SIZES_LENGTH);
+    const float read0 = before.read0;
+    const float read1 = before.read1;
+    const float read2 = before.read2;
+    const float read3 = before.read3;
+    const float read4 = before.read4;
+    const float total0 = Sum(0, row, column);
+    const float total1 = Sum(1, row, column);
+    const float Update = Chosen6(at, read0, total0, read1);
+    WriteKeptUpdate(number, Update);
+    const float Reset = Chosen9(at, read2, total1, read3, read4);
+    WriteKeptReset(number, Reset);
+}
+#elif PASS == 8
+// Stores where the weights of a row start, and the factors of a column
+void LocateWeights(uint row, List at)
+{
+    StoreWord(PositionOf(0 * SUM_ROWS + row), ClampedOffset(Listed(0, Entry(at, 1),
+        RavelIndex(Listed(2, Entry(at, 3)), ListOf(number3[0], number3[1], NUMBER3_LENGTH)), 0), recurrenceSizes,
+        recurrenceStrides, RECURRENCE_SIZES_LENGTH), NON_PRIVATE);
+}
+
+void LocateFactors(uint column, List at)
+{
+    StoreWord(PositionOf(readsStart + column), (uint)keptResetFirst
+        + ClampedIndex(Listed(Entry(at, 0), Entry(at, 1), Entry(at, 2), 0), keptResetSizes, KEPT_RESET_SIZES_LENGTH),
+        NON_PRIVATE);
+}
+
+#if COOPERATIVE_MATRIX
+uint4 LoadFactors(uint position, uint part)
+{
+    return LoadShared(scratch[position / 4 + part], NON_PRIVATE);
+}
+#else
+float LoadFactor(uint column, uint k)
+{
+    return asfloat(ScratchWord(PositionOf(readsStart + column) + k));
+}
+#endif
+
+// What an element needs besides its sums
+struct ReadBefore
+{
+    float read0;
+    float read1;
+    float read2;
+    float read3;
+    float read4;
+};
+
+ReadBefore Read(List at)
+{
+    ReadBefore before;
+    before.read0 = (REAL_VALUE)1.0f - ReadKeptUpdate(at);
+    before.read1 = InputTerm(at, 2);
+    before.read2 = Bias(1, Entry(at, 1), Gate(2, Entry(at, 3)));
+    before.read3 = ReadKeptUpdate(at) * Previous(at);
     before.read4 = Previous(at);
     return before;
 }
@@ -1673,8 +1728,7 @@ void FinishElement(List at, ReadBefore before, uint row, uint column)
     const float read3 = before.read3;
     const float read4 = before.read4;
     const float total0 = Sum(0, row, column);
-    const float total1 = Sum(1, row, column);
-    const float Hidden = Chosen6(at, read0, total0, read1, read2, total1, read3, read4);
+    const float Hidden = Chosen10(at, read0, read1, total0, read2, read3, read4);
     WriteKeptHidden(number, Hidden);
 }
 #endif
@@ -1812,17 +1866,13 @@ RightReader OpenRight(uint thread)
 void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
+    for (uint i = 0; i < rightLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS;
         const uint column = min(number / stepDepth, TILE_COLUMNS - 1), k = product + number % stepDepth;
-        [unroll]
-        for (uint factor = 0; factor < FACTORS; factor++)
-        {
-            next[factor * rightEach + i] = 0;
-            if (k < end)
-                next[factor * rightEach + i] = LoadFactor(factor, column, k);
-        }
+        next[i] = 0;
+        if (k < end)
+            next[i] = LoadFactor(column, k);
     }
 }
 
@@ -1830,18 +1880,14 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
 void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
+    for (uint i = 0; i < rightLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS;
         const uint column = number / stepDepth, k = number % stepDepth;
         const uint position = (k % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch
             + column / FOUR;
         if (column < TILE_COLUMNS)
-        {
-            [unroll]
-            for (uint factor = 0; factor < FACTORS; factor++)
-                held[factor * stepDepth * pitch + position][column % FOUR] = next[factor * rightEach + i];
-        }
+            held[position][column % FOUR] = next[i];
     }
 }
 
@@ -1856,17 +1902,11 @@ void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[to
         [unroll]
         for (uint j = 0; j < totalsAcross; j++)
         {
-            uint s;
-            SumMatrix factors[FACTORS];
+            const SumMatrix factor = held[position + j];
             [unroll]
-            for (s = 0; s < FACTORS; s++)
-                factors[s] = held[s * stepDepth * pitch + position + j];
-            [unroll]
-            for (uint r = 0; r < OWN_ROWS; r++)
-                [unroll]
-                for (s = 0; s < SUMS; s++)
-                    totals[s * OWN_ROWS + r][j] = mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown
-                        + s * OWN_ROWS + r][i % WEIGHTS_VECTOR], factors[FactorOf(s)], totals[s * OWN_ROWS + r][j]);
+            for (uint n = 0; n < totalsDown; n++)
+                totals[n][j] = mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown + n][i % WEIGHTS_VECTOR],
+                    factor, totals[n][j]);
         }
     }
 }
@@ -2079,12 +2119,13 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     const List at = Numbered(first + item);
 #if PASS == 0  // InputProjection
     WriteKeptInputProjection(first + item, SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3)));
-#elif PASS == 1  // Reset
-    WriteKeptReset(first + item, Chosen(at));
+#elif PASS == 1  // Update, Reset
+    WriteKeptUpdate(first + item, Chosen(at));
+    WriteKeptReset(first + item, Chosen2(at));
 #elif PASS == 2  // Hidden
-    WriteKeptHidden(first + item, Chosen2(at));
+    WriteKeptHidden(first + item, Chosen3(at));
 #elif PASS == 3  // OutputSequenceTensor
-    WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)Chosen4(at));
+    WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)Chosen5(at));
 #elif PASS == 4  // OutputSingleTensor
     WriteOutputSingle(at, (OUTPUT_SINGLE_VALUE)ReadKeptHidden(Join(ListOf(sequenceLength2[0], sequenceLength2[1],
         SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))));

@@ -23,7 +23,7 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // In passes from 5 on only. Rows run along the dimensions of the result that only weights depend on, columns along
-// those that only the other factors depend on:
+// those that only the other factor depends on:
 //   SUM_ROWS   rows of a group, for each of its sums
 //   TILE_COLUMNS  columns of a group
 //   TILE_DEPTH  products per sum in each iteration of the k-loop
@@ -1232,6 +1232,16 @@ REAL_VALUE Chosen3(List at)
     return (REAL_VALUE)0.0f;
 }
 
+REAL_VALUE Chosen5(REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2, List at, REAL_VALUE read3,
+    REAL_VALUE total1, REAL_VALUE read4, REAL_VALUE read5)
+{
+    if (COUPLE_INPUT_FORGET_BOUND)
+    {
+        return (REAL_VALUE)1.0f - Act(at, Clip(read0 + (total0 + read1) + read2), 0);
+    }
+    return Act(at, Clip(read3 + (total1 + read4) + read5), 0);
+}
+
 REAL_VALUE Chosen4(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2, REAL_VALUE read3,
     REAL_VALUE total1, REAL_VALUE read4, REAL_VALUE read5, REAL_VALUE read6, REAL_VALUE read7, REAL_VALUE total2,
     REAL_VALUE read8)
@@ -1242,30 +1252,13 @@ REAL_VALUE Chosen4(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
     }
     if (Active(at))
     {
-        return (COUPLE_INPUT_FORGET_BOUND ? (REAL_VALUE)1.0f
-            - Activate(USE_CLIP_THRESHOLD_BOUND ? Max(Min(read0 + (total0 + read1) + read2, (REAL_VALUE)clipThreshold),
-            -(REAL_VALUE)clipThreshold) : read0 + (total0 + read1) + read2, Entry(at, 1) * functionCount)
-            : Activate(USE_CLIP_THRESHOLD_BOUND ? Max(Min(read3 + (total1 + read4) + read5, (REAL_VALUE)clipThreshold),
-            -(REAL_VALUE)clipThreshold) : read3 + (total1 + read4) + read5, Entry(at, 1) * functionCount)) * read6
-            + Activate(USE_CLIP_THRESHOLD_BOUND ? Max(Min(read0 + (total0 + read1) + read2, (REAL_VALUE)clipThreshold),
-            -(REAL_VALUE)clipThreshold) : read0 + (total0 + read1) + read2, Entry(at, 1) * functionCount)
-            * Activate(USE_CLIP_THRESHOLD_BOUND ? Max(Min(read7 + (total2 + read8), (REAL_VALUE)clipThreshold),
-            -(REAL_VALUE)clipThreshold) : read7 + (total2 + read8), Entry(at, 1) * functionCount + 1);
+        return Chosen5(read0, total0, read1, read2, at, read3, total1, read4, read5) * read6
+            + Act(at, Clip(read0 + (total0 + read1) + read2), 0) * Act(at, Clip(read7 + (total2 + read8)), 1);
     }
     return read6;
 }
 
-REAL_VALUE Chosen6(REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read10, REAL_VALUE Cell, List at)
-{
-    if (USE_CLIP_THRESHOLD_BOUND)
-    {
-        return Max(Min(read9 + (total3 + read10) + Peephole(at, 1, Cell), (REAL_VALUE)clipThreshold),
-            -(REAL_VALUE)clipThreshold);
-    }
-    return read9 + (total3 + read10) + Peephole(at, 1, Cell);
-}
-
-REAL_VALUE Chosen5(List at, REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read10, REAL_VALUE Cell, REAL_VALUE read11)
+REAL_VALUE Chosen6(List at, REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read10, REAL_VALUE Cell, REAL_VALUE read11)
 {
     if (Entry(at, 0) == 0)
     {
@@ -1273,8 +1266,7 @@ REAL_VALUE Chosen5(List at, REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read
     }
     if (Active(at))
     {
-        return Activate(Chosen6(read9, total3, read10, Cell, at), Entry(at, 1) * functionCount)
-            * Act(at, Clip(Cell), 2);
+        return Act(at, Clip(read9 + (total3 + read10) + Peephole(at, 1, Cell)), 0) * Act(at, Clip(Cell), 2);
     }
     return read11;
 }
@@ -1288,20 +1280,18 @@ REAL_VALUE Chosen5(List at, REAL_VALUE read9, REAL_VALUE total3, REAL_VALUE read
 #define Ahead(next, step) next
 #endif
 #if PASS == 5
-static const uint SUMS = 1, READS = 1, FACTORS = 1;
+static const uint SUMS = 1;
 static const bool isRecurrent = false;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = true;  // whether what an element needs besides its sums is the same for all columns
 static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
-#define FactorOf(sum) (0)
 #define WEIGHTS weightTensor
 #define WEIGHTS_STRIDE (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #elif PASS == 6
-static const uint SUMS = 4, READS = 1, FACTORS = 1;
+static const uint SUMS = 4;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
 static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
-#define FactorOf(sum) (0)
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
@@ -1437,9 +1427,8 @@ static const uint pitch = TILE_COLUMNS / FOUR + (TILE_COLUMNS > 1 ? 1 : 0);  // 
 static const uint partials = SUMS * OWN_ROWS * OWN_COLUMNS;  // of a thread
 // this many of which are reduced at a time
 static const uint TOGETHER = partials < 4096 / NUM_THREADS ? partials : 4096 / NUM_THREADS;
-static const uint tileSize = FACTORS * stepDepth * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
-static const uint rightEach = (TILE_COLUMNS * stepDepth + NUM_THREADS - 1) / NUM_THREADS,
-    rightLoads = FACTORS * rightEach;
+static const uint tileSize = stepDepth * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
+static const uint rightLoads = (TILE_COLUMNS * stepDepth + NUM_THREADS - 1) / NUM_THREADS;
 static const uint totalsDown = SUMS * OWN_ROWS, totalsAcross = OWN_COLUMNS / FOUR, leftLoads = fetches * totalsDown;
 static const uint sideColumns = TILE_COLUMNS, atOnce = TILE_COLUMNS, wavesAcross = 1;
 static const uint readsStart = SUMS * SUM_ROWS;
@@ -1450,10 +1439,10 @@ static const uint readsStart = SUMS * SUM_ROWS;
 typedef vector<float, FOUR> SumMatrix;
 typedef vector<float, WEIGHTS_VECTOR> LeftVector;
 typedef float RightVector;
-// the factors' tile, stored by k; then the threads' partial sums
+// the factor's tile, stored by k; then the threads' partial sums
 groupshared SumMatrix held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float added[SUMS * SUM_ROWS * TILE_COLUMNS];
-groupshared uint positions[readsStart + READS * TILE_COLUMNS];  // where weights and factors start
+groupshared uint positions[readsStart + TILE_COLUMNS];  // where weights and factors start
 
 SumMatrix Filled(float entry)
 {
@@ -1512,9 +1501,8 @@ void LocateWeights(uint row, List at)
 
 void LocateFactors(uint column, List at)
 {
-    StoreWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column),
-        ClampedOffset(Listed(0, Entry(at, 0), Entry(at, 2), 0), inputSizes, inputStrides, INPUT_SIZES_LENGTH),
-        NON_PRIVATE);
+    StoreWord(PositionOf(readsStart + column), ClampedOffset(Listed(0, Entry(at, 0), Entry(at, 2), 0), inputSizes,
+        inputStrides, INPUT_SIZES_LENGTH), NON_PRIVATE);
 }
 
 #if COOPERATIVE_MATRIX
@@ -1523,9 +1511,9 @@ uint4 LoadFactors(uint position, uint part)
     return inputTensor[position / 8];
 }
 #else
-float LoadFactor(uint factor, uint column, uint k)
+float LoadFactor(uint column, uint k)
 {
-    return (float)LoadInput(PositionOf(readsStart + 0 * TILE_COLUMNS + column)
+    return (float)LoadInput(PositionOf(readsStart + column)
         + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
 }
 #endif
@@ -1579,8 +1567,8 @@ void LocateWeights(uint row, List at)
 
 void LocateFactors(uint column, List at)
 {
-    StoreWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column),
-        PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0)), NON_PRIVATE);
+    StoreWord(PositionOf(readsStart + column), PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
+        0)), NON_PRIVATE);
 }
 
 #if COOPERATIVE_MATRIX
@@ -1589,9 +1577,9 @@ uint4 LoadFactors(uint position, uint part)
     return LoadShared(scratch[position / 8], NON_PRIVATE);
 }
 #else
-float LoadFactor(uint factor, uint column, uint k)
+float LoadFactor(uint column, uint k)
 {
-    return asfloat(ScratchWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column) + k));
+    return asfloat(ScratchWord(PositionOf(readsStart + column) + k));
 }
 #endif
 
@@ -1653,7 +1641,7 @@ void FinishElement(List at, ReadBefore before, uint row, uint column)
     const float Cell = Chosen4(at, read0, total0, read1, read2, read3, total1, read4, read5, read6, read7, total2,
         read8);
     WriteKeptCell(number, Cell);
-    const float Hidden = Chosen5(at, read9, total3, read10, Cell, read11);
+    const float Hidden = Chosen6(at, read9, total3, read10, Cell, read11);
     WriteKeptHidden(number, Hidden);
 #if COOPERATIVE_MATRIX
     const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
@@ -1797,17 +1785,13 @@ RightReader OpenRight(uint thread)
 void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
+    for (uint i = 0; i < rightLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS;
         const uint column = min(number / stepDepth, TILE_COLUMNS - 1), k = product + number % stepDepth;
-        [unroll]
-        for (uint factor = 0; factor < FACTORS; factor++)
-        {
-            next[factor * rightEach + i] = 0;
-            if (k < end)
-                next[factor * rightEach + i] = LoadFactor(factor, column, k);
-        }
+        next[i] = 0;
+        if (k < end)
+            next[i] = LoadFactor(column, k);
     }
 }
 
@@ -1815,18 +1799,14 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
 void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
+    for (uint i = 0; i < rightLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS;
         const uint column = number / stepDepth, k = number % stepDepth;
         const uint position = (k % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch
             + column / FOUR;
         if (column < TILE_COLUMNS)
-        {
-            [unroll]
-            for (uint factor = 0; factor < FACTORS; factor++)
-                held[factor * stepDepth * pitch + position][column % FOUR] = next[factor * rightEach + i];
-        }
+            held[position][column % FOUR] = next[i];
     }
 }
 
@@ -1841,17 +1821,11 @@ void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[to
         [unroll]
         for (uint j = 0; j < totalsAcross; j++)
         {
-            uint s;
-            SumMatrix factors[FACTORS];
+            const SumMatrix factor = held[position + j];
             [unroll]
-            for (s = 0; s < FACTORS; s++)
-                factors[s] = held[s * stepDepth * pitch + position + j];
-            [unroll]
-            for (uint r = 0; r < OWN_ROWS; r++)
-                [unroll]
-                for (s = 0; s < SUMS; s++)
-                    totals[s * OWN_ROWS + r][j] = mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown
-                        + s * OWN_ROWS + r][i % WEIGHTS_VECTOR], factors[FactorOf(s)], totals[s * OWN_ROWS + r][j]);
+            for (uint n = 0; n < totalsDown; n++)
+                totals[n][j] = mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown + n][i % WEIGHTS_VECTOR],
+                    factor, totals[n][j]);
         }
     }
 }

@@ -22,7 +22,7 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // In passes from 4 on only. Rows run along the dimensions of the result that only weights depend on, columns along
-// those that only the other factors depend on:
+// those that only the other factor depends on:
 //   SUM_ROWS   rows of a group, for each of its sums
 //   TILE_COLUMNS  columns of a group
 //   TILE_DEPTH  products per sum in each iteration of the k-loop
@@ -1083,7 +1083,7 @@ REAL_VALUE Chosen3(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
     }
     if (Active(at))
     {
-        return Activate(read0 + (total0 + read1), Entry(at, 1) * functionCount);
+        return Act(at, read0 + (total0 + read1), 0);
     }
     return read2;
 }
@@ -1097,20 +1097,18 @@ REAL_VALUE Chosen3(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
 #define Ahead(next, step) next
 #endif
 #if PASS == 4
-static const uint SUMS = 1, READS = 1, FACTORS = 1;
+static const uint SUMS = 1;
 static const bool isRecurrent = false;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = true;  // whether what an element needs besides its sums is the same for all columns
 static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
-#define FactorOf(sum) (0)
 #define WEIGHTS weightTensor
 #define WEIGHTS_STRIDE (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #elif PASS == 5
-static const uint SUMS = 1, READS = 1, FACTORS = 1;
+static const uint SUMS = 1;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
 static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
-#define FactorOf(sum) (0)
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
@@ -1246,9 +1244,8 @@ static const uint pitch = TILE_COLUMNS / FOUR + (TILE_COLUMNS > 1 ? 1 : 0);  // 
 static const uint partials = SUMS * OWN_ROWS * OWN_COLUMNS;  // of a thread
 // this many of which are reduced at a time
 static const uint TOGETHER = partials < 4096 / NUM_THREADS ? partials : 4096 / NUM_THREADS;
-static const uint tileSize = FACTORS * stepDepth * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
-static const uint rightEach = (TILE_COLUMNS * stepDepth + NUM_THREADS - 1) / NUM_THREADS,
-    rightLoads = FACTORS * rightEach;
+static const uint tileSize = stepDepth * pitch, partsSize = TOGETHER * NUM_THREADS / FOUR;
+static const uint rightLoads = (TILE_COLUMNS * stepDepth + NUM_THREADS - 1) / NUM_THREADS;
 static const uint totalsDown = SUMS * OWN_ROWS, totalsAcross = OWN_COLUMNS / FOUR, leftLoads = fetches * totalsDown;
 static const uint sideColumns = TILE_COLUMNS, atOnce = TILE_COLUMNS, wavesAcross = 1;
 static const uint readsStart = SUMS * SUM_ROWS;
@@ -1259,10 +1256,10 @@ static const uint readsStart = SUMS * SUM_ROWS;
 typedef vector<float, FOUR> SumMatrix;
 typedef vector<float, WEIGHTS_VECTOR> LeftVector;
 typedef float RightVector;
-// the factors' tile, stored by k; then the threads' partial sums
+// the factor's tile, stored by k; then the threads' partial sums
 groupshared SumMatrix held[tileSize > partsSize ? tileSize : partsSize];
 groupshared float added[SUMS * SUM_ROWS * TILE_COLUMNS];
-groupshared uint positions[readsStart + READS * TILE_COLUMNS];  // where weights and factors start
+groupshared uint positions[readsStart + TILE_COLUMNS];  // where weights and factors start
 
 SumMatrix Filled(float entry)
 {
@@ -1321,9 +1318,8 @@ void LocateWeights(uint row, List at)
 
 void LocateFactors(uint column, List at)
 {
-    StoreWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column),
-        ClampedOffset(Listed(0, Entry(at, 0), Entry(at, 2), 0), inputSizes, inputStrides, INPUT_SIZES_LENGTH),
-        NON_PRIVATE);
+    StoreWord(PositionOf(readsStart + column), ClampedOffset(Listed(0, Entry(at, 0), Entry(at, 2), 0), inputSizes,
+        inputStrides, INPUT_SIZES_LENGTH), NON_PRIVATE);
 }
 
 #if COOPERATIVE_MATRIX
@@ -1332,9 +1328,9 @@ uint4 LoadFactors(uint position, uint part)
     return inputTensor[position / 8];
 }
 #else
-float LoadFactor(uint factor, uint column, uint k)
+float LoadFactor(uint column, uint k)
 {
-    return (float)LoadInput(PositionOf(readsStart + 0 * TILE_COLUMNS + column)
+    return (float)LoadInput(PositionOf(readsStart + column)
         + k * (uint)inputStrides[(INPUT_SIZES_LENGTH - 1) / 4][(INPUT_SIZES_LENGTH - 1) % 4]);
 }
 #endif
@@ -1379,8 +1375,8 @@ void LocateWeights(uint row, List at)
 
 void LocateFactors(uint column, List at)
 {
-    StoreWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column),
-        PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0)), NON_PRIVATE);
+    StoreWord(PositionOf(readsStart + column), PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
+        0)), NON_PRIVATE);
 }
 
 #if COOPERATIVE_MATRIX
@@ -1389,9 +1385,9 @@ uint4 LoadFactors(uint position, uint part)
     return LoadShared(scratch[position / 8], NON_PRIVATE);
 }
 #else
-float LoadFactor(uint factor, uint column, uint k)
+float LoadFactor(uint column, uint k)
 {
-    return asfloat(ScratchWord(PositionOf(readsStart + 0 * TILE_COLUMNS + column) + k));
+    return asfloat(ScratchWord(PositionOf(readsStart + column) + k));
 }
 #endif
 
@@ -1564,17 +1560,13 @@ RightReader OpenRight(uint thread)
 void FetchRight(uint thread, RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
+    for (uint i = 0; i < rightLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS;
         const uint column = min(number / stepDepth, TILE_COLUMNS - 1), k = product + number % stepDepth;
-        [unroll]
-        for (uint factor = 0; factor < FACTORS; factor++)
-        {
-            next[factor * rightEach + i] = 0;
-            if (k < end)
-                next[factor * rightEach + i] = LoadFactor(factor, column, k);
-        }
+        next[i] = 0;
+        if (k < end)
+            next[i] = LoadFactor(column, k);
     }
 }
 
@@ -1582,18 +1574,14 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
 void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
+    for (uint i = 0; i < rightLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS;
         const uint column = number / stepDepth, k = number % stepDepth;
         const uint position = (k % WEIGHTS_VECTOR * (stepDepth / WEIGHTS_VECTOR) + k / WEIGHTS_VECTOR) * pitch
             + column / FOUR;
         if (column < TILE_COLUMNS)
-        {
-            [unroll]
-            for (uint factor = 0; factor < FACTORS; factor++)
-                held[factor * stepDepth * pitch + position][column % FOUR] = next[factor * rightEach + i];
-        }
+            held[position][column % FOUR] = next[i];
     }
 }
 
@@ -1608,17 +1596,11 @@ void MultiplyTile(LeftReader left, RightReader column, inout SumMatrix totals[to
         [unroll]
         for (uint j = 0; j < totalsAcross; j++)
         {
-            uint s;
-            SumMatrix factors[FACTORS];
+            const SumMatrix factor = held[position + j];
             [unroll]
-            for (s = 0; s < FACTORS; s++)
-                factors[s] = held[s * stepDepth * pitch + position + j];
-            [unroll]
-            for (uint r = 0; r < OWN_ROWS; r++)
-                [unroll]
-                for (s = 0; s < SUMS; s++)
-                    totals[s * OWN_ROWS + r][j] = mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown
-                        + s * OWN_ROWS + r][i % WEIGHTS_VECTOR], factors[FactorOf(s)], totals[s * OWN_ROWS + r][j]);
+            for (uint n = 0; n < totalsDown; n++)
+                totals[n][j] = mad((SumMatrix)left.weights[i / WEIGHTS_VECTOR * totalsDown + n][i % WEIGHTS_VECTOR],
+                    factor, totals[n][j]);
         }
     }
 }

@@ -602,11 +602,9 @@ typedef struct dmlops_plan_SumsPass {
     int64_t reads;
     int64_t begins;
     int64_t weights;
-    int64_t tensors;
+    int64_t tensor;
     int64_t kept;
     int64_t sums;
-    int64_t factors;
-    int is_cooperative;
     int64_t rows;
     int64_t columns;
 } dmlops_plan_SumsPass;
@@ -3383,6 +3381,7 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, int64_t columns);
+DMLOPS_CALLED int dmlops_plan_is_in_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, int64_t
     depth, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
@@ -8021,22 +8020,19 @@ DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const d
     return count;
 }
 
-/* Whether groups are faster: there are many products, and all factors have the same extent of k. */
+/* Whether groups are faster: there are many products, and both factors have the same extent of k. */
 DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
-    int64_t depth = tensors->items[dmlops_item(planning, one->weights,
-        tensors->count)].sizes.items[dmlops_item(planning, -1, tensors->items[dmlops_item(planning, one->weights,
-        tensors->count)].sizes.count)];
-    for (int64_t place = 0; place < tensors->count; ++place) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[place];
-        if ((((one->tensors >> place) & 1) == 1) && (tensor->sizes.items[dmlops_item(planning, -1,
-            tensor->sizes.count)] != depth)) {
+    const dmlops_plan_Tensor * weights = &tensors->items[dmlops_item(planning, one->weights, tensors->count)];
+    int64_t depth = weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)];
+    if (one->tensor == -1) {
+        const dmlops_plan_int_8 * kept = &kept_sizes->items[dmlops_item(planning, one->kept, kept_sizes->count)];
+        if (kept->items[dmlops_item(planning, -1, kept->count)] != depth) {
             return 0;
         }
-    }
-    for (int64_t place = 0; place < kept_sizes->count; ++place) {
-        const dmlops_plan_int_8* kept = &kept_sizes->items[place];
-        if ((((one->kept >> place) & 1) == 1) && (kept->items[dmlops_item(planning, -1, kept->count)] != depth)) {
+    } else {
+        const dmlops_plan_Tensor * factor = &tensors->items[dmlops_item(planning, one->tensor, tensors->count)];
+        if (factor->sizes.items[dmlops_item(planning, -1, factor->sizes.count)] != depth) {
             return 0;
         }
     }
@@ -8077,19 +8073,20 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* Whether the device has cooperative matrices, columns and rows of each sum are enough to fill them, and all tensors
+/* Whether the device has cooperative matrices, columns and rows of each sum are enough to fill them, and the tensors
    that products read are float16 in vectors of eight. */
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, int64_t columns) {
-    for (int64_t place = 0; place < tensors->count; ++place) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[place];
-        int is_read = ((one->tensors >> place) & 1) == 1;
-        if (is_read && !(dmlops_plan_is_float16(planning, tensor) && dmlops_plan_is_in_vectors(planning, tensor, 8))) {
-            return 0;
-        }
-    }
+    int fits = dmlops_plan_is_in_eights(planning, &tensors->items[dmlops_item(planning, one->weights, tensors->count)])
+        && ((one->tensor == -1) || dmlops_plan_is_in_eights(planning, &tensors->items[dmlops_item(planning,
+        one->tensor, tensors->count)]));
     int are_full = (one->sums <= 4) && (columns >= 5);
-    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && one->is_cooperative && are_full;
+    return dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX) && fits && are_full;
+}
+
+/* Whether a tensor consists of contiguous, aligned vectors of eight float16 elements along k. */
+DMLOPS_CALLED int dmlops_plan_is_in_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    return dmlops_plan_is_float16(planning, tensor) && dmlops_plan_is_in_vectors(planning, tensor, 8);
 }
 
 /* Tiles of cooperative matrices, whose rows are the weights of each sum in turn, padded. Waves split k where several
@@ -8201,7 +8198,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const
     result->ahead = ahead;
     result->threads = threads;
     result->groups = groups;
-    result->copied = one->writes & one->kept;
+    result->copied = (one->kept == -1) ? 0 : (one->writes & dmlops_shift(1, one->kept));
     result->is_cooperative = 1;
     return;
 }
@@ -8240,8 +8237,8 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
     int64_t step = dmlops_multiply(vector, lanes);
     int64_t padded = dmlops_add(in_group, (in_group > 1) ? own_columns : 0);
     while (planning->reason == DMLOPS_REASON_NONE && ((dmlops_multiply(dmlops_multiply(dmlops_multiply(2, step),
-        one->sums), own_rows) <= dmlops_multiply(32, lanes)) && (step < depth) &&
-        (dmlops_multiply(dmlops_multiply(dmlops_multiply(2, step), padded), one->factors) <= 5120))) {
+        one->sums), own_rows) <= dmlops_multiply(32, lanes)) && (step < depth) && (dmlops_multiply(dmlops_multiply(2,
+        step), padded) <= 5120))) {
         step = dmlops_multiply(step, 2);
     }
     int64_t groups = is_alone ? 1 : dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
@@ -14025,7 +14022,7 @@ static const dmlops_plan_Intermediate dmlops_rnn_kept[] = {{"KEPT_INPUT_PROJECTI
 static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1, -1}};
 static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5}, {5, 2, 3, 0, 2, 4, 2, 1, 1, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 0, 1, 0, -1, 1, 10, 5}, {5, 2, 3, 0, 2, -1, 1, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
@@ -14107,7 +14104,7 @@ static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, 
 static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"};
 static const char* const dmlops_lstm_bounds[] = {"COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5}, {6, 6, 7, 0, 2, 4, 4, 4, 1, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{5, 1, 0, 0, 1, 0, -1, 1, 10, 5}, {6, 6, 7, 0, 2, -1, 2, 4, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
@@ -14199,13 +14196,13 @@ static const uint8_t dmlops_lstm_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Intermediate dmlops_gru_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 5, 1, -1, -1, -1}, {2, 1, 2, 4, 0, 7, 1, -1, -1, -1}, {3, 0, 6, 0, 64, 4, 0, -1, -1, -1}, {4, 0, 7, 0, 128, 4, 0, -1, -1, -1}};
+static const dmlops_plan_Intermediate dmlops_gru_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_UPDATE", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
+static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 6, 0, 9, 1, -1, -1, -1}, {2, 1, 3, 8, 0, 15, 1, -1, -1, -1}, {3, 0, 6, 0, 64, 8, 0, -1, -1, -1}, {4, 0, 7, 0, 128, 8, 0, -1, -1, -1}};
 static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 0, 1, 3, 0, 1, 1, 1, 10, 5}, {6, 6, 5, 0, 2, 4, 4, 3, 1, 1, 8, 4}, {7, 2, 5, 0, 2, 4, 4, 1, 1, 1, 8, 4}, {8, 4, 7, 0, 2, 4, 6, 2, 2, 0, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 0, 1, 0, -1, 1, 10, 5}, {6, 14, 9, 0, 2, -1, 3, 3, 8, 4}, {7, 6, 9, 0, 2, -1, 3, 2, 8, 4}, {8, 8, 15, 0, 2, -1, 2, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
-    {3, dmlops_gru_kept},
+    {4, dmlops_gru_kept},
     {5, dmlops_gru_passes},
     255,
     {5, dmlops_gru_lists},
@@ -14260,6 +14257,9 @@ static const uint8_t dmlops_gru_inputs[] = {
         DMLOPS_NEED, 1, DMLOPS_PLACE(7) /* InputSizesEntry */,
         DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
     DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(9),
+        DMLOPS_NEED, 1, DMLOPS_PLACE(7) /* InputSizesEntry */,
+        DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 3, DMLOPS_TURN(9),
         DMLOPS_NEED, 1, DMLOPS_PLACE(7) /* InputSizesEntry */,
         DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,

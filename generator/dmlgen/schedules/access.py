@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from typing import Any, TypeVar, cast
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
-from dmlgen.expr.definition_queries import is_known
+from dmlgen.expr.definition_queries import is_known, walk_through
 
 
 def entries(coordinate: ir.Expr) -> tuple[ir.Expr, ...]:
@@ -24,14 +25,13 @@ def entries(coordinate: ir.Expr) -> tuple[ir.Expr, ...]:
     raise Unfit
 
 
-def dimensions(parts: Iterable[ir.Expr]) -> set[int] | None:
-    """The dimensions on whose coordinates the parts of expressions may depend; None if that is not known."""
+def dimensions(*nodes: ir.Expr) -> frozenset[int]:
+    """The dimensions on whose coordinates expressions may depend, in functions too: all, if that is not
+    known."""
     found, uses, known = set[int](), 0, 0
-    for part in parts:
+    for part in chain(*map(walk_through, nodes)):
         match part:
-            case ir.Call("previous_contents" | "concat"):
-                return None
-            case ir.AT:
+            case ir.AT | ir.Call("previous_contents" | "concat"):
                 uses += 1
             case ir.Index(ir.AT, ir.Number(value=int(d))):
                 found, known = found | {d}, known + 1
@@ -39,7 +39,7 @@ def dimensions(parts: Iterable[ir.Expr]) -> set[int] | None:
                 ir.AT, ir.Number(value=int(d)), None
             ):  # dimension d and those after it
                 found, known = found | set(range(d, MAX_RANK)), known + 1
-    return found if uses == known else None
+    return frozenset(found if uses == known else range(MAX_RANK))
 
 
 _T = TypeVar("_T")

@@ -84,9 +84,11 @@ _Names: TypeAlias = Mapping[str, _Argument | _Variable]
 
 
 class Writer:
-    """Writes expressions out. Ends: functions cannot be recursive. Raises Unfit for too many nodes."""
+    """Writes expressions out, and the functions that it `expands`. Ends: functions cannot be recursive.
+    Raises Unfit for too many nodes."""
 
-    def __init__(self) -> None:
+    def __init__(self, expands: Callable[[ir.Function], bool] = lambda _: True) -> None:
+        self._expands = expands
         self._nodes = 0
         self._choice: Choice = {}
         self._known: dict[ir.Expr, bool] = {}
@@ -143,7 +145,7 @@ class Writer:
             match node:
                 case ir.Local(name=name) if isinstance(argument := names.get(name), _Argument):
                     node, names = argument.node, argument.names
-                case ir.Apply(function=function, arguments=arguments):
+                case ir.Apply(function=function, arguments=arguments) if self._expands(function):
                     pairs = zip(function.parameters, arguments, strict=True)
                     node, names = function.body, {one.name: _Argument(given, names) for one, given in pairs}
                 case ir.Definition(value=value):
@@ -244,9 +246,12 @@ def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
     return node
 
 
-def written(node: ir.Expr, choice: Choice) -> ir.Expr:
-    """One expression, written out in one case. Raises Unfit if it is too long."""
-    return Writer().written(node, choice)
+def written(
+    node: ir.Expr, choice: Choice, expands: Callable[[ir.Function], bool] = lambda _: True
+) -> ir.Expr:
+    """One expression, written out in one case, with the functions that `expands` selects. Raises Unfit if it
+    is too long."""
+    return Writer(expands).written(node, choice)
 
 
 def test_for(cases: Sequence[Case], truths: Sequence[bool]) -> ir.Expr | None:

@@ -55,7 +55,7 @@ def _lanes(output: str, value: ir.Expr, facts: TensorFacts) -> Lanes:
             if (
                 is_outer
                 and _is_lanewise(value, tensor.name)
-                and not _depends(ir.substitute(value, held), apart)
+                and apart not in dimensions(ir.substitute(value, held))
             ):
                 return Lanes(output, tensor.name, apart, place)
     raise Unfit
@@ -81,12 +81,6 @@ def _held(coordinate: ir.Expr, place: int) -> ir.Expr:
         case ir.Binary("+", left, right, ir.INTS):
             return ir.Binary("+", _held(left, place), right, ir.INTS)
     raise Unfit
-
-
-def _depends(node: ir.Expr, d: int) -> bool:
-    """Whether a value may depend on the output's coordinate along a dimension."""
-    used = dimensions(ir.walk(node))
-    return used is None or d in used
 
 
 def _is_lanewise(node: ir.Expr, tensor: str) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
-from dmlgen.expr.definition_queries import is_known, walk_through
+from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import dimensions
 from dmlgen.schedules.schedule import FastForm
@@ -69,11 +69,8 @@ def _selected(output: str, value: ir.Expr, facts: TensorFacts) -> Selected:
     of_dimensions: dict[int, list[ir.Expr]] = {}
     others: list[ir.Expr] = []
     for test in (ir.substitute(one, of_term) for one in tests):
-        used = dimensions(walk_through(test))
-        if used is not None and len(used) == 1:
-            of_dimensions.setdefault(used.pop(), []).append(test)
-        else:
-            others.append(test)
+        used = tuple(dimensions(test))
+        (of_dimensions.setdefault(used[0], []) if len(used) == 1 else others).append(test)
     untested = [d for d in range(facts.rank(output) or 0) if d not in of_dimensions]
     if len(of_dimensions) < 2 or not untested:
         raise Unfit

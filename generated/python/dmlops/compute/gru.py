@@ -85,17 +85,20 @@ def define(e: Evaluation, desc: Any) -> None:
     def hidden_term(at: Any, g: Any) -> Any:
         return recurrent_product(at, g) + bias(1, at[1], gate(g, at[3]))
 
+    def r(at: Any) -> Any:
+        return act(at, input_term(at, 1) + hidden_term(at, 1), 0)
+
+    def previous(at: Any) -> Any:
+        return e.double("Hidden", (at[0] - 1, *at[1:]))
+
     def initial(at: Any) -> Any:
         return e.double("HiddenInitTensor", (0, *at[1:])) if (desc.HiddenInitTensor is not None) else 0.0
-
-    def z(at: Any) -> Any:
-        return act(at, input_term(at, 0) + hidden_term(at, 0), 0)
 
     def reset_term(at: Any) -> Any:
         return (
             e.sum(
                 lambda k: (
-                    e.double("Reset", (*at[:3], k)) * e.double("Hidden", (at[0] - 1, at[1], at[2], k)),
+                    e.double("Reset", (*at[:3], k)),
                     e.double("RecurrenceTensor", (0, at[1], gate(2, at[3]), k)),
                 ),
                 Range(0, hidden_size()),
@@ -110,9 +113,6 @@ def define(e: Evaluation, desc: Any) -> None:
             + (e.double("Reset", at) * hidden_term(at, 2) if desc.LinearBeforeReset else reset_term(at)),
             1,
         )
-
-    def previous(at: Any) -> Any:
-        return e.double("Hidden", (at[0] - 1, *at[1:]))
 
     def step(t: Any, d: Any, b: Any) -> Any:
         return choose(reversed_(d), length(b) - t, t + 1)
@@ -130,12 +130,21 @@ def define(e: Evaluation, desc: Any) -> None:
             )
             + bias(0, at[1], at[3]),
         ),
+        "Update": Intermediate(
+            np.float64,
+            sizes=lambda: states(),
+            value=lambda at: choose(
+                f.either(at[0] == 0, f.opposite(active(at))), 0.0,
+                act(at, input_term(at, 0) + hidden_term(at, 0), 0),
+            ),
+            along=True,
+        ),
         "Reset": Intermediate(
             np.float64,
             sizes=lambda: states(),
             value=lambda at: choose(
                 f.either(at[0] == 0, f.opposite(active(at))), 0.0,
-                act(at, input_term(at, 1) + hidden_term(at, 1), 0),
+                r(at) if desc.LinearBeforeReset else r(at) * previous(at),
             ),
             along=True,
         ),
@@ -144,7 +153,11 @@ def define(e: Evaluation, desc: Any) -> None:
             sizes=lambda: states(),
             value=lambda at: choose(
                 at[0] == 0, initial(at),
-                choose(active(at), (1.0 - z(at)) * h(at) + z(at) * previous(at), previous(at)),
+                choose(
+                    active(at),
+                    (1.0 - e.double("Update", at)) * h(at) + e.double("Update", at) * previous(at),
+                    previous(at),
+                ),
             ),
             along=True,
         ),

@@ -43,13 +43,13 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[
-        Intermediate("KEPT_INPUT_PROJECTION", True, False), Intermediate("KEPT_RESET", True, False),
-        Intermediate("KEPT_HIDDEN", True, False),
+        Intermediate("KEPT_INPUT_PROJECTION", True, False), Intermediate("KEPT_UPDATE", True, False),
+        Intermediate("KEPT_RESET", True, False), Intermediate("KEPT_HIDDEN", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1), Pass(1, True, 1, 2, 0, 5, True, -1, -1, -1),
-        Pass(2, True, 2, 4, 0, 7, True, -1, -1, -1), Pass(3, False, 6, 0, 64, 4, False, -1, -1, -1),
-        Pass(4, False, 7, 0, 128, 4, False, -1, -1, -1),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1), Pass(1, True, 1, 6, 0, 9, True, -1, -1, -1),
+        Pass(2, True, 3, 8, 0, 15, True, -1, -1, -1), Pass(3, False, 6, 0, 64, 8, False, -1, -1, -1),
+        Pass(4, False, 7, 0, 128, 8, False, -1, -1, -1),
     ],
     ranks=255,
     lists=["NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"],
@@ -66,8 +66,8 @@ SHADER = DefinitionShader(
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[
-        SumsPass(5, 1, 0, 0, 1, 3, 0, 1, 1, True, 10, 5), SumsPass(6, 6, 5, 0, 2, 4, 4, 3, 1, True, 8, 4),
-        SumsPass(7, 2, 5, 0, 2, 4, 4, 1, 1, True, 8, 4), SumsPass(8, 4, 7, 0, 2, 4, 6, 2, 2, False, 8, 4),
+        SumsPass(5, 1, 0, 0, 1, 0, -1, 1, 10, 5), SumsPass(6, 14, 9, 0, 2, -1, 3, 3, 8, 4),
+        SumsPass(7, 6, 9, 0, 2, -1, 3, 2, 8, 4), SumsPass(8, 8, 15, 0, 2, -1, 2, 1, 8, 4),
     ],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -135,6 +135,14 @@ def inputs(desc: Any, index: int) -> Definition:
                     )
                 )
                 if wanted >> 2 & 1
+                else (),
+                limited(
+                    (
+                        input_sizes_entry + 1, entry(recurrence_sizes, 1), entry(input_sizes, 2),
+                        recurrence_sizes_entry,
+                    )
+                )
+                if wanted >> 3 & 1
                 else (),
             ],
         ),

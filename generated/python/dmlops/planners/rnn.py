@@ -61,7 +61,7 @@ SHADER = DefinitionShader(
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[SumsPass(4, 1, 0, 0, 1, 3, 0, 1, 1, True, 10, 5), SumsPass(5, 2, 3, 0, 2, 4, 2, 1, 1, True, 8, 4)],
+    sums=[SumsPass(4, 1, 0, 0, 1, 0, -1, 1, 10, 5), SumsPass(5, 2, 3, 0, 2, -1, 1, 1, 8, 4)],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
 )

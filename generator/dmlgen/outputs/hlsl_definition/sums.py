@@ -16,21 +16,12 @@ from dmlgen.schedules.sums import SharedSums, Sums
 
 
 @dataclass(frozen=True)
-class Read:
-    """The source of a factor: a tensor of the description or an intermediate one, and where the read
-    starts."""
-
-    tensor: Tensor | None
-    kept: Kept | None
-    place: str
-
-
-@dataclass(frozen=True)
 class SumsPass:
     """The pass that computes intermediate tensors, `values`, from sums of products; see `SharedSums`. Each
     comes with the local that has its value; `before` are other locals. The pass reads the intermediate
     tensors in `reads`, but in the first step of a recurrence only those in `begins`. `starts` has, for each
-    sum, where its weights start."""
+    sum, where its weights start; the factor is read from a tensor of the description, or from an intermediate
+    one, and starts at `start`."""
 
     number: int
     form: SharedSums
@@ -40,12 +31,8 @@ class SumsPass:
     begins: frozenset[str]
     weights: Tensor
     starts: tuple[str, ...]
-    factors: tuple[tuple[Read, ...], ...]
-
-    @property
-    def factor_of(self) -> list[int]:
-        """For each sum the number of its products' factor."""
-        return [self.form.factors.index(one.factor) for one in self.form.sums]
+    factor: Tensor | Kept
+    start: str
 
     @property
     def others(self) -> list[int]:
@@ -59,42 +46,21 @@ class SumsPass:
         return self.form.rows, self.form.columns, self.form.along
 
     @property
-    def every(self) -> tuple[Read, ...]:
-        """All reads for factors, in order."""
-        return tuple(read for factor in self.factors for read in factor)
-
-    @property
-    def is_cooperative(self) -> bool:
-        """Whether cooperative matrices can be used: if factors consist of a single read."""
-        return len(self.every) == 1
+    def kept(self) -> Kept | None:
+        """The intermediate tensor that products read."""
+        return self.factor if isinstance(self.factor, Kept) else None
 
     @property
     def copied(self) -> Kept | None:
-        """The intermediate tensor that cooperative matrices read and that this pass writes, row by row: it is
-        also written as float16."""
-        if self.is_cooperative and self._goes_by_rows:
-            return next((kept for kept, _, _ in self.values if kept == self.every[0].kept), None)
-        return None
-
-    @property
-    def has_float_factors(self) -> bool:
-        """Whether cooperative matrices read an intermediate tensor that has no float16 copy."""
-        return self.is_cooperative and self.every[0].kept is not None and self.copied is None
-
-    @property
-    def _goes_by_rows(self) -> bool:
-        """Whether adjacent rows are contiguous in the result."""
-        return self.form.rank - 1 in self.form.rows
+        """The intermediate tensor that products read and that this pass writes, row by row: with cooperative
+        matrices it is also written as float16."""
+        goes_by_rows = self.form.rank - 1 in self.form.rows  # adjacent rows are contiguous in the result
+        return self.kept if goes_by_rows and any(one == self.kept for one, _, _ in self.values) else None
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """The tensors of the description that products read, including the weights."""
-        return tuple(dict.fromkeys((self.weights, *(one.tensor for one in self.every if one.tensor))))
-
-    @property
-    def kept(self) -> tuple[Kept, ...]:
-        """The intermediate tensors that products read."""
-        return tuple(dict.fromkeys(one.kept for one in self.every if one.kept))
+        """The tensors of the description that products read."""
+        return (self.weights, self.factor) if isinstance(self.factor, Tensor) else (self.weights,)
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -109,11 +75,9 @@ class SumsPass:
             "reads": sorted(self.reads),
             "begins": sorted(self.begins),
             "weights": self.weights.member,
-            "tensors": [tensor.member for tensor in self.tensors],
-            "kept": [kept.member for kept in self.kept],
+            "tensor": self.factor.member if isinstance(self.factor, Tensor) else "",
+            "kept": "" if self.kept is None else self.kept.member,
             "sums": len(self.starts),
-            "factors": len(self.factors),
-            "is_cooperative": int(self.is_cooperative),
             "rows": sum(1 << d for d in self.form.rows),
             "columns": sum(1 << d for d in self.form.columns),
         }
@@ -162,13 +126,8 @@ def _pass(printer: ShaderPrinter, form: SharedSums, number: int) -> SumsPass:
         assert isinstance(one.coordinate, ir.ListOf)
         return printer.deciding(ir.ListOf((*one.coordinate.items[:-1], ir.ZERO)))
 
-    def read(one: ir.Load | ir.Entry) -> Read:
-        if isinstance(one, ir.Entry):
-            return Read(None, printer.kept[one.tensor], start(one))
-        return Read(printer.tensors[one.tensor.name], None, start(one))
-
+    factor = form.factor
     first = [value.then for _, value in form.values if form.along and isinstance(value, ir.Conditional)]
-    factors = [read for factor in form.factors for read in factor]
     others = [value for _, value in (*form.before, *form.values)]
     return SumsPass(
         number=number,
@@ -177,11 +136,16 @@ def _pass(printer: ShaderPrinter, form: SharedSums, number: int) -> SumsPass:
             (printer.kept[name], local(name), printer.value(value, False)) for name, value in form.values
         ),
         before=tuple((name, printer.value(value, False)) for name, value in form.before),
-        reads=_entries([*factors, *others]),
+        reads=_entries([factor, *others]),
         begins=_entries(first),
-        weights=printer.tensors[form.weights],
-        starts=tuple(start(one.weights) for one in form.sums),
-        factors=tuple(tuple(map(read, factor)) for factor in form.factors),
+        weights=printer.tensors[form.weights[0].tensor.name],
+        starts=tuple(map(start, form.weights)),
+        factor=(
+            printer.kept[factor.tensor]
+            if isinstance(factor, ir.Entry)
+            else printer.tensors[factor.tensor.name]
+        ),
+        start=start(factor),
     )
 
 

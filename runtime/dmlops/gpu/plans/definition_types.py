@@ -84,21 +84,19 @@ class AttentionPass(NamedTuple):
 
 class SumsPass(NamedTuple):
     """Pass `number` of the shader. `writes` and `reads` have a bit for each intermediate tensor, `begins` for
-    each that the first step of a recurrence reads; `tensors` and `kept` for the tensors of the description
-    and the intermediate ones that are factors, including `weights`, by number. There are `sums` for each
-    element, with `factors` factors besides weights; `is_cooperative`: cooperative matrices can multiply them.
-    `rows` and `columns` have a bit for each dimension of the result."""
+    each that the first step of a recurrence reads. There are `sums` for each element, all of products of
+    `weights` and of the same other factor: tensors of the description by number, the latter in `tensor`, or
+    NONE and an intermediate one in `kept`. `rows` and `columns` have a bit for each dimension of the
+    result."""
 
     number: int
     writes: int
     reads: int
     begins: int
     weights: int
-    tensors: int
+    tensor: int
     kept: int
     sums: int
-    factors: int
-    is_cooperative: bool
     rows: int
     columns: int
 

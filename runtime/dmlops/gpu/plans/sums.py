@@ -16,7 +16,7 @@ from .contraction import COOPERATIVE_ALONE, COOPERATIVE_RATE
 from .definition_types import SumsPass
 from .gemm_view import no_matrices
 from .loops import ceil_div, element_count, times
-from .operands import Eight, Sizes, Tensor, Tensors, is_float16
+from .operands import NONE, Eight, Sizes, Tensor, Tensors, is_float16
 from .planning import Planning
 from .tile_cost import Rates, Tile, Tiles, choose_tile
 
@@ -39,7 +39,7 @@ SUMS_OWN = 64  # NVIDIA H200: 32 at 0.76 to 0.98, 128 at 0.96
 SUMS_AHEAD = 32  # NVIDIA H200: 16 at 0.87 to 1.00, 64 at 1.01
 "weights that a thread prefetches, at most"
 SUMS_TILE = 5120  # NVIDIA H200: 1280 at 1.00, 2560 at 1.00, 10240 at 1.00
-"words of factors in shared memory, at most"
+"words of the factor in shared memory, at most"
 SUMS_ALONE = 16384  # NVIDIA H200: 16 groups that wait for each other at 0.83
 "products per step of a recurrence up to which one group beats several that synchronize"
 SUMS_ALONE_ROWS = 16  # NVIDIA H200: 8 at 0.63, 32 at 1.00
@@ -94,13 +94,16 @@ def count_along(sizes: Sizes, dimensions: int) -> int:
 def is_worth_sharing(
     one: SumsPass, tensors: Tensors, kept_sizes: Annotated[Sequence[Sizes], 16], sizes: Sizes
 ) -> bool:
-    """Whether groups are faster: there are many products, and all factors have the same extent of k."""
-    depth = tensors[one.weights].sizes[-1]
-    for place, tensor in enumerate(tensors):
-        if one.tensors >> place & 1 == 1 and tensor.sizes[-1] != depth:
+    """Whether groups are faster: there are many products, and both factors have the same extent of k."""
+    weights = tensors[one.weights]
+    depth = weights.sizes[-1]
+    if one.tensor == NONE:
+        kept = kept_sizes[one.kept]
+        if kept[-1] != depth:
             return False
-    for place, kept in enumerate(kept_sizes):
-        if one.kept >> place & 1 == 1 and kept[-1] != depth:
+    else:
+        factor = tensors[one.tensor]
+        if factor.sizes[-1] != depth:
             return False
     return times(times(element_count(sizes), depth), one.sums) >= SUMS_LEAST_PRODUCTS
 
@@ -128,13 +131,15 @@ def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, may_
 
 def suits_cooperative_sums(out: Planning, one: SumsPass, tensors: Tensors, columns: int) -> bool:
     """Whether the device has cooperative matrices, columns and rows of each sum are enough to fill them, and
-    all tensors that products read are float16 in vectors of eight."""
-    for place, tensor in enumerate(tensors):
-        is_read = one.tensors >> place & 1 == 1
-        if is_read and not (is_float16(tensor) and is_in_vectors(tensor, 8)):
-            return False
+    the tensors that products read are float16 in vectors of eight."""
+    fits = is_in_eights(tensors[one.weights]) and (one.tensor == NONE or is_in_eights(tensors[one.tensor]))
     are_full = one.sums <= 4 and columns >= SUMS_COOPERATIVE_COLUMNS
-    return out.has(Capability.COOPERATIVE_MATRIX) and one.is_cooperative and are_full
+    return out.has(Capability.COOPERATIVE_MATRIX) and fits and are_full
+
+
+def is_in_eights(tensor: Tensor) -> bool:
+    """Whether a tensor consists of contiguous, aligned vectors of eight float16 elements along k."""
+    return is_float16(tensor) and is_in_vectors(tensor, 8)
 
 
 def sums_candidates() -> Tiles:
@@ -172,7 +177,7 @@ def cooperative_tile(one: SumsPass, depth: int, rows: int, columns: int, others:
         ahead=ahead,
         threads=threads,
         groups=groups,
-        copied=one.writes & one.kept,
+        copied=0 if one.kept == NONE else one.writes & 1 << one.kept,
         is_cooperative=True,
     )
 
@@ -206,7 +211,7 @@ def ordinary_tile(
     while (
         2 * step * one.sums * own_rows <= SUMS_AHEAD * lanes
         and step < depth
-        and 2 * step * padded * one.factors <= SUMS_TILE
+        and 2 * step * padded <= SUMS_TILE
     ):
         step *= 2
     groups = 1 if is_alone else times(ceil_div(rows, down * own_rows), across)
