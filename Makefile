@@ -77,7 +77,7 @@ test-webnn: $(READY)        ## run W3C's conformance cases of WebNN as graphs on
 test-shaders: $(READY)      ## compile every variant of every shader, run every small case of the matrices
 	scripts/install-debian-packages
 	DMLOPS_ALL_SHADERS=1 DMLOPS_MATRIX_CASES=1000000 $(PYTEST) \
-	    tests/test_shaders.py tests/test_hlsl.py tests/test_gpu_matrix.py
+	    tests/test_shaders.py tests/test_gpu_matrix.py
 
 clean:                      ## remove everything that can be rebuilt; generated/ is committed and stays
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import struct
 from collections.abc import Mapping
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,34 +11,26 @@ import numpy as np
 import pytest
 
 import dmlops
-from c_plans import Library, expected
-from cooperative_matrix_apart import taken_apart
-from dmlops import gpu, reference
-from dmlops.gpu import compiler, detection, shader
-from dmlops.gpu.plans import attention_cooperative, contraction, implicit_gemm
-from dmlops.gpu.plans.attention_cooperative import AttentionTile
+from dmlops import gpu
+from dmlops.gpu import compiler, detection
+from dmlops.gpu.plans import contraction, implicit_gemm
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
-from dmlops.gpu.plans.loops import MULTIPROCESSORS
 from dmlops.gpu.plans.tile_cost import Tile
-from gpu_device import device, run_in_guard_zones
-from tensors import filled, of
-from test_attention_parts import MANY, PRESENT, decoding
-from test_hlsl import instructions, validate
+from gpu_device import device
+from gpu_results import COOPERATIVE, check_cooperative, inputs_of
+from spirv_modules import declared_memory
+from tensors import of
 from test_schedules_contraction import (
     channels_last,
     column_by_column,
     convolution,
-    of_many_images,
     product,
     spread,
     tiles_of_any_size,
 )
-from test_schedules_rows import attention, attention_of
-from test_schedules_sums import declared_memory
 
 __all__ = ["device", "tiles_of_any_size"]  # fixtures
 
-COOPERATIVE = Capability.COOPERATIVE_MATRIX
 CAPABILITIES = {1, 9, 11, 22, 61, 62, 4433, 5345, 6022}  # the last two are those of cooperative matrices
 MEMORY_MODEL = 14
 
@@ -64,13 +54,13 @@ PRODUCTS = {
     "in parts, odd depth": product(half(21, 2055), half(2055, 72), None),
     "in fours": product(half(36, 44), half(44, 132), None),
     "with gaps": product(
-        half(18, 29, strides=(61, 2)), half(30, 29, strides=(42, 1)), half(18, 30, strides=(0, 1)), "NT"
+        half(40, 29, strides=(61, 2)), half(50, 29, strides=(42, 1)), half(40, 50, strides=(0, 1)), "NT"
     ),
     "in parts, odd columns": product(half(2, 40, 2056), half(2, 2056, 35), half(2, 40, 35)),
     "few rows, in parts": product(half(5, 2056), half(2056, 72), half(5, 72)),
     "few columns, in parts": product(half(70, 2056), half(2056, 13), half(70, 13)),
     "some rows, in parts": product(half(40, 2056), half(2056, 72), None),
-    "one matrix for all": product(half(3, 2, 20, 16), half(3, 2, 16, 24, strides=(0, 0, 24, 1)), None),
+    "one matrix for all": product(half(3, 2, 40, 16), half(3, 2, 16, 40, strides=(0, 0, 40, 1)), None),
     "column by column": column_by_column(product(half(2, 72, 40), half(2, 40, 100), half(2, 72, 100))),
     "column by column, odd sizes": column_by_column(product(half(35, 40), half(40, 101), None), 3),
     "column by column, in parts": column_by_column(product(half(40, 2056), half(2056, 37), None)),
@@ -199,19 +189,6 @@ WINDOW_TILES = (  # windows whose places, groups, borders and phases a tile meet
     *((name, tile_of(128, 128, 32, 64, 64, 2)) for name in ("many places", "channels last, many places")),
     ("in parts", tile_of(128, 128, 64, 64, 32, 1)),
 )  # fmt: skip
-ATTENTIONS = {  # batches, queries, keys, heads, elements of a key and of a value
-    "one key": (1, 9, 1, 1, 8, 8),
-    "odd counts, half a block": (2, 31, 33, 3, 24, 16),
-    "blocks of 16": (1, 33, 65, 2, 64, 64),
-    "wide": (1, 20, 70, 1, 16, 128),
-    "two blocks to a wave": (35, 70, 17, 4, 8, 24),
-    "two slices, the second one smaller": (1, 20, 37, 2, 200, 168),
-    "four slices, one of them empty": (1, 33, 20, 1, 8, 264),
-}
-ATTENTION_TILES = (  # for 2 sequences of 37 queries and 85 keys, 24 elements of a query and 40 of a value
-    AttentionTile(2, 1, 48), AttentionTile(4, 1, 16), AttentionTile(4, 2, 32), AttentionTile(8, 4, 16),
-)  # fmt: skip
-SLICED_OR_NOT = (AttentionTile(4, 1, 64), AttentionTile(4, 1, 32), AttentionTile(4, 2, 16))
 TILES = (
     tile_of(32, 128, 64, 32, 16, 2), tile_of(64, 64, 64, 32, 32, 1),
     tile_of(64, 128, 64, 32, 32, 1), tile_of(128, 128, 64, 64, 32, 1),
@@ -273,69 +250,6 @@ def test_how_factors_are_read(name: str, wanted: dict[str, int]) -> None:
     assert {macro: made.get(macro, 0) for macro in wanted} == wanted
 
 
-def test_large_products_take_large_tiles() -> None:
-    made = multiplying(product(half(4096, 4096), half(4096, 4096), None)).defines
-    assert (made["TILE_ROWS"], made["TILE_COLUMNS"], made.get("SPLIT_K", 0)) == (128, 128, 0)
-    made = multiplying(product(half(4096, 4096), half(4096, 16), None)).defines
-    assert (made["TILE_ROWS"], made["TILE_COLUMNS"], made["SPLIT_K"]) == (256, 32, 1)
-    made = multiplying(product(half(16, 4096), half(4096, 4096), None)).defines
-    assert (made["TILE_ROWS"], made["TILE_COLUMNS"], made["SPLIT_K"]) == (32, 256, 1)
-
-
-@pytest.mark.parametrize(
-    ("rows", "depth", "columns"),
-    [
-        (2048, 4096, 2048),
-        (1536, 768, 4096),
-        (512, 4096, 4096),
-        (128, 4096, 4096),
-        (512, 3072, 768),
-        (16, 4096, 4096),
-    ],
-)
-def test_groups_fill_the_multiprocessors(rows: int, depth: int, columns: int) -> None:
-    dispatch = multiplying(product(half(rows, depth), half(depth, columns), None))
-    assert dispatch.groups.columns >= MULTIPROCESSORS // 2
-
-
-@pytest.mark.parametrize(
-    ("images", "channels", "size", "filters", "window"),
-    [
-        (32, 64, 56, 64, 3),
-        (32, 512, 7, 512, 3),
-        (8, 512, 28, 128, 1),
-        (1, 256, 14, 256, 3),
-    ],
-)
-def test_groups_of_windows_do_so_too(
-    images: int, channels: int, size: int, filters: int, window: int
-) -> None:
-    made = multiplying(
-        convolution(
-            half(images, channels, size, size), half(filters, channels, window, window), bias=False,
-            StartPadding=window // 2, EndPadding=window // 2,
-        )
-    )  # fmt: skip
-    assert made.groups.columns >= MULTIPROCESSORS // 2
-
-
-def test_group_memory_is_what_every_device_with_them_has() -> None:
-    """Of the tiles that the planner takes; detection asks for no more."""
-    for rows, columns in ((4096, 4096), (1024, 1024), (32, 4096), (16, 4096)):
-        for turns in ("NN", "NT", "TN", "TT"):
-            left = half(*((rows, 4096) if turns[0] == "N" else (4096, rows)))
-            right = half(*((4096, columns) if turns[1] == "N" else (columns, 4096)))
-            made = multiplying(product(left, right, None, turns)).defines
-            used = sum(
-                (lines if along else depth) * ((depth if along else lines) + 8) * 2
-                for depth, along, lines in (
-                    (int(made["TILE_DEPTH"]), made.get("LEFT_ALONG", 0), int(made["TILE_ROWS"])),
-                    (int(made["TILE_DEPTH"]), made.get("RIGHT_ALONG", 0), int(made["TILE_COLUMNS"])),
-                )
-            )
-            assert used <= detection.GROUP_MEMORY and threads(made) <= detection.LARGEST_GROUP
-
-
 def slow_down_single_taps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes tiles with several taps the fastest."""
     rates = implicit_gemm.window_rates
@@ -364,29 +278,6 @@ def test_so_is_that_of_tiles_with_places_of_a_row_at_once(
     assert declared_memory("CONVOLUTION", made) <= detection.GROUP_MEMORY
 
 
-def test_so_is_that_of_sums_of_the_largest_tile_stored_one_by_one() -> None:
-    made = multiplying(product(half(4096, 4096), half(4096, 4095), None)).defines
-    assert (threads(made), made["OUTPUT_VECTOR"]) == (128, 1)
-    assert declared_memory("GEMM", made) <= detection.GROUP_MEMORY
-
-
-@pytest.mark.parametrize("name", [*CASES, *ATTENTIONS])
-def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
-    """With Vulkan's memory model, as matrices demand, and no other capability than those announced."""
-    desc = CASES[name] if name in CASES else attention_of(ATTENTIONS[name], "FLOAT16")
-    for dispatch in gpu.plan(desc, COOPERATIVE).dispatches:
-        code = compiler.compile(shader(dispatch.shader or desc.OPERATOR), dispatch.defines)
-        validate(code, tmp_path, name)
-        parsed = list(instructions(code))
-        is_for_units = "COOPERATIVE_MATRIX" in dispatch.defines
-        assert next(operands for opcode, operands in parsed if opcode == MEMORY_MODEL)[1] == (
-            3 if is_for_units else 1
-        )
-        assert {operands[0] for opcode, operands in parsed if opcode == 17} <= CAPABILITIES
-        needed = {"cooperativeMatrix", "vulkanMemoryModel"}
-        assert (needed <= set(compiler.optional_features(code))) == is_for_units
-
-
 def test_the_memory_model_is_changed_where_it_is_declared() -> None:
     def module(*capabilities: int, model: int = 1) -> bytes:
         declared = [word for one in capabilities for word in (2 << 16 | 17, one)]
@@ -402,21 +293,7 @@ def test_the_memory_model_is_changed_where_it_is_declared() -> None:
 
 
 def check(device: Any, desc: Any, **special: float) -> None:
-    """Compares with the reference, and two runs with each other; where the device has no cooperative
-    matrices, they are taken apart. `special` is what some elements of an input are instead."""
-    rng = np.random.default_rng(5)
-    tensors = {one.name: getattr(desc, one.name) for one in desc.MEMBERS if one.role == "input"}
-    inputs = {name: filled(one, rng) for name, one in tensors.items() if one is not None}
-    for name, value in special.items():
-        inputs[name] = np.where(rng.random(inputs[name].shape) < 0.01, value, inputs[name])
-    expected = reference.run(desc, inputs)["OutputTensor"]
-    is_cooperative = COOPERATIVE in device.capabilities
-    text_of = shader if is_cooperative else lambda operator: taken_apart(shader(operator))
-    work = gpu.plan(desc, COOPERATIVE)
-    found, again = (run_in_guard_zones(device, desc, inputs, work, text_of)["OutputTensor"] for _ in range(2))
-    greatest = float(np.abs(expected[np.isfinite(expected)]).max())
-    np.testing.assert_allclose(found, expected, 2e-3, 2e-3 * greatest)
-    assert again.tobytes() == found.tobytes(), "another result the second time"
+    check_cooperative(device, desc, inputs_of(desc, **special))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -462,231 +339,6 @@ def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None
     for name in ("whole places", "few channels", "in parts", "backward, in twos"):
         check(device, WINDOWS[name], FilterTensor=np.inf)
         check(device, WINDOWS[name], FilterTensor=np.nan)
-
-
-def attends(device: Any, desc: Any, arrays: dict[str, Any], is_alike: bool = True) -> np.ndarray:
-    """What attention gives by cooperative matrices, where the device has none taken apart, `is_alike` or not:
-    near the reference, and twice the same."""
-    work = gpu.plan(desc, COOPERATIVE)
-    assert any("COOPERATIVE_MATRIX" in one.defines for one in work.dispatches)
-    is_cooperative = COOPERATIVE in device.capabilities
-    text_of = shader if is_cooperative else lambda operator: taken_apart(shader(operator), is_alike)
-    found, again = (run_in_guard_zones(device, desc, arrays, work, text_of) for _ in range(2))
-    with np.errstate(all="ignore"):
-        expected = reference.run(desc, arrays)
-    for name, array in expected.items():
-        greatest = float(np.abs(array[np.isfinite(array)]).max(initial=0))
-        np.testing.assert_allclose(found[name], array, 2e-3, 2e-3 * greatest, err_msg=name)
-        assert again[name].tobytes() == found[name].tobytes(), "another result the second time"
-    return np.asarray(found["OutputTensor"])
-
-
-@pytest.mark.parametrize("name", ATTENTIONS)
-def test_attention_is_that_of_the_reference(name: str, device: Any) -> None:
-    attends(device, *attention(ATTENTIONS[name], "FLOAT16"))
-
-
-def test_attention_where_left_factors_are_laid_out_otherwise(device: Any) -> None:
-    for name in ("odd counts, half a block", "two blocks to a wave"):
-        attends(device, *attention(ATTENTIONS[name], "FLOAT16"), is_alike=False)
-
-
-@pytest.fixture(params=[False, True], ids=["whole", "in parts"])
-def in_parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Whether groups take parts of the keys, of 64 each."""
-    monkeypatch.setattr(attention_cooperative, "PARTS_COOPERATIVE_LEAST", 64)
-    monkeypatch.setattr(attention_cooperative, "PARTS_COOPERATIVE_WORTH", 1 if request.param else 2**30)
-    return bool(request.param)
-
-
-@pytest.mark.parametrize("tile", ATTENTION_TILES, ids=str)
-def test_attention_with_any_tile(
-    tile: AttentionTile, in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """The last tile of keys is not whole, and neither is the last block of queries. Left factors are laid out
-    otherwise where groups take parts."""
-    monkeypatch.setattr(attention_cooperative, "cooperative_attention_tile", lambda *_: tile)
-    desc, arrays = attention((2, 37, 85, 1, 24, 40), "FLOAT16")
-    made = multiplying(desc).defines
-    assert (made["NUM_THREADS"], made["SLICES"]) == (tile.waves * 32, tile.slices)
-    assert made["SPLIT_KV"] == in_parts
-    validate(compiler.compile(shader("MULTIHEAD_ATTENTION"), made), tmp_path, "attention")
-    attends(device, desc, arrays, is_alike=not in_parts)
-
-
-@pytest.mark.parametrize("depth", [64, 80, 128, 256, 512])
-def test_group_memory_of_attention_is_what_every_device_with_them_has(depth: int) -> None:
-    """For any number of heads, queries and keys that the tile is chosen by."""
-    sizes = ((1, 512, 512, 4), (8, 2048, 2048, 12))
-    chosen = [multiplying(attention_of((*one, depth, depth), "FLOAT16")).defines for one in sizes]
-    for made in {tuple(made.items()): made for made in chosen}.values():
-        assert int(made["NUM_THREADS"]) <= detection.LARGEST_GROUP
-        assert declared_memory("MULTIHEAD_ATTENTION", made) <= detection.GROUP_MEMORY
-
-
-def test_attention_for_them_is_of_halves_in_whole_vectors() -> None:
-    for sizes, kind in (
-        ((1, 20, 70, 1, 64, 64), "FLOAT32"),
-        ((1, 20, 70, 1, 12, 64), "FLOAT16"),
-        ((1, 20, 70, 1, 64, 520), "FLOAT16"),
-    ):
-        work = gpu.plan(attention_of(sizes, kind), COOPERATIVE)
-        assert not any("COOPERATIVE_MATRIX" in one.defines for one in work.dispatches)
-
-
-@pytest.mark.parametrize("tile", SLICED_OR_NOT, ids=str)
-def test_attention_where_scores_keep_growing(
-    tile: AttentionTile, in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each tile of keys has scores greater than all before it by more than halves have room for."""
-    monkeypatch.setattr(attention_cooperative, "cooperative_attention_tile", lambda *_: tile)
-    desc, arrays = attention((1, 40, 160, 1, 16, 16), "FLOAT16")
-    arrays["QueryTensor"][:] = np.abs(arrays["QueryTensor"])
-    arrays["KeyTensor"][:] = np.arange(160).reshape(1, 160, 1) / 8
-    attends(device, desc, arrays)
-    arrays["QueryTensor"][:, ::2] *= -1  # as many rows where the first ones are the greatest
-    attends(device, desc, arrays)
-
-
-@pytest.mark.parametrize("scale", [0.0, -0.75, 2.5])
-def test_attention_at_any_scale(scale: float, device: Any) -> None:
-    """Zero or negative: keys past the last one must not count either way."""
-    desc, arrays = attention((1, 20, 70, 2, 8, 8), "FLOAT16")
-    attends(device, dataclasses.replace(desc, Scale=scale), arrays)
-
-
-def test_attention_with_masks(in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        attention_cooperative, "cooperative_attention_tile", lambda *_: AttentionTile(4, 1, 16)
-    )
-    rng = np.random.default_rng(6)
-    dense = (rng.random((2, 2, 37, 70)) > 0.4).astype(np.int32)
-    dense[1, 0, 3] = 0  # every key of a query
-    for mask, mask_type, filtered in (
-        (dense, "BOOLEAN", -8.0),
-        (dense, "BOOLEAN", -np.inf),
-        (dense, "BOOLEAN", float(np.finfo(np.float32).min)),
-        (np.array([[60, 33], [5, 33]], np.int32), "KEY_SEQUENCE_END_START", -8.0),
-    ):
-        attends(device, *attention((2, 37, 70, 2, 8, 8), "FLOAT16", mask, mask_type, filtered))
-
-
-@pytest.mark.parametrize("tile", SLICED_OR_NOT[1:], ids=str)
-def test_attention_with_infinities_and_nan(
-    tile: AttentionTile, in_parts: bool, device: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(attention_cooperative, "cooperative_attention_tile", lambda *_: tile)
-    desc, arrays = attention((1, 20, 70, 2, 8, 8), "FLOAT16")
-    arrays["ValueTensor"][0, 69, 2] = np.inf
-    arrays["ValueTensor"][0, 1, 11] = np.nan
-    arrays["KeyTensor"][0, 40, 3] = -np.inf
-    arrays["QueryTensor"][0, 2] = np.nan
-    found = attends(device, desc, arrays)
-    assert np.isfinite(found[0, 3:, 4:8]).any() and np.isfinite(found[0, :2, 12:]).all()
-
-
-@pytest.mark.parametrize("name", MANY)
-def test_attention_reads_keys_of_earlier_calls_where_they_are(name: str, in_parts: bool, device: Any) -> None:
-    sizes, given, dispatches = MANY[name]
-    desc, arrays = decoding("FLOAT16", sizes, given)
-    keys = sizes[2] + sizes[1] * ("KeyTensor" in given)
-    joins = in_parts and keys > 64
-    assert len(gpu.plan(desc, COOPERATIVE).dispatches) == dispatches + joins
-    attends(device, desc, arrays)
-
-
-SHARING = {  # as for `decoding`
-    "one query": ((2, 1, 130, 6, 2, 16, 8), ("KeyTensor",)),
-    "more rows than a wave has": ((1, 5, 70, 8, 2, 8, 24), ("KeyTensor", "RelativePositionBiasTensor")),
-    "a tile of rows and some": ((1, 7, 65, 30, 3, 8, 8), ("KeyTensor",)),
-    "wide": ((1, 3, 90, 9, 1, 136, 144), ()),
-}
-
-
-@pytest.mark.parametrize("name", SHARING)
-def test_queries_of_heads_that_share_keys_are_rows_of_one_group(
-    name: str, in_parts: bool, device: Any
-) -> None:
-    sizes, given = SHARING[name]
-    desc, arrays = decoding("FLOAT16", sizes, given)
-    made = multiplying(desc).defines
-    assert (made["SHARED"], made["SPLIT_KV"]) == (sizes[3] // sizes[4], in_parts)
-    attends(device, desc, arrays)
-
-
-def test_masks_of_heads_that_share_keys_are_their_own(in_parts: bool, device: Any) -> None:
-    """Some rows have no key that counts in the first part, some have none at all."""
-    desc, arrays = decoding("FLOAT16", (2, 3, 80, 6, 2, 8, 16), ("KeyTensor",))
-    mask = (np.random.default_rng(2).random((2, 6, 3, 83)) > 0.5).astype(np.int32)
-    mask[0, 1, :, :64] = mask[1, 2:4, 1] = 0
-    arrays["MaskTensor"] = mask
-    for filtered in (-1e4, -np.inf):
-        masked = dataclasses.replace(
-            desc, MaskTensor=of("INT32", *mask.shape), MaskType="BOOLEAN", MaskFilterValue=filtered
-        )
-        assert multiplying(masked).defines["SHARED"] == 3
-        attends(device, masked, arrays)
-
-
-def test_which_attention_they_leave_to_ordinary_arithmetic() -> None:
-    """One query of keys that no more than two heads share, or that are stored as well."""
-    for sizes, given, is_left in (
-        ((3, 1, 90, 4, 2, 8, 8), ("KeyTensor",), True),
-        ((3, 1, 90, 6, 2, 8, 8), ("KeyTensor",), False),
-        ((3, 1, 90, 6, 2, 8, 8), ("KeyTensor", *PRESENT), True),
-        ((3, 2, 2048, 2, 2, 8, 8), ("KeyTensor",), False),
-        ((3, 2, 90, 2, 2, 8, 8), ("KeyTensor", *PRESENT), False),
-    ):
-        desc, _ = decoding("FLOAT16", sizes, given)
-        assert (gpu.plan(desc, COOPERATIVE) == gpu.plan(desc)) == is_left
-        singles, _ = decoding("FLOAT32", sizes, given)
-        assert gpu.plan(singles, COOPERATIVE) == gpu.plan(singles)
-
-
-def test_parts_pay_where_groups_are_few_and_keys_many() -> None:
-    for sizes, parts in (
-        ((1, 8, 2048, 8, 128, 128), 32), ((1, 16, 2048, 32, 128, 128), 8), ((1, 256, 2048, 32, 128, 128), 2),
-        ((1, 512, 2048, 32, 128, 128), 1), ((1, 16, 512, 12, 64, 64), 8), ((1, 16, 256, 12, 64, 64), 1),
-        ((1, 512, 512, 12, 64, 64), 1), ((1, 64, 2048, 8, 256, 256), 8), ((1, 4096, 4096, 1, 512, 512), 1),
-    ):  # fmt: skip
-        batches, queries, keys, heads, depth, width = sizes
-        desc = attention_of((batches, queries, keys, heads, depth, width), "FLOAT16")
-        made = multiplying(desc).defines
-        assert (made["SPLIT_KV"], made["KEYS_PER_SPLIT"]) == (parts > 1, keys // parts if parts > 1 else 0)
-
-
-def test_attention_does_not_see_what_nothing_wrote(in_parts: bool, device: Any) -> None:
-    """Present tensors hold NaN and infinities beyond the keys of this call, in one batch in all of a part;
-    heads share keys."""
-    batches, queries, heads, groups, depth, room = 2, 9, 4, 2, 8, 70
-    kept = half(batches, groups, room, depth)
-    whole, part = half(batches, queries, heads * depth), half(batches, queries, groups * depth)
-    desc = dmlops.MultiheadAttention1(
-        QueryTensor=whole, KeyTensor=part, ValueTensor=part, PastKeyTensor=kept, PastValueTensor=kept,
-        PastSequenceLengthsTensor=of("INT32", batches), OutputTensor=whole,
-        OutputPresentKeyTensor=kept, OutputPresentValueTensor=kept, Scale=0.3, MaskFilterValue=-1e4,
-        QueryHeadCount=heads, KeyValueHeadCount=groups, MaskType="NONE",
-    )  # fmt: skip
-    rng = np.random.default_rng(7)
-    names = ("QueryTensor", "KeyTensor", "ValueTensor", "PastKeyTensor", "PastValueTensor")
-    arrays = {name: rng.normal(0, 1, getattr(desc, name).Sizes).astype(np.float16) for name in names}
-    arrays["PastSequenceLengthsTensor"] = np.array([0, 60], np.int32)
-    for name in ("PastKeyTensor", "PastValueTensor"):
-        arrays[name][0], arrays[name][1, :, 60:] = np.nan, np.inf
-    assert np.isfinite(attends(device, desc, arrays)).all()
-
-
-def test_plans_in_c_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-    library = Library(tmp_path)
-    large = [product(half(size, size), half(size, size), None) for size in (1024, 2048, 4096)]
-    sizes = [*ATTENTIONS.values(), (8, 512, 512, 12, 64, 64), (1, 16, 2048, 32, 128, 128)]
-    attending = [attention_of(one, "FLOAT16") for one in sizes]
-    attending += [decoding("FLOAT16", *one)[0] for one in SHARING.values()]
-    many = [of_many_images(desc) for desc in WINDOWS.values()]
-    for desc in [*CASES.values(), *many, *large, *attending]:
-        for capabilities in (NO_CAPABILITIES, COOPERATIVE):
-            assert library.plan(desc, capabilities) == expected(desc, capabilities), desc
 
 
 class Pretended:

@@ -17,7 +17,7 @@ import pytest
 from dmlgen.outputs.hlsl_functions import written_out
 from dmlops.gpu import compiler
 from gpu_device import device, smallest_compared
-from test_hlsl import instructions, validate
+from spirv_modules import instructions, validate
 
 __all__ = ["device"]
 

@@ -1,4 +1,4 @@
-"""Definitions by rows, and attention: which are recognized, and their shaders' results at awkward sizes."""
+"""Definitions by rows: which are recognized, and their shaders' results at awkward sizes."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ import pytest
 
 import dmlops
 from dmlgen.schedules.rows import Rows
-from dmlops import TensorDesc, gpu, reference
+from dmlops import TensorDesc, gpu
 from dmlops.gpu.plans.planning import Planning, Refused
 from dmlops.gpu.plans.reasons import Reason
 from dmlops.gpu.plans.rows import plan_rows
 from dmlops.planners.adam_optimizer import PLANNER
-from gpu_device import GUARD, device, dispatch_guarded, run_in_guard_zones
+from gpu_device import device, run_in_guard_zones
+from gpu_results import TOLERANCES, check_results
 from schedule_cases import SPECS, Variant
 
 __all__ = ["device"]
-
-RELATIVE = {"FLOAT32": 4e-6, "FLOAT16": 2e-3}
 
 
 def section(operator: str) -> str:
@@ -62,7 +61,7 @@ def test_the_greatest_of_a_row(width: int, device: Any, tmp_path: Path) -> None:
     desc = dmlops.LpNormalization(InputTensor=whole, OutputTensor=whole, Axis=3, P=1, Epsilon=1e-3)
     arrays = {"InputTensor": np.random.default_rng(11).normal(0, 2, whole.Sizes).astype(np.float32)}
     found, expected = one.by_shader(desc, arrays, device), one.by_definition(desc, arrays)
-    np.testing.assert_allclose(found["OutputTensor"], expected["OutputTensor"], RELATIVE["FLOAT32"])
+    np.testing.assert_allclose(found["OutputTensor"], expected["OutputTensor"], TOLERANCES["float32"])
 
 
 @pytest.mark.parametrize(
@@ -89,20 +88,6 @@ def test_what_rows_without_statistics_are(old: str, new: str, fits: bool, tmp_pa
 
 def tensor(sizes: tuple[int, ...], kind: str, strides: tuple[int, ...] | None = None) -> TensorDesc:
     return TensorDesc(kind, sizes) if strides is None else TensorDesc(kind, sizes, Strides=strides)
-
-
-def compared(device: Any, desc: Any, arrays: dict[str, Any], kind: str) -> dict[str, np.ndarray]:
-    """The outputs of the shader: twice the same, near the reference, and nothing else written."""
-    found = run_in_guard_zones(device, desc, arrays)
-    again = gpu.run(desc, arrays, device)
-    with np.errstate(all="ignore"):
-        expected = reference.run(desc, arrays)
-    for name, array in expected.items():
-        assert found[name].tobytes() == again[name].tobytes()
-        finite = array[np.isfinite(array)].astype(np.float64)
-        most = RELATIVE[kind] * float(np.abs(finite).max(initial=0))
-        np.testing.assert_allclose(found[name], array, RELATIVE[kind], most, err_msg=name)
-    return found
 
 
 def passes(desc: Any) -> int:
@@ -149,7 +134,7 @@ def test_normalizations_at_awkward_sizes(
         FusedActivation=dmlops.ActivationLeakyRelu(Alpha=0.1),
     )
     assert passes(desc) == (2 if sizes[3:] == (50000,) else 1)  # a long row is split
-    compared(device, desc, arrays, kind)
+    check_results(device, desc, arrays)
 
 
 @pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16"])
@@ -178,7 +163,7 @@ def test_statistics_of_channels_that_lie_last(sizes: tuple[int, ...], kind: str,
     for desc in (training, gradients, instances):
         assert passes(desc) == 2
         given = {m.name: arrays[m.name] for m in desc.MEMBERS if m.name in arrays and getattr(desc, m.name)}
-        compared(device, desc, {name: array.astype(kind.lower()) for name, array in given.items()}, kind)
+        check_results(device, desc, {name: array.astype(kind.lower()) for name, array in given.items()})
 
 
 @pytest.mark.parametrize("width", [9000, 50000])
@@ -207,7 +192,7 @@ def test_what_is_no_number_stays_in_its_row(value: float, width: int, device: An
     desc = dmlops.MeanVarianceNormalization1(
         InputTensor=whole, OutputTensor=whole, Axes=[3], NormalizeVariance=True, Epsilon=1e-5
     )
-    found = compared(device, desc, {"InputTensor": data}, "FLOAT32")["OutputTensor"]
+    found = check_results(device, desc, {"InputTensor": data})["OutputTensor"]
     assert np.isnan(found[0, 0, 2]).all() and np.isfinite(found[0, 0, [0, 1, 3]]).all()
 
 
@@ -239,7 +224,7 @@ def test_batch_normalizations(sizes: tuple[int, ...], kind: str, device: Any) ->
         is_split = sizes[3] == 200 and desc != inference
         assert passes(desc) == (2 if is_split else 1)
         given = {**arrays, **few}
-        compared(device, desc, {m.name: given[m.name] for m in desc.MEMBERS if m.name in given}, kind)
+        check_results(device, desc, {m.name: given[m.name] for m in desc.MEMBERS if m.name in given})
 
 
 @pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16"])
@@ -271,7 +256,7 @@ def test_optimizer_steps(sizes: tuple[int, ...], strides: Any, kind: str, device
     )
     (dispatch,) = gpu.plan(desc).dispatches
     assert dispatch.defines["TRAINING_STEP_SINGLE"] == 1
-    compared(device, desc, arrays | {"TrainingStepTensor": np.full((1, 1, 1, 1), 7, np.uint32)}, kind)
+    check_results(device, desc, arrays | {"TrainingStepTensor": np.full((1, 1, 1, 1), 7, np.uint32)})
 
 
 @pytest.mark.parametrize("steps", [(1, 1, 1, 3), (1, 3), (1, 1, 1, 2)])
@@ -290,138 +275,3 @@ def test_tensors_that_no_rule_admits_are_refused(steps: tuple[int, ...]) -> None
     with pytest.raises(Refused) as caught:
         plan_rows(Planning(), PLANNER.inputs(desc, 0), PLANNER.shader)
     assert caught.value.reason == Reason.UNSUPPORTED_INDEXING
-
-
-# Attention.
-
-
-def attention_of(
-    sizes: tuple[int, ...], kind: str, mask: Any = None, mask_type: str = "NONE", filtered: float = -1e4
-) -> Any:
-    """Its description, by batches, queries, keys, heads, and elements of a key and of a value."""
-    batches, queries, keys, heads, depth, width = sizes
-    return dmlops.MultiheadAttention(
-        QueryTensor=tensor((batches, queries, heads * depth), kind),
-        KeyTensor=tensor((batches, keys, heads * depth), kind),
-        ValueTensor=tensor((batches, keys, heads * width), kind),
-        MaskTensor=None if mask is None else tensor(mask.shape, "INT32"),
-        OutputTensor=tensor((batches, queries, heads * width), kind),
-        Scale=depth**-0.5, MaskFilterValue=filtered, HeadCount=heads, MaskType=mask_type,
-    )  # fmt: skip
-
-
-def attention(
-    sizes: tuple[int, ...], kind: str, mask: Any = None, mask_type: str = "NONE", filtered: float = -1e4
-) -> Any:
-    """The same with tensors."""
-    desc, rng = attention_of(sizes, kind, mask, mask_type, filtered), np.random.default_rng(5)
-    arrays = {
-        name: rng.normal(0, 1, getattr(desc, name).Sizes).astype(kind.lower())
-        for name in ("QueryTensor", "KeyTensor", "ValueTensor")
-    }
-    return desc, arrays if mask is None else {**arrays, "MaskTensor": mask}
-
-
-@pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16"])
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        (1, 1, 1, 1, 1, 1),
-        (1, 1, 257, 2, 8, 8),
-        (2, 31, 33, 3, 7, 9),
-        (1, 33, 65, 2, 20, 36),
-        (2, 70, 130, 2, 64, 64),
-        (1, 40, 64, 1, 16, 300),
-        (130, 64, 65, 2, 16, 12),
-    ],
-)
-def test_attention_at_awkward_sizes(sizes: tuple[int, ...], kind: str, device: Any) -> None:
-    desc, arrays = attention(sizes, kind)
-    whole = sizes[4] % 4 == 0 and sizes[5] % 4 == 0
-    assert passes(desc) == (1 if whole else 5)
-    compared(device, desc, arrays, kind)
-
-
-def test_masks_of_attention(device: Any) -> None:
-    rng = np.random.default_rng(6)
-    sizes = (2, 37, 70, 2, 8, 8)
-    dense = (rng.random((2, 2, 37, 70)) > 0.4).astype(np.int32)
-    dense[1, 0, 3] = 0  # every key of a query
-    packed = np.array([70, 20, *range(6)], np.int32)
-    for mask, mask_type, filtered in (
-        (dense, "BOOLEAN", -8.0),  # more would leave few bits of scores where all are masked
-        (dense, "BOOLEAN", -np.inf),
-        (np.array([[70, 0]], np.int32), "KEY_SEQUENCE_LENGTH", -8.0),
-        (np.array([[60, 33], [5, 33]], np.int32), "KEY_SEQUENCE_END_START", -8.0),
-        (packed, "KEY_QUERY_SEQUENCE_LENGTH_START_END", -np.inf),
-    ):
-        desc, arrays = attention(sizes, "FLOAT32", mask, mask_type, filtered)
-        compared(device, desc, arrays, "FLOAT32")
-
-
-def test_strange_keys_and_values_count_where_they_are_seen(device: Any) -> None:
-    desc, arrays = attention((1, 5, 130, 1, 4, 4), "FLOAT32")
-    arrays["ValueTensor"][0, 129, 2] = np.inf
-    arrays["KeyTensor"][0, 70] = -np.inf
-    arrays["QueryTensor"][0, 2] = np.nan
-    compared(device, desc, arrays, "FLOAT32")
-
-
-def test_what_is_not_seen_does_not_matter(device: Any) -> None:
-    """Beyond the keys of this call, present tensors hold what nothing wrote yet: NaN, perhaps."""
-    batches, queries, heads, groups, depth, room = 2, 3, 4, 2, 8, 70
-    kept = tensor((batches, groups, room, depth), "FLOAT32")
-    whole = tensor((batches, queries, heads * depth), "FLOAT32")
-    part = tensor((batches, queries, groups * depth), "FLOAT32")
-    desc = dmlops.MultiheadAttention1(
-        QueryTensor=whole, KeyTensor=part, ValueTensor=part, PastKeyTensor=kept, PastValueTensor=kept,
-        PastSequenceLengthsTensor=tensor((batches,), "INT32"), OutputTensor=whole,
-        OutputPresentKeyTensor=kept, OutputPresentValueTensor=kept, Scale=0.3, MaskFilterValue=-1e4,
-        QueryHeadCount=heads, KeyValueHeadCount=groups, MaskType="NONE",
-    )  # fmt: skip
-    rng = np.random.default_rng(7)
-    arrays = {
-        name: rng.normal(0, 1, getattr(desc, name).Sizes).astype(np.float32)
-        for name in ("QueryTensor", "KeyTensor", "ValueTensor", "PastKeyTensor", "PastValueTensor")
-    }
-    arrays["PastSequenceLengthsTensor"] = np.array([0, 66], np.int32)
-    for name in ("PastKeyTensor", "PastValueTensor"):
-        arrays[name][0], arrays[name][1, :, 66:] = np.nan, np.inf
-    found = gpu.run(desc, arrays, device)["OutputTensor"]
-    with np.errstate(all="ignore"):
-        expected = reference.run(desc, arrays)["OutputTensor"]
-    assert np.isfinite(expected).all()
-    np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
-
-
-@pytest.mark.parametrize("leading", [(), (1,)], ids=["four dimensions", "five"])
-def test_present_tensors_keep_what_they_held(leading: tuple[int, ...], device: Any) -> None:
-    """Behind the keys of this call, and between these and the past where a length says that more came."""
-    batches, groups, room, depth, past = 2, 3, 9, 5, 4
-    kept = tensor((*leading, batches, groups, room, depth), "FLOAT32")
-    before = tensor((*leading, batches, groups, past, depth), "FLOAT32")
-    whole = tensor((batches, 2, groups * depth), "FLOAT32")
-    desc = dmlops.MultiheadAttention1(
-        QueryTensor=whole, KeyTensor=whole, ValueTensor=whole, PastKeyTensor=before, PastValueTensor=before,
-        PastSequenceLengthsTensor=tensor((batches,), "INT32"), OutputTensor=whole,
-        OutputPresentKeyTensor=kept, OutputPresentValueTensor=kept, Scale=0.3, MaskFilterValue=-1e4,
-        QueryHeadCount=groups, KeyValueHeadCount=groups, MaskType="NONE",
-    )  # fmt: skip
-    rng = np.random.default_rng(8)
-    names = ("QueryTensor", "KeyTensor", "ValueTensor", "PastKeyTensor", "PastValueTensor")
-    names += ("OutputPresentKeyTensor", "OutputPresentValueTensor", "OutputTensor")
-    arrays = {name: rng.normal(0, 1, getattr(desc, name).Sizes).astype(np.float32) for name in names}
-    lengths = arrays["PastSequenceLengthsTensor"] = np.array([2, 6], np.int32)
-    contents = {name: array.view(np.uint8).ravel() for name, array in arrays.items()}
-    after = dispatch_guarded(device, desc.OPERATOR, gpu.plan(desc, device.capabilities), contents)
-    for one in ("Key", "Value"):
-        name = f"OutputPresent{one}Tensor"
-        found = after[name][GUARD:-GUARD].view(np.float32).reshape(batches, groups, room, depth)
-        expected = arrays[name].reshape(found.shape).copy()
-        for batch, length in enumerate(lengths):
-            old = min(length, past)
-            first = arrays[f"Past{one}Tensor"].reshape(batches, groups, past, depth)
-            expected[batch, :, :old] = first[batch, :, :old]
-            new = arrays[f"{one}Tensor"][batch].reshape(2, groups, depth).swapaxes(0, 1)
-            expected[batch, :, length : length + 2] = new
-        np.testing.assert_array_equal(found, expected, name)

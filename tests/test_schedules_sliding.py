@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import dmlops
-from c_plans import Library, expected
 from dmlgen.schedules.sliding import Sliding
-from dmlops import TensorDesc, gpu, reference
+from dmlops import TensorDesc, gpu
 from dmlops.gpu import detection
 from dmlops.gpu.plans import sliding
-from gpu_device import device, run_in_guard_zones
+from gpu_device import device
+from gpu_results import check_results, inputs_of
 from schedule_cases import SPECS, Variant
-from tensors import filled, last, of
-from test_schedules_sums import declared_memory
+from spirv_modules import declared_memory
+from tensors import last, of
 
 __all__ = ["device"]
 
@@ -274,33 +274,10 @@ def test_what_is_slid() -> None:
         assert [("WINDOW_RANK" in step.defines) for step in steps] == [True], name
 
 
-def test_c_plans_the_same(tmp_path: Path) -> None:
-    library = Library(tmp_path)
-    large = channelwise(of("FLOAT32", 32, 128, 56, 56), (128, 1, 3, 3))
-    for name, desc in (CASES | CONVOLUTIONS | SPREAD | {"large": large}).items():
-        assert library.plan(desc) == expected(desc), name
-
-
 def check(device: Any, desc: Any, **special: float) -> None:
-    """Compares with the reference; `special` is what some elements of an input are instead."""
-    rng = np.random.default_rng(5)
-    tensors = {one.name: getattr(desc, one.name) for one in desc.MEMBERS if one.role == "input"}
-    inputs = {name: filled(one, rng) for name, one in tensors.items() if one is not None}
-    for name, value in special.items():
-        inputs[name] = np.where(
-            rng.random(inputs[name].shape) < 0.05, inputs[name].dtype.type(value), inputs[name]
-        )
-    wanted = reference.run(desc, inputs)
-    found = run_in_guard_zones(device, desc, inputs)
-    again = gpu.run(desc, inputs, device)
-    for name, result in wanted.items():
-        tolerance = 2e-3 if result.dtype == np.float16 else 4e-6
-        if result.dtype.kind != "f" or type(desc).__name__.startswith("Max"):
-            np.testing.assert_array_equal(found[name], result)
-        else:
-            size = float(np.abs(result[np.isfinite(result)]).max(initial=0))
-            np.testing.assert_allclose(found[name], result, tolerance, tolerance * size)
-        assert again[name].tobytes() == found[name].tobytes(), "another result the second time"
+    """The greatest element is found exactly."""
+    inputs = inputs_of(desc, 0.05, **special)
+    check_results(device, desc, inputs, exact=type(desc).__name__.startswith("Max"))
 
 
 @pytest.mark.parametrize("name", CASES | CONVOLUTIONS)
@@ -416,5 +393,4 @@ def test_each_of_the_channels_of_a_block_has_its_zero_point(
         "InputScaleTensor": ones,
         "OutputScaleTensor": ones,
     }
-    found = run_in_guard_zones(device, desc, inputs)["OutputTensor"]
-    np.testing.assert_array_equal(found, reference.run(desc, inputs)["OutputTensor"])
+    check_results(device, desc, inputs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,14 @@ import numpy as np
 import pytest
 
 import dmlops
-from c_plans import Library, expected
-from cooperative_matrix_apart import taken_apart
 from dmlgen.schedules.sums import Sums
-from dmlops import TensorDesc, gpu, reference
-from dmlops.gpu import compiler, detection
+from dmlops import TensorDesc, gpu
 from dmlops.gpu.plans import sums
 from dmlops.gpu.plans.tile_cost import Tile
 from gpu_device import device, run_in_guard_zones
+from gpu_results import COOPERATIVE, check_cooperative, check_results
 from page_formulas import FORMULAS, Members
 from schedule_cases import Variant, operators_with
-from test_hlsl import instructions, validate
 
 __all__ = ["device"]
 
@@ -214,17 +210,6 @@ def inputs_of(desc: Any) -> dict[str, np.ndarray]:
     return found
 
 
-def check(device: Any, desc: Any, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Compares with the reference, and two runs with each other."""
-    found: dict[str, np.ndarray] = run_in_guard_zones(device, desc, inputs)
-    again = gpu.run(desc, inputs, device)
-    for name, result in reference.run(desc, inputs).items():
-        tolerance = 2e-3 if result.dtype == np.float16 else 4e-6
-        np.testing.assert_allclose(found[name], result, tolerance, tolerance, err_msg=name)
-        assert again[name].tobytes() == found[name].tobytes(), "another result the second time"
-    return found
-
-
 def shared(desc: Any) -> list[int]:
     """The sums of products of each dispatch's elements that are shared, by what the shader has of them."""
     return [int("WEIGHTS_VECTOR" in step.defines) for step in gpu.plan(desc).dispatches]
@@ -248,27 +233,12 @@ def test_what_is_shared() -> None:
     assert not any(shared(made(network("LSTM", 2, 3, 2), "LSTM")))
 
 
-def test_c_plans_the_same(tmp_path: Path) -> None:
-    library = Library(tmp_path)
-    large = {
-        f"lstm {batch}x{units}": network("LSTM", batch, units, units)
-        for batch in (1, 32, 100)
-        for units in (512, 1024)
-    }
-    for name, form in large.items():
-        desc = made(form, "LSTM")
-        assert library.plan(desc) == expected(desc), name
-    for name in CASES:
-        desc = described(name)
-        assert library.plan(desc) == expected(desc), name
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_networks_give_what_their_equations_say(name: str, device: Any) -> None:
     """Beside the reference also beside ONNX's equations, one batch, step and direction after the other."""
     desc = described(name)
     inputs = inputs_of(desc)
-    found = check(device, desc, inputs)
+    found = check_results(device, desc, inputs)
     wide = {key: one.astype(np.float64) if one.dtype.kind == "f" else one for key, one in inputs.items()}
     formula = FORMULAS[desc.OPERATOR](Members(CASES[name]), wide)
     for output, result in found.items():
@@ -280,12 +250,14 @@ def test_networks_give_what_their_equations_say(name: str, device: Any) -> None:
 def test_any_strides(name: str, device: Any) -> None:
     desc = described(name)
     names = [one.name for one in desc.MEMBERS if isinstance(getattr(desc, one.name), TensorDesc)]
-    check(device, replace(desc, **{one: spread(getattr(desc, one)) for one in names}), inputs_of(desc))
+    check_results(
+        device, replace(desc, **{one: spread(getattr(desc, one)) for one in names}), inputs_of(desc)
+    )
     weights = desc.RecurrenceTensor
     turned = TensorDesc(weights.DataType, weights.Sizes, Strides=(0, 0, 1, weights.Sizes[2]))
     inputs = inputs_of(desc)
     inputs["RecurrenceTensor"][:] = inputs["RecurrenceTensor"][:, :1]
-    check(device, replace(desc, RecurrenceTensor=turned), inputs)
+    check_results(device, replace(desc, RecurrenceTensor=turned), inputs)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -294,7 +266,7 @@ def test_what_is_no_number_stays_with_its_batch(value: float, device: Any) -> No
     inputs = inputs_of(desc)
     inputs["SequenceLengthsTensor"][:] = 3
     inputs["InputTensor"][0, 1, 2, 5] = value
-    found = check(device, desc, inputs)["OutputSequenceTensor"]
+    found = check_results(device, desc, inputs)["OutputSequenceTensor"]
     assert np.isfinite(found[:, :, [0, 1, 3]]).all()
 
 
@@ -306,7 +278,7 @@ def test_whatever_groups_share(name: str, value: int, device: Any, monkeypatch: 
     monkeypatch.setattr(sums, name, value)
     for case in ("rnn, both ways, many", "gru, reset first", "lstm"):
         desc = described(case)
-        check(device, desc, inputs_of(desc))
+        check_results(device, desc, inputs_of(desc))
 
 
 @pytest.mark.parametrize(
@@ -318,7 +290,7 @@ def test_a_group_that_is_alone(name: str, device: Any, monkeypatch: pytest.Monke
     desc = described(name)
     outputs = sum(getattr(desc, one.name) is not None for one in desc.MEMBERS if one.role == "output")
     assert [step.groups[0] for step in gpu.plan(desc).dispatches][1:-outputs] == [1]
-    check(device, desc, inputs_of(desc))
+    check_results(device, desc, inputs_of(desc))
 
 
 @pytest.mark.parametrize("operator", GATES)
@@ -357,7 +329,6 @@ def test_networks_give_what_pytorch_gives(operator: str, direction: str, device:
     np.testing.assert_allclose(found, wanted, 1e-5, 1e-5)
 
 
-COOPERATIVE = gpu.Capability.COOPERATIVE_MATRIX
 HALVES = {
     "rnn": network("RNN", 17, 40, 64, data_type="FLOAT16"),
     "rnn, both ways, many": network("RNN", 70, 24, 40, direction="BIDIRECTIONAL", data_type="FLOAT16"),
@@ -383,24 +354,10 @@ def by_units(desc: Any) -> list[int]:
     return [int("COOPERATIVE_MATRIX" in step.defines) for step in gpu.plan(desc, COOPERATIVE).dispatches]
 
 
-def check_units(device: Any, desc: Any, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Compares what cooperative matrices give, where the device has none taken apart, with the reference, and
-    two runs with each other."""
-    assert any(by_units(desc))
-    is_cooperative = COOPERATIVE in device.capabilities
-    text_of = gpu.shader if is_cooperative else lambda operator: taken_apart(gpu.shader(operator))
-    work = gpu.plan(desc, COOPERATIVE)
-    found, again = (run_in_guard_zones(device, desc, inputs, work, text_of) for _ in range(2))
-    for name, result in reference.run(desc, inputs).items():
-        np.testing.assert_allclose(found[name], result, 2e-3, 2e-3, err_msg=name)
-        assert again[name].tobytes() == found[name].tobytes(), "another result the second time"
-    return found
-
-
 @pytest.mark.parametrize("name", HALVES)
 def test_networks_of_halves_by_cooperative_matrix(name: str, device: Any) -> None:
     desc = made_of_halves(name)
-    check_units(device, desc, inputs_of(desc))
+    check_cooperative(device, desc, inputs_of(desc))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -409,7 +366,7 @@ def test_what_is_no_number_stays_with_its_batch_in_matrices(value: float, device
     inputs = inputs_of(desc)
     inputs["SequenceLengthsTensor"][:] = 3
     inputs["InputTensor"][0, 1, 2, 5] = value
-    found = check_units(device, desc, inputs)["OutputSequenceTensor"]
+    found = check_cooperative(device, desc, inputs)["OutputSequenceTensor"]
     assert np.isfinite(np.delete(found, 2, 2)).all()
 
 
@@ -418,7 +375,7 @@ def test_any_matrices_give_the_same(tile: Tile, device: Any, monkeypatch: pytest
     monkeypatch.setattr(sums, "sums_candidates", lambda: [tile])
     for name in ("rnn, both ways, many", "gru", "lstm, all there"):
         desc = made_of_halves(name)
-        check_units(device, desc, inputs_of(desc))
+        check_cooperative(device, desc, inputs_of(desc))
 
 
 def test_what_is_for_cooperative_matrix() -> None:
@@ -433,50 +390,3 @@ def test_what_is_for_cooperative_matrix() -> None:
     assert not any(by_units(replace(apart, RecurrenceTensor=spread(apart.RecurrenceTensor)))[1:])
     assert not any(by_units(made(network("LSTM", 32, 64, 64), "LSTM")))
     assert not any(by_units(made(network("LSTM", 1, 64, 64, steps=4, data_type="FLOAT16"), "LSTM")))
-
-
-def test_c_plans_the_same_for_cooperative_matrix(tmp_path: Path) -> None:
-    library = Library(tmp_path)
-    large = [
-        made(network("LSTM", batch, units, units, data_type="FLOAT16"), "LSTM")
-        for batch, units in ((32, 256), (32, 512), (32, 1024), (300, 512), (2000, 1024))
-    ]
-    for desc in (*large, *map(made_of_halves, HALVES)):
-        assert library.plan(desc, COOPERATIVE) == expected(desc, COOPERATIVE)
-
-
-def group_memory(code: bytes) -> int:
-    """The bytes of group memory: variables of storage class 4."""
-    sizes, constants, pointed, total = {}, {}, {}, 0
-    for opcode, operands in instructions(code):
-        if opcode in (21, 22):  # integers and floats
-            sizes[operands[0]] = operands[1] // 8
-        elif opcode == 23:  # vectors
-            sizes[operands[0]] = sizes.get(operands[1], 0) * operands[2]
-        elif opcode == 43:
-            constants[operands[1]] = operands[2]
-        elif opcode == 28:  # arrays
-            sizes[operands[0]] = sizes.get(operands[1], 0) * constants[operands[2]]
-        elif opcode == 32:
-            pointed[operands[0]] = operands[2]
-        elif opcode == 59 and operands[2] == 4:
-            total += sizes[pointed[operands[0]]]
-    return total
-
-
-def declared_memory(operator: str, defines: Mapping[str, Any]) -> int:
-    """The bytes of group memory that a variant declares. SPIR-V shows it before it is optimized, which takes
-    a hundredth of the time."""
-    arguments = [one for one in compiler.arguments(defines) if not one.startswith("-Oconfig")]
-    return group_memory(compiler.find().compile(gpu.shader(operator), [*arguments, "-fcgl"]))
-
-
-@pytest.mark.parametrize(("batch", "units"), [(12, 64), (32, 512), (32, 1024), (300, 512), (2000, 1024)])
-def test_shaders_with_matrices_are_valid(batch: int, units: int, tmp_path: Path) -> None:
-    """In Vulkan's memory model, and with the group memory that detection asks for."""
-    desc = made(network("LSTM", batch, units, units, data_type="FLOAT16"), "LSTM")
-    for step in {repr(one.defines): one for one in gpu.plan(desc, COOPERATIVE).dispatches}.values():
-        if "COOPERATIVE_MATRIX" in step.defines:
-            code = compiler.compile(gpu.shader("LSTM"), step.defines)
-            validate(code, tmp_path, "lstm")
-            assert group_memory(code) <= detection.GROUP_MEMORY

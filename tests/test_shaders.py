@@ -26,7 +26,7 @@ from dmlops.gpu.plans import definition, scatter, sliding
 from dmlops.gpu.plans import map as map_planner
 from dmlops.gpu.work import Dispatch
 from matrix_cases import MATRICES, OPERATORS, covering, described
-from test_hlsl import instructions, validate
+from spirv_modules import instructions, validate
 
 GENERATED = Path(__file__).parents[1] / "generated"
 WHOLE_SWEEP = bool(os.environ.get("DMLOPS_ALL_SHADERS"))
@@ -129,8 +129,11 @@ def test_conventions(operator: str) -> None:
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_the_head_names_every_macro_that_the_code_reads(operator: str) -> None:
+    """And no other."""
     head, _, code = shader(operator).partition("\n\n")
     read = set(re.findall(r"\w+", code))
+    for name in re.findall(r"^//   ([A-Z_]+)  ", head, re.MULTILINE):
+        assert name in read or any(one.endswith(name.removeprefix("X")) for one in read), name
     for defines in variants(operator):
         for macro in read.intersection(defines):
             names = (macro, re.sub(r"^.*(?=_[A-Z]+$)", "X", macro))

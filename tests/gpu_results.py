@@ -1,0 +1,76 @@
+"""Results of shaders, compared with those of the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cooperative_matrix_apart import taken_apart
+from dmlops import gpu, reference
+from dmlops.gpu import shader
+from dmlops.gpu.plans.capabilities import Capability
+from dmlops.gpu.work import Work
+from gpu_device import run_in_guard_zones
+from tensors import filled
+
+COOPERATIVE = Capability.COOPERATIVE_MATRIX
+TOLERANCES = {"float32": 4e-6, "float16": 2e-3}
+
+
+def inputs_of(desc: Any, share: float = 0.01, **special: float) -> dict[str, np.ndarray]:
+    """Numbers for all inputs; `special` is what a share of an input's elements are instead."""
+    rng = np.random.default_rng(5)
+    tensors = {one.name: getattr(desc, one.name) for one in desc.MEMBERS if one.role == "input"}
+    inputs = {name: filled(one, rng) for name, one in tensors.items() if one is not None}
+    for name, value in special.items():
+        own = inputs[name]
+        inputs[name] = np.where(rng.random(own.shape) < share, own.dtype.type(value), own)
+    return inputs
+
+
+def check_results(
+    device: Any,
+    desc: Any,
+    inputs: dict[str, Any],
+    work: Work | None = None,
+    text_of: Callable[[str], str] = shader,
+    absolute: float | None = None,
+    exact: bool = False,
+) -> dict[str, np.ndarray]:
+    """Outputs between guard zones: near the reference's, and the same a second time.
+
+    Integers are equal, and so is all that must be exact. Of floats that differ by more than an absolute
+    tolerance, the relative one decides; unless the absolute one is given, it is relative to the greatest
+    element.
+    """
+    found: dict[str, np.ndarray] = run_in_guard_zones(device, desc, inputs, work, text_of)
+    again = (
+        gpu.run(desc, inputs, device)
+        if work is None
+        else run_in_guard_zones(device, desc, inputs, work, text_of)
+    )
+    with np.errstate(all="ignore"):
+        wanted = reference.run(desc, inputs)
+    for name, array in wanted.items():
+        relative = TOLERANCES.get(array.dtype.name)
+        if exact or relative is None:
+            np.testing.assert_array_equal(found[name], array, name)
+        else:
+            most = float(np.abs(array[np.isfinite(array)]).max(initial=0))
+            near = relative * most if absolute is None else absolute
+            np.testing.assert_allclose(found[name], array, relative, near, err_msg=name)
+        assert found[name].tobytes() == again[name].tobytes(), f"another {name} the second time"
+    return found
+
+
+def check_cooperative(
+    device: Any, desc: Any, inputs: dict[str, Any], is_alike: bool = True
+) -> dict[str, np.ndarray]:
+    """The same by cooperative matrices, taken apart where the device has none, `is_alike` or not."""
+    work = gpu.plan(desc, COOPERATIVE)
+    assert any("COOPERATIVE_MATRIX" in one.defines for one in work.dispatches)
+    has_them = COOPERATIVE in device.capabilities
+    text_of = shader if has_them else lambda operator: taken_apart(shader(operator), is_alike)
+    return check_results(device, desc, inputs, work, text_of)
