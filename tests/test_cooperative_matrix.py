@@ -74,6 +74,11 @@ WINDOWS = {
     "one place": convolution(half(2, 32, 8, 8), half(48, 32, 1, 1), StartPadding=0, EndPadding=0),
     "many places": convolution(half(2, 16, 12, 12), half(136, 16, 1, 1), StartPadding=0, EndPadding=0),
     "one place, odd": convolution(half(2, 32, 7, 7), half(48, 32, 1, 1), StartPadding=0, EndPadding=0),
+    "one place, in fours": convolution(half(2, 32, 6, 6), half(48, 32, 1, 1), StartPadding=0, EndPadding=0),
+    "one place, in fours, groups": convolution(
+        half(3, 40, 2, 6), half(48, 20, 1, 1), StartPadding=0, EndPadding=0, GroupCount=2
+    ),
+    "one place, in twos": convolution(half(3, 32, 7, 6), half(48, 32, 1, 1), StartPadding=0, EndPadding=0),
     "one place, in steps": convolution(
         half(2, 32, 16, 16), half(48, 32, 1, 1), StartPadding=0, EndPadding=0, Strides=2
     ),
@@ -95,6 +100,7 @@ WINDOWS = {
     "channels last, taps within tiles, odd filters": channels_last(
         convolution(half(1, 24, 9, 10), half(37, 24, 3, 3)), gap=8
     ),
+    "channels last, few channels": channels_last(convolution(half(2, 4, 9, 10), half(40, 4, 3, 3))),
     "channels last, groups, activated": channels_last(
         convolution(
             half(2, 32, 7, 9), half(40, 16, 3, 3), GroupCount=2, FusedActivation=dmlops.make.activation_relu()
@@ -239,6 +245,10 @@ def test_only_halves_with_enough_to_do_are_for_them() -> None:
         ("few channels", {"PACKED": 1, "WHOLE_TAPS": 0}),
         ("one place", {"PACKED": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0}),
         ("one place, odd", {"PACKED": 0, "RIGHT_VECTOR": 1, "RIGHT_ALONG": 1}),
+        ("one place, in fours", {"PACKED": 0, "RIGHT_VECTOR": 4, "RIGHT_ALONG": 0}),
+        ("one place, in fours, groups", {"WHOLE_TAPS": 0, "RIGHT_VECTOR": 4, "RIGHT_ALONG": 0}),
+        ("one place, in twos", {"PACKED": 0, "RIGHT_VECTOR": 2, "RIGHT_ALONG": 0}),
+        ("channels last, few channels", {"WHOLE_TAPS": 0, "RIGHT_VECTOR": 4, "RIGHT_ALONG": 1}),
         ("backward, side by side", {"PHASED": 1, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0, "BORDERED": 0}),
         ("backward, side by side, mirrored", {"PHASED": 1, "RIGHT_VECTOR": 8}),
         ("backward, side by side, cut", {"PHASED": 1, "RIGHT_VECTOR": 1}),

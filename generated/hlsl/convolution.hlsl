@@ -2031,9 +2031,8 @@ uint2 RightPosition(uint thread, uint i)
     const uint down = number / units, across = number % units * rightUnit + i % rightPieces * RIGHT_VECTOR;
     return RIGHT_ALONG ? uint2(down, across) : uint2(across, down);
 }
-// Products from a load of a thread to its next
-static const uint rightDistance = COOPERATIVE_MATRIX && RIGHT_VECTOR == 1 ? 1
-    : NUM_THREADS * RIGHT_VECTOR / TILE_COLUMNS;
+// Products from a load of a thread to its next of the same columns
+static const uint rightDistance = COOPERATIVE_MATRIX && RIGHT_VECTOR == 1 ? 1 : NUM_THREADS * rightUnit / TILE_COLUMNS;
 
 #if COOPERATIVE_MATRIX
 // A wave's matrices. The operands of OpTypeCooperativeMatrixKHR (4456) are the component type, the scope (3: subgroup),
@@ -2148,8 +2147,8 @@ Step AfterTile(Step step)
 }
 
 // What a thread loads of the factor's tiles: vectors of adjacent channels, each of which belongs to a single tap, of
-// several columns; else elements of one column, or of adjacent ones. All are zero outside.
-static const uint rightPixels = RIGHT_ALONG && RIGHT_VECTOR > 1 ? rightLoads : 1;
+// several columns; else elements of one column, or vectors of adjacent ones. All are zero outside.
+static const uint rightPixels = RIGHT_VECTOR == 1 ? 1 : RIGHT_ALONG ? rightLoads : rightPieces;
 
 struct RightReader
 {
@@ -2194,32 +2193,39 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
 // Channels of one tap are a constant stride apart.
 void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
-    bool isInside;
     const uint first = RightPosition(thread, 0).y;
-#if WHOLE_TAPS
-    const uint offset = Reached(reader.pixels[0], reader.step, isInside) + first * rightDepthStep;
-    isInside = isInside && product < end;
-    reader.step = AfterTile(reader.step);
-#else
-    const uint2 at = StepOf(product + first, product + first);
-    reader.step = StepAt(at.x, at.y);
-#endif
     [unroll]
-    for (uint i = 0; i < rightLoads; i++)
+    for (uint p = 0; p < rightPixels; p++)
     {
-        next[i] = (RightVector)0;
+        bool isInside;
 #if WHOLE_TAPS
-        if (isInside)
-            next[i] = inputTensor[(offset + i * rightDistance * rightDepthStep) / RIGHT_VECTOR];
+        const uint offset = Reached(reader.pixels[p], reader.step, isInside) + first * rightDepthStep;
+        isInside = isInside && product < end;
 #else
-        const uint offset = Reached(reader.pixels[0], reader.step, isInside);
-        if (isInside && product + first + i * rightDistance < end)
-            next[i] = inputTensor[offset / RIGHT_VECTOR];
-        [unroll]
-        for (uint n = 0; n < rightDistance; n++)
-            reader.step = After(reader.step);
+        const uint2 at = StepOf(product + first, product + first);
+        Step step = StepAt(at.x, at.y);
 #endif
+        [unroll]
+        for (uint i = 0; i < rightLoads / rightPixels; i++)
+        {
+            RightVector loaded = 0;
+#if WHOLE_TAPS
+            if (isInside)
+                loaded = inputTensor[(offset + i * rightDistance * rightDepthStep) / RIGHT_VECTOR];
+#else
+            const uint offset = Reached(reader.pixels[p], step, isInside);
+            if (isInside && product + first + i * rightDistance < end)
+                loaded = inputTensor[offset / RIGHT_VECTOR];
+            [unroll]
+            for (uint n = 0; n < rightDistance; n++)
+                step = After(step);
+#endif
+            next[i * rightPixels + p] = loaded;
+        }
     }
+#if WHOLE_TAPS
+    reader.step = AfterTile(reader.step);
+#endif
 }
 #endif
 
@@ -2279,7 +2285,7 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
     }
 }
 
-#if RIGHT_VECTOR == 8
+#if RIGHT_VECTOR > 1
 void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
     [unroll]
@@ -2541,8 +2547,8 @@ float LeftAt(uint base, uint2 step, uint product)
 
 float RightAt(uint at)
 {
-#if COOPERATIVE_MATRIX && RIGHT_VECTOR == 8
-    return f16tof32(inputTensor[at / 8][at / 2 % 4] >> (at % 2 * 16));
+#if COOPERATIVE_MATRIX && RIGHT_VECTOR > 1
+    return f16tof32(inputTensor[at / RIGHT_VECTOR][at / 2 % (RIGHT_VECTOR / 2)] >> (at % 2 * 16));
 #elif COOPERATIVE_MATRIX
     return f16tof32((uint)inputTensor[at]);
 #else

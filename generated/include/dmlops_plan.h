@@ -6332,28 +6332,24 @@ DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, c
     return;
 }
 
-/* The way to load a convolution's right factor: eight adjacent channels or pixels at once, else element by element. */
+/* The way to load a convolution's right factor: up to eight adjacent channels or pixels at once. */
 DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Side* side, dmlops_plan_Side* result) {
     const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
         op->tensors.count)];
     const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
         op->tensors.count)];
-    if (dmlops_plan_channels_vector(planning, &op->factors, right, 8) == 8) {
+    int64_t channels = dmlops_plan_channels_vector(planning, &op->factors, right, 8);
+    if (channels > 1) {
         *result = *side;
         result->is_along = 1;
-        result->vector = 8;
+        result->vector = channels;
         return;
     }
-    if (dmlops_plan_columns_vector(planning, &op->factors.window, right, output, 8) == 8) {
-        *result = *side;
-        result->is_along = 0;
-        result->vector = 8;
-        return;
-    }
+    int64_t columns = dmlops_plan_columns_vector(planning, &op->factors.window, right, output, 8);
     *result = *side;
-    result->is_along = 1;
-    result->vector = 1;
+    result->is_along = columns == 1;
+    result->vector = columns;
     return;
 }
 

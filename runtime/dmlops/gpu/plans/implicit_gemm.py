@@ -339,14 +339,13 @@ def float_window_product(op: Definition, shader: DefinitionShader, found: Matric
 
 
 def gathered(op: Definition, shader: DefinitionShader, side: Side) -> Side:
-    """The way to load a convolution's right factor: eight adjacent channels or pixels at once, else element
-    by element."""
+    """The way to load a convolution's right factor: up to eight adjacent channels or pixels at once."""
     right, output = op.tensors[shader.contracted.right], op.tensors[shader.contracted.output]
-    if channels_vector(op.factors, right, 8) == 8:
-        return side._replace(is_along=True, vector=8)
-    if columns_vector(op.factors.window, right, output, 8) == 8:
-        return side._replace(is_along=False, vector=8)
-    return side._replace(is_along=True, vector=1)
+    channels = channels_vector(op.factors, right, 8)
+    if channels > 1:
+        return side._replace(is_along=True, vector=channels)
+    columns = columns_vector(op.factors.window, right, output, 8)
+    return side._replace(is_along=columns == 1, vector=columns)
 
 
 def single_tap() -> Row:
