@@ -190,12 +190,9 @@ uint Divided(uint n, uint size, uint reciprocal)
     return below + (uint)(n - below * size >= size);
 }
 
+// By a divisor of 1 or more. Without branches, compilers compute each quotient once.
 int FloorQuotient(int a, int b, int reciprocal)
 {
-    if (b == 1)  // the common case, a step of 1
-        return a;
-    if (b < 1)
-        return FloorQuotient(a, b);
     const int sign = a >> 31;
     return (int)Divided((uint)(a ^ sign), (uint)b, (uint)reciprocal) ^ sign;
 }

@@ -9391,9 +9391,13 @@ DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlo
     return (tensor->bits == 8) && (vector == 4) && is_large;
 }
 
-/* Whether threads of a pass compute two elements each, adjacent in memory: there must be enough of them. */
+/* Whether threads of a pass compute two elements each, adjacent in memory: there must be enough of them. A pass that
+   scatters is faster without: neighboring threads then write to neighboring places. */
 DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape) {
+    if ((one->box_list != -1) || (one->box_tensor != -1)) {
+        return 0;
+    }
     dmlops_plan_int_8 made_1;
     dmlops_plan_order_of(planning, op, one, shape, &made_1);
     dmlops_plan_int_8 order;

@@ -215,7 +215,9 @@ def writes_words(op: Definition, one: Pass) -> bool:
 
 def writes_pairs(op: Definition, shader: DefinitionShader, one: Pass, shape: Sizes) -> bool:
     """Whether threads of a pass compute two elements each, adjacent in memory: there must be enough of
-    them."""
+    them. A pass that scatters is faster without: neighboring threads then write to neighboring places."""
+    if one.box_list != NONE or one.box_tensor != NONE:
+        return False
     order = outermost_first(shape, order_of(op, one, shape))
     inner = order[-1]
     return shader.writes_pairs and shape[inner] % 2 == 0 and element_count(shape) >= 2 * ELEMENTWISE_BUSY
