@@ -1,178 +1,159 @@
-"""Finds the numbers of `dmlops.gpu.plans` that suit the GPU at hand.
+"""Fits the cost model that chooses the tiles of products (`plans/tile_cost.py`) to the GPU at hand.
 
-    python bench/tune.py [FOLDER] --compile-only
-    python bench/tune.py [FOLDER] [--only NAME ...] [--write]
+    python bench/tune.py [FOLDER] [--only TEXT ...] --compile-only
+    python bench/tune.py [FOLDER] [--only TEXT ...]
 
-For each number in turn, cases of `gpu_cases` that are planned otherwise with half or double of it are timed
-with each of the three. A candidate replaces the number if it is faster by MARGIN in the geometric mean, and
-later numbers are tried with it. With --write, results are written to the runtime's planners, from where
-`make generate` takes them to the header. The first form fills FOLDER with SPIR-V, for a machine without a
-shader compiler.
+For each case of `gpu_cases` for which the model chooses a tile, all candidates are timed. Then each number of
+the model is changed as long as the tiles that it chooses become faster; those that changed are printed, for
+the tables in the planners. Rates of arithmetic are known of a device, and stay. The first form fills FOLDER
+with SPIR-V, for a machine without a shader compiler.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from functools import lru_cache
-from importlib import import_module
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import exp, log
 from pathlib import Path
-from statistics import geometric_mean
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 from compiled import CAPABILITIES
-from gpu import SMALL_BYTES, VulkanTimer, code_of, computed, is_software, on_vulkan
+from gpu import SMALL_BYTES, VulkanTimer, code_of, computed, is_software, on_vulkan, with_arrays
 from gpu_cases import Case, cases
 
 from dmlops import gpu
+from dmlops.gpu.plans import tile_cost
+from dmlops.gpu.plans.gemm_view import Matrices
+from dmlops.gpu.plans.tile_cost import Choice, Rates, Tile
 from dmlops.gpu.work import Work
 
-PLANNERS = Path(__file__).parents[1] / "runtime/dmlops/gpu/plans"
-MARGIN = 1.02  # smaller differences are noise
-
-MOST_CASES = 4  # timed for a number
-
-# Numbers with other candidates than half and double
-POWERS = tuple(2**power for power in range(19))
-CANDIDATES: dict[str, Sequence[int]] = {
-    "ELEMENTWISE_BUSY": (1, *POWERS[14:19:2]),
-    "PATCH_HEIGHT": POWERS[2:6],
-    "PATCH_WIDTH": POWERS[2:6],
-    "COOPERATIVE_PART": (256, 384, 512, 640),
-    "COOPERATIVE_TAPS": (1, 7),
-    "COOPERATIVE_REACH": (2, 16),
-    "ATTENTION_MANY_ROWS": (32, 64),  # what the shader has room for
-    "ATTENTION_FEW_ROWS": (32, 64),
-    "SEPARABLE_TABLE": (896, 7168),
-    "SKINNY_LANES": (8, 64),
-    "TILE_PRODUCTS": (64, 96, 512),
-    "SCATTER_ALONE": (1024, 2048, 4096, 8192),  # what shared memory has room for
-    "SCATTER_ALONE_THREADS": (128, 256, 512),  # what all devices have
-}
-# Thresholds that no case is near: an eighth and eight times of them are tried
-FAR = (
-    *("REDUCTION_LONG", "REDUCTION_REREAD_LONG", "SUMS_LEAST_PRODUCTS"),
-    "SLIDING_PRODUCTS",
-    *("SEPARABLE_GROUPS", "SCAN_FEW_LINES", "TOP_K_REDUCED", "TOP_K_SELECTED"),
-)
-# A number, followed by a line that says what it is
-_NUMBER = re.compile(r'^([A-Z_0-9]+) = (?:\(\n.*\n\)|.*)\n"(?!"")', re.MULTILINE)
-OWNERS = {
-    name: path
-    for path in sorted(PLANNERS.glob("*.py"))
-    for name in _NUMBER.findall(path.read_text(encoding="utf-8"))
-}
-"""The planner's module that has a number."""
-_FITTED = re.compile(r"^([A-Z_0-9]+) = \d+  # .*, fitted$", re.MULTILINE)
-MODEL = tuple(
-    name
-    for name, path in OWNERS.items()
-    if path.stem == "tile_cost" or name.endswith("_RATE") or name in _FITTED.findall(path.read_text("utf-8"))
-)
-"""The numbers of the cost model of tiles, which are fitted together."""
-FIXED = ("ATTENTION_DEPTH", *MODEL)  # for no other depth does the shader have room
-NUMBERS = tuple(name for name in OWNERS if name not in FIXED)
+Chooser = Callable[[Matrices, Sequence[Tile], Rates, bool], Choice]
+SHARED = ("CACHE_RATE", "MEMORY_RATE", "PARTS_START")
+"""The numbers of the model that all tables share."""
+FACTORS = (0.5, 0.8, 0.9, 1.1, 1.25, 2)
+LEAST_GAIN = 1e-3  # of the mean time; less is noise
 
 
-def current(name: str) -> int:
-    """The number that planners use."""
-    value: int = getattr(import_module(f"dmlops.gpu.plans.{OWNERS[name].stem}"), name)
-    return value
+class Candidate(NamedTuple):
+    """A tile of the table with these rates, with its parts of k, for a product that takes so many seconds."""
+
+    found: Matrices
+    rates: Rates
+    tile: Tile
+    parts: int
+    seconds: float
+
+
+Sample = Sequence[Candidate]
+"""All candidates of a table for a product."""
+
+
+class Number(NamedTuple):
+    """A number of the model: a field of a tile in the table with these rates, or of the rates themselves; or,
+    without either, a shared one."""
+
+    name: str
+    rates: Rates | None = None
+    tile: Tile | None = None
 
 
 @contextmanager
-def set_to(name: str, value: int) -> Iterator[None]:
-    """Makes planners use this number within the context; each module that imports it has its own name for
-    it."""
-    modules = [
-        module
-        for key, module in sys.modules.items()
-        if key.startswith("dmlops.gpu.plans.") and hasattr(module, name)
-    ]
-    before = current(name)
+def choosing(chooser: Chooser) -> Iterator[None]:
+    """Makes planners choose tiles so within the context."""
+    own = tile_cost.choose_tile
+    modules = [module for module in sys.modules.values() if getattr(module, "choose_tile", None) is own]
     for module in modules:
-        setattr(module, name, value)
+        vars(module)["choose_tile"] = chooser
     try:
         yield
     finally:
         for module in modules:
-            setattr(module, name, before)
+            vars(module)["choose_tile"] = own
 
 
-def candidates_for(name: str) -> Sequence[int]:
-    """The number itself, and others to try."""
-    value, factor = current(name), 8 if name in FAR else 2
-    return CANDIDATES.get(name) or sorted({max(value // factor, 1), value, factor * value})
+def planned(case: Case, capabilities: gpu.Capability) -> list[tuple[Candidate, Work]]:
+    """The candidates of all tables that the planner of a case looks into, each with its work."""
+    own, asked = tile_cost.choose_tile, list[tuple[Matrices, Sequence[Tile], Rates, bool]]()
+
+    def note(*table: Any) -> Choice:
+        asked.append(table)
+        return own(*table)
+
+    def force(*table: Any) -> Choice:
+        return chosen._replace(time=-1) if table[2] == rates else own(*table)
+
+    with choosing(note):
+        gpu.plan(case.describe(), capabilities)
+    works = []
+    for found, tiles, rates, may_split in asked:
+        for tile in tiles:
+            chosen = tile_cost.choose_parts(found, tile, rates, may_split)
+            with choosing(force):
+                work = gpu.plan(case.describe(), capabilities)
+            works.append((Candidate(found, rates, tile, chosen.parts, 0), work))
+    return works
 
 
-def planned(
-    case: Case, name: str, candidates: Sequence[int], capabilities: gpu.Capability
-) -> dict[str, Work]:
-    """The work of a case for each candidate."""
-    found = {}
-    for value in candidates:
-        with set_to(name, value):
-            found[str(value)] = gpu.plan(case.describe(), capabilities)
-    return found
+def timed(known: Sequence[Case], folder: Path, device: Any, timer: VulkanTimer) -> Iterator[Sample]:
+    """The samples of cases for which the model chooses a tile."""
+    wanted = [case for case in known if planned(case, device.capabilities)]
+    for case, arrays in with_arrays(wanted):
+        found = planned(case, device.capabilities)
+        works = {str(number): work for number, (_, work) in enumerate(found)}
+        speeds = on_vulkan(case, works, folder, device, timer, arrays, computed(case, arrays)[0])
+        samples: dict[Rates, list[Candidate]] = {}
+        for (one, _), speed in zip(found, speeds.values(), strict=True):
+            seconds = case.bytes_moved / speed / 1e9
+            samples.setdefault(one.rates, []).append(one._replace(seconds=seconds))
+        yield from samples.values()
 
 
-def dependent(
-    known: Sequence[Case], name: str, candidates: Sequence[int], capabilities: gpu.Capability
-) -> list[Case]:
-    """Cases whose work is not the same for all candidates: MOST_CASES of them, from all families."""
-    found = []
-    for case in known:
-        first, *others = planned(case, name, candidates, capabilities).values()
-        if any(other != first for other in others):
-            found.append(case)
-    return found[:: -(-len(found) // MOST_CASES)] if found else []
+def numbers_of(samples: Sequence[Sample]) -> dict[Number, int]:
+    """The numbers that these samples depend on."""
+    numbers = {Number(name): int(getattr(tile_cost, name)) for name in SHARED}
+    for one in (one for sample in samples for one in sample):
+        for name in ("latency", "alone"):
+            numbers[Number(name, one.rates)] = getattr(one.rates, name)
+        for name in ("resident", "efficiency"):
+            numbers[Number(name, one.rates, one.tile)] = getattr(one.tile, name)
+    return numbers
 
 
-@lru_cache(4)
-def expected_of(case: Case) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """The inputs and the expected output of a case, cached for the next numbers."""
-    arrays = case.arrays()
-    return arrays, computed(case, arrays)[0]
+def loss(samples: Sequence[Sample], numbers: Mapping[Number, int]) -> float:
+    """The mean logarithm of the time of what the model chooses, relative to the best candidate."""
+
+    def time(one: Candidate) -> int:
+        rates = one.rates._replace(
+            **{name: numbers[Number(name, one.rates)] for name in ("latency", "alone")}
+        )
+        own = {name: numbers[Number(name, one.rates, one.tile)] for name in ("resident", "efficiency")}
+        return tile_cost.tile_time(one.found, one.tile._replace(**own), rates, one.parts)
+
+    for name in SHARED:
+        setattr(tile_cost, name, numbers[Number(name)])
+    lost = (log(min(one, key=time).seconds / min(each.seconds for each in one)) for one in samples)
+    return sum(lost) / len(samples)
 
 
-def speeds(
-    wanted: Sequence[Case],
-    name: str,
-    candidates: Sequence[int],
-    folder: Path,
-    device: Any,
-    timer: VulkanTimer,
-) -> dict[int, list[float]]:
-    """The speeds of each candidate in these cases, as ratios to the current number's."""
-    stands = str(current(name))
-    found: dict[int, list[float]] = {value: [] for value in candidates}
-    for case in wanted:
-        arrays, expected = expected_of(case)
-        works = planned(case, name, candidates, device.capabilities)
-        turned = dict(reversed(works.items()))  # a GPU may be slow at first, or while others use it
-        runs = [on_vulkan(case, one, folder, device, timer, arrays, expected) for one in (works, turned)]
-        fastest = {value: max(one[value] for one in runs) for value in works}
-        for value, ratios in found.items():
-            ratios.append(fastest[str(value)] / fastest[stands])
-    return found
-
-
-def line(name: str, value: int, found: dict[int, list[float]], device: str) -> str:
-    """A line of the table: the speeds of other values, from the least to the greatest of all cases if they
-    differ."""
-    texts = []
-    for other, ratios in found.items():
-        if other != value:
-            relative = [one / chosen for one, chosen in zip(ratios, found[value], strict=True)]
-            least, mean, most = min(relative), geometric_mean(relative), max(relative)
-            differs = most - least >= 0.1
-            texts.append(f"{other} at " + (f"{least:.2f} to {most:.2f}" if differs else f"{mean:.2f}"))
-    return f"{name} = {value}  # {device}: {', '.join(texts)}"
+def fitted(samples: Sequence[Sample]) -> dict[Number, int]:
+    """The numbers with which the model chooses best: each is changed in turn until none helps."""
+    numbers = numbers_of(samples)
+    before = dict(numbers)
+    least, last = loss(samples, numbers), float("inf")
+    while least < last - LEAST_GAIN:
+        last = least
+        for number in numbers:
+            for factor in FACTORS:
+                most = 100 if number.name in ("alone", "efficiency") else 1 << 20
+                value = min(max(round(numbers[number] * factor), 1), most)
+                found = loss(samples, numbers | {number: value})
+                if found < least:
+                    least, numbers[number] = found, value
+    loss(samples, before)  # sets the shared ones
+    return numbers
 
 
 def main() -> None:
@@ -181,44 +162,32 @@ def main() -> None:
     )
     parser.add_argument("folder", type=Path, nargs="?", default=Path("build/bench"), help="compiled shaders")
     parser.add_argument("--compile-only", action="store_true", help="fill the folder and stop")
-    parser.add_argument("--only", nargs="+", default=NUMBERS, choices=NUMBERS, metavar="NAME")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], metavar="TEXT", help="cases whose names contain it"
+    )
     parser.add_argument("--device", help="part of the Vulkan device's name")
-    parser.add_argument("--write", action="store_true", help="write what was found into the planners")
     arguments = parser.parse_args()
-    known = list(cases())
+    known = [case for case in cases() if any(text in case.name for text in arguments.only)]
     if arguments.compile_only:
-        for name, capabilities in itertools.product(arguments.only, CAPABILITIES):
-            candidates = candidates_for(name)
-            for case in dependent(known, name, candidates, capabilities):
-                for work in planned(case, name, candidates, capabilities).values():
-                    for dispatch in work.dispatches:
-                        code_of(arguments.folder, case.operator, dispatch)
+        for case, capabilities in itertools.product(known, CAPABILITIES):
+            for _, work in planned(case, capabilities):
+                for dispatch in work.dispatches:
+                    code_of(arguments.folder, case.operator, dispatch)
         return
 
     from dmlops.gpu.device import Device
 
     device = Device.open(arguments.device)
-    timer = VulkanTimer.of(device)
     if is_software(device):
         known = [case for case in known if case.bytes_moved <= SMALL_BYTES]
-    with ExitStack() as found_before:
-        for name in arguments.only:
-            candidates = candidates_for(name)
-            wanted = dependent(known, name, candidates, device.capabilities)
-            if not wanted:
-                print(f"{name} = {current(name)}: no case depends on it")
-                continue
-            found = speeds(wanted, name, candidates, arguments.folder, device, timer)
-            means = {value: geometric_mean(ratios) for value, ratios in found.items()}
-            best = max(means, key=lambda value: means[value])
-            chosen = best if means[best] >= MARGIN else current(name)
-            written = line(name, chosen, found, device.name)
-            print(written, flush=True)
-            found_before.enter_context(set_to(name, chosen))
-            if arguments.write:
-                text = OWNERS[name].read_text(encoding="utf-8")
-                text = re.sub(rf"^{name} = .*$", written, text, flags=re.MULTILINE)
-                OWNERS[name].write_text(text, encoding="utf-8")
+    samples = list(timed(known, arguments.folder, device, VulkanTimer.of(device)))
+    before, after = numbers_of(samples), fitted(samples)
+    for number, value in after.items():
+        if value != before[number]:
+            print(number.tile or number.rates or "", number.name, before[number], "->", value)
+    ratios = (exp(loss(samples, numbers)) for numbers in (after, before))
+    text = "{} products take {:.3f} of the times of their best candidates, {:.3f} before"
+    print(text.format(len(samples), *ratios))
 
 
 if __name__ == "__main__":
