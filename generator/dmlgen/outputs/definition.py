@@ -79,7 +79,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
 
     The reference follows every definition; where a shader follows a schedule, its planner is given that.
     """
-    functions, float16 = Functions(templates), Functions(templates, in_float16=True)
+    functions = Functions(templates)
 
     def both(near: Registry, operator: Operator) -> dict[str, bytes]:
         if operator.defines is None:
@@ -93,7 +93,7 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
         files = {f"python/dmlops/compute/{operator.slug}.py": reference}
         if not follows_definition(near, operator):
             return files
-        shader = shader_of(near, operator, functions, float16)
+        shader = shader_of(near, operator, functions)
         module = "python/dmlops/planners/planner.py.j2"
         view = definition_view(near, operator, shader, package_plans())
         return files | {

@@ -65,8 +65,7 @@ class Shader(WithTensors):
 
 def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
     """The shaders of all operators with a schedule; `definition` renders the others."""
-    functions, float16 = Functions(templates), Functions(templates, in_float16=True)
-    plans = package_plans()
+    functions, plans = Functions(templates), package_plans()
 
     def shader(near: Registry, operator: Operator) -> dict[str, bytes]:
         schedule = schedule_of(near, operator)
@@ -77,9 +76,9 @@ def render(registry: Registry, templates: Templates) -> dict[str, bytes]:
             case "gather":
                 view = _gather(near, operator, schedule, plans)
             case "map":
-                view = _map(near, operator, schedule, functions, float16, plans)
+                view = _map(near, operator, schedule, functions, plans)
             case _:
-                view = _form(near, operator, schedule, functions, float16, plans)
+                view = _form(near, operator, schedule, functions, plans)
         template = "map" if isinstance(view, Shader) else schedule.form
         text = templates.render(f"hlsl/{template}.hlsl.j2", shader=view)
         return {f"hlsl/{operator.slug}.hlsl": broken(reached(text))}
@@ -92,7 +91,6 @@ def _map(
     operator: Operator,
     schedule: Schedule,
     functions: Functions,
-    float16: Functions,
     plans: Plans,
 ) -> Shader:
     text = map_text(registry, operator, schedule)
@@ -103,7 +101,7 @@ def _map(
     all_16 = [_of_16_bits(registry, tensor) for tensor in tensors]
     if all(any(one.kind == "float" for one in types) for types in all_16):
         stored = {hlsl_type(one).value for types in all_16 for one in types}
-        chosen = functions.choice(float16, called, values, stored)
+        chosen = functions.choice(called, values, stored)
     else:
         chosen = Choice(functions.closure(called, values))
     return Shader(
@@ -184,7 +182,6 @@ class FormShader(WithTensors):
     called: Calls
     activations: tuple[Activation, ...]
     library: Functions
-    float16: Functions
     max_rank: int
     params: Params
     resources: tuple[Resource, ...]
@@ -202,7 +199,7 @@ class FormShader(WithTensors):
         """The texts of these functions, with those that suffice where all tensors are float16."""
         values = value_types(self.tensors)
         calls = {**self.called, **dict.fromkeys(names, values)}
-        return self.library.choice(self.float16, calls, values, values)
+        return self.library.choice(calls, values, values)
 
 
 def _form(
@@ -210,7 +207,6 @@ def _form(
     operator: Operator,
     schedule: Schedule,
     functions: Functions,
-    float16: Functions,
     plans: Plans,
 ) -> FormShader:
     role = {"output": tensor_of(registry, operator, schedule.output)}
@@ -242,7 +238,6 @@ def _form(
         called=merged_calls(printer.called, *(one.called for one in activations)),
         activations=activations,
         library=functions,
-        float16=float16,
         max_rank=MAX_RANK,
         params=params_of(plans, f"{record}Params"),
         resources=resources_of(

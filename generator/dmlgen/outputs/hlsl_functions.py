@@ -10,7 +10,7 @@ for those, and cheaper.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
@@ -83,9 +83,9 @@ class Choice:
 
 
 class Functions:
-    """All functions, by name; with `in_float16`, those that suffice for float16."""
+    """All functions."""
 
-    def __init__(self, templates: Templates, in_float16: bool = False) -> None:
+    def __init__(self, templates: Templates) -> None:
         reals = (templates.directory / REALS).read_text(encoding="utf-8")
 
         def overloads(folder: str) -> list[Overload]:
@@ -96,18 +96,16 @@ class Functions:
                 for overload in _overloads(f"{folder}/{name}", text.decode(), reals)
             ]
 
-        short = overloads(FLOAT16) if in_float16 else []
+        numbers, short, elements = map(overloads, (NUMBERS, FLOAT16, ELEMENTS))
         replaced = {(one.name, one.types) for one in short}
-        exact = [one for one in overloads(NUMBERS) if (one.name, one.types) not in replaced]
-        self._all = [*exact, *short, *overloads(ELEMENTS)]
-        self._overloads: dict[str, list[Overload]] = {}
-        for overload in self._all:
-            self._overloads.setdefault(overload.name, []).append(overload)
+        kept = [one for one in numbers if (one.name, one.types) not in replaced]
+        self._exact = _Library([*numbers, *elements])
+        self._float16 = _Library([*kept, *short, *elements])
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of all of them."""
-        return frozenset(self._overloads)
+        """The names of all that are exact."""
+        return frozenset(self._exact.overloads)
 
     def closure(self, calls: Calls, types: Iterable[str]) -> tuple[str, ...]:
         """The texts of functions that are called, and of all that they call. `types` are those that further
@@ -115,57 +113,51 @@ class Functions:
 
         Each follows those that it calls; overloads that no call can resolve to are left out.
         """
-        return tuple(_texts(self._needed(calls, types)))
+        return tuple(_texts(self._exact.needed(calls, types)))
 
-    def choice(
-        self,
-        float16: Functions,
-        calls: Calls,
-        types: Collection[str],
-        types_of_float16: Collection[str],
-    ) -> Choice:
-        """The texts of functions, with what `float16` has for floats that are stored as float16, and for
-        elements of other types that occur with these."""
+    def choice(self, calls: Calls, types: Collection[str], types_of_float16: Collection[str]) -> Choice:
+        """The same, with what suffices for floats that are stored as float16, and for elements of other types
+        that occur with these."""
         of_float16 = {name: set(given).intersection(types_of_float16) for name, given in calls.items()}
-        exact, short = self._needed(calls, types), float16._needed(of_float16, types_of_float16)
+        exact = self._exact.needed(calls, types)
+        short = self._float16.needed(of_float16, types_of_float16)
         if not any(one.file.startswith(FLOAT16) for one in short):
             return Choice(tuple(_texts(exact)))
-        replaced = {one for one in exact if one not in short}
-        always = [one for one in exact if one in short and not self._reaches(one, replaced)]
+        replaced = set(exact).difference(short)
+        always = [one for one in exact if replaced.isdisjoint(self._exact.with_callees([one]))]
         return Choice(
             tuple(_texts(always)),
             tuple(_texts(one for one in short if one not in always)),
             tuple(_texts(one for one in exact if one not in always)),
         )
 
-    def _reaches(self, overload: Overload, others: Collection[Overload]) -> bool:
-        """Whether a function calls one of these, directly or indirectly. Ends: each is visited once, since
-        overloads may call others of the same name."""
-        seen: set[Overload] = set()
-        waiting = [overload]
-        while waiting:
-            one = waiting.pop()
-            if one in seen:
-                continue
-            seen.add(one)
-            called = self._called_by(one)
-            if any(other in others for other in called):
-                return True
-            waiting += called
-        return False
 
-    def _needed(self, calls: Calls, types: Iterable[str]) -> list[Overload]:
+class _Library:
+    """Functions of one kind, by name."""
+
+    def __init__(self, overloads: Sequence[Overload]) -> None:
+        self._all = overloads
+        self.overloads: dict[str, list[Overload]] = {}
+        for overload in overloads:
+            self.overloads.setdefault(overload.name, []).append(overload)
+
+    def needed(self, calls: Calls, types: Iterable[str]) -> list[Overload]:
         """Functions that are called, and all that they call, in order."""
-        kept: dict[Overload, None] = {}
         values = frozenset(types)
-        waiting = [one for name, given in sorted(calls.items()) for one in self._meant(name, given, values)]
+        called = (one for name, given in sorted(calls.items()) for one in self._meant(name, given, values))
+        return self._in_order(self.with_callees(called))
+
+    def with_callees(self, overloads: Iterable[Overload]) -> Collection[Overload]:
+        """These and all that they call, directly or indirectly. Ends: each is visited once, since overloads
+        may call others of the same name."""
+        kept: dict[Overload, None] = {}
+        waiting = list(overloads)
         while waiting:
             overload = waiting.pop()
-            if overload in kept:
-                continue
-            kept[overload] = None
-            waiting += self._called_by(overload)
-        return self._in_order(kept)
+            if overload not in kept:
+                kept[overload] = None
+                waiting += self._called_by(overload)
+        return kept
 
     def _in_order(self, kept: Collection[Overload]) -> list[Overload]:
         """File by file, each after those with functions it calls; functions of numbers call none of
@@ -192,7 +184,7 @@ class Functions:
 
     def _meant(self, name: str, given: Collection[str], types: frozenset[str]) -> list[Overload]:
         """The overloads for a first element of the types `given`; all if there are none."""
-        if name not in self._overloads:
+        if name not in self.overloads:
             raise KeyError(f"there is no HLSL function {name}")
 
         def fits(overload: Overload) -> bool:
@@ -200,7 +192,7 @@ class Functions:
             # Further arguments may be members of the description, or numbers of bits.
             return first in given and types | {"float", "int", "uint"} >= set(others)
 
-        return [one for one in self._overloads[name] if fits(one)] or self._overloads[name]
+        return [one for one in self.overloads[name] if fits(one)] or self.overloads[name]
 
     def _called_by(self, caller: Overload) -> list[Overload]:
         """The overloads that its calls may resolve to, by the parameter given first and by all types that it
@@ -208,7 +200,7 @@ class Functions:
         found: list[Overload] = []
         known = VALUE_TYPES & caller.words
         for name, given in sorted(caller.calls):
-            overloads = self._overloads.get(name, [])
+            overloads = self.overloads.get(name, [])
             overloads = [one for one in overloads if given in one.types[:1]] or overloads
             fitting = [one for one in overloads if VALUE_TYPES & set(one.types) <= known]
             mentioned = known | {"int", "uint"}

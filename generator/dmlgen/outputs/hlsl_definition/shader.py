@@ -238,14 +238,8 @@ def definition_params(plans: Plans, shader: DefinitionShader, form: FormPass | N
     return params_of(plans, form.params, own | dict(form.constants(shader.tensors)))
 
 
-def shader_of(
-    registry: Registry,
-    operator: Operator,
-    functions: Functions | None = None,
-    float16: Functions | None = None,
-) -> DefinitionShader:
-    """The shader of an operator's definition; without `functions`, only to determine its constants. Uses
-    `float16`, if given, where the fast form can determine that everything is float16."""
+def shader_of(registry: Registry, operator: Operator, functions: Functions | None = None) -> DefinitionShader:
+    """The shader of an operator's definition; without `functions`, only to determine its constants."""
     forms = forms_of(registry, operator)
     attention = form_of(registry, operator, Attention)
     if attention is not None:
@@ -288,7 +282,7 @@ def shader_of(
         activations=activations,
         precise_kinds=0 if functions is None else _precise_kinds(activations, functions, printer.reals),
         by_lanes=tuple(name for name in ("Max", "Min") if name in called) if printer.in_lanes else (),
-        functions=_chosen(functions, float16 if fast and fast.in_float16 else None, called, types),
+        functions=_chosen(functions, fast, called, types),
         max_rank=MAX_RANK,
         longest=printer.longest,
         listed=tuple(sorted(printer.listed)),
@@ -319,14 +313,15 @@ def _ranks(operator: Operator, tensors: Sequence[Tensor]) -> Mapping[str, str]:
 
 
 def _chosen(
-    functions: Functions | None, float16: Functions | None, called: Calls, types: Collection[str]
+    functions: Functions | None, fast: FormPass | None, called: Calls, types: Collection[str]
 ) -> Choice:
-    """The functions that are called, and those to use instead where everything is float16."""
+    """The functions that are called, and those to use instead where the fast form can tell that everything is
+    float16."""
     if functions is None:
         return Choice(())
-    if float16 is None:
+    if fast is None or not fast.in_float16:
         return Choice(functions.closure(called, types))
-    return functions.choice(float16, called, types, types)
+    return functions.choice(called, types, types)
 
 
 def _precise_kinds(activations: tuple[Activation, ...], functions: Functions, reals: Collection[str]) -> int:
