@@ -70,7 +70,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 valueMember;
+    uint2 value_;
     int offset;
     uint reserved0;
     uint reserved1;
@@ -153,7 +153,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     {
         at[inner] = vectorStart + inVector;
         const int diagonal = at[RANK - 1] - at[RANK - 2];
-        values[inVector] = (OUTPUT_VALUE)(diagonal == offset ? Unpack(valueMember, (OUTPUT_VALUE)0) : (OUTPUT_VALUE)0);
+        values[inVector] = (OUTPUT_VALUE)(diagonal == offset ? Unpack(value_, (OUTPUT_VALUE)0) : (OUTPUT_VALUE)0);
     }
     at[inner] = vectorStart;
     uint offset1 = 0;

@@ -78,7 +78,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 valueMember;
+    uint2 value_;
     int diagonalFillBegin;
     int diagonalFillEnd;
     uint reserved0;
@@ -186,7 +186,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         OUTPUT_VALUE chosen3;
         if (filled)
         {
-            chosen3 = Unpack(valueMember, (OUTPUT_VALUE)0);
+            chosen3 = Unpack(value_, (OUTPUT_VALUE)0);
         }
         else
         {

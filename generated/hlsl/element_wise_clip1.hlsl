@@ -85,8 +85,8 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 maxMember;
-    uint2 minMember;
+    uint2 max_;
+    uint2 min_;
     uint inputStep;
     float scaleBiasScale;
     float scaleBiasBias;
@@ -362,7 +362,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
     const INPUT_VALUE x = HAS_SCALE_BIAS ? Scaled(input, scaleBiasScale, scaleBiasBias) : input;
-    return (OUTPUT_VALUE)Max(Min(x, Unpack(maxMember, (INPUT_VALUE)0)), Unpack(minMember, (INPUT_VALUE)0));
+    return (OUTPUT_VALUE)Max(Min(x, Unpack(max_, (INPUT_VALUE)0)), Unpack(min_, (INPUT_VALUE)0));
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -96,8 +96,8 @@ typedef OUTPUT_GRADIENT_STORED OutputGradientElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 minMember;
-    uint2 maxMember;
+    uint2 min_;
+    uint2 max_;
     uint inputStep;
     uint inputGradientStep;
     Dimension dimensions[RANK];  // outermost first
@@ -239,8 +239,8 @@ void Store(uint offset, OUTPUT_GRADIENT_VALUE values[VECTOR])
 OUTPUT_GRADIENT_VALUE Compute(INPUT_VALUE input, INPUT_GRADIENT_VALUE inputGradient)
 {
     const INPUT_VALUE x = input;
-    return (OUTPUT_GRADIENT_VALUE)(LessOrEqual(x, Unpack(minMember, (INPUT_VALUE)0))
-        || LessOrEqual(Unpack(maxMember, (INPUT_VALUE)0), x) ? (INPUT_VALUE)0 : inputGradient);
+    return (OUTPUT_GRADIENT_VALUE)(LessOrEqual(x, Unpack(min_, (INPUT_VALUE)0))
+        || LessOrEqual(Unpack(max_, (INPUT_VALUE)0), x) ? (INPUT_VALUE)0 : inputGradient);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -70,7 +70,7 @@ typedef OUTPUT_STORED OutputElements;
 {
     uint count;  // items
     uint groupColumns;  // thread groups along x
-    uint2 valueMember;
+    uint2 value_;
     Dimension dimensions[RANK];  // outermost first
 };
 
@@ -143,7 +143,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute()
 {
-    return (OUTPUT_VALUE)Unpack(valueMember, (OUTPUT_VALUE)0);
+    return (OUTPUT_VALUE)Unpack(value_, (OUTPUT_VALUE)0);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -19,9 +19,10 @@ from dmlgen.outputs.hlsl_definition import DefinitionShader, shader_of
 from dmlgen.outputs.hlsl_definition.shader import definition_params
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
 from dmlgen.outputs.hlsl_map import map_text
+from dmlgen.outputs.hlsl_names import macro, plain
 from dmlgen.outputs.hlsl_types import hlsl_type
 from dmlgen.outputs.python_schedule import bits, moves, reduction_steps
-from dmlgen.outputs.uniforms import macro, plain, tensors_read, widened
+from dmlgen.outputs.reads import tensors_read, widened
 from dmlgen.plans.functions import c_name, c_type, definition, head, layouts, numbers, taken, types, wrapped
 from dmlgen.plans.model import Enumeration, ListOf, Plans, Record
 from dmlgen.plans.params import params_of
@@ -314,7 +315,7 @@ def _map(
     registry: Registry, operator: Operator, schedule: Schedule, plans: Plans, code: InputCode
 ) -> tuple[ShaderView, int]:
     text = map_text(registry, operator, schedule)
-    uniforms = text.uniforms
+    given = text.given
     as_bits = {*moves(schedule), *bits(operator, schedule)}
     entries = [*tensors_read(operator, schedule.expressions), schedule.output]
     tensors = [
@@ -334,17 +335,17 @@ def _map(
     def write(program: InputProgram) -> None:
         for path, number in numbers.items():
             program.set(path, ir.Number(int(number), ir.INT))
-        for name, node in uniforms.switches.items():
+        for name, node in given["switches"].items():
             program.append_switch(name, node)
-        for node in uniforms.elements.values():
+        for node in given["elements"].values():
             program.append_element(node, stored=bool(moves(schedule)))
-        for node in uniforms.scalars.values():
+        for node in given["scalars"].values():
             program.append_scalar(node)
-        for node in uniforms.arrays.values():
+        for node in given["arrays"].values():
             program.statement("APPEND_LIST", "arrays", node)
         program.set("widened", widened(schedule, entries[:-1]))
 
-    words = map_params(plans, schedule, uniforms, text.tensors).words
+    words = map_params(plans, schedule, text).words
     view = _view(code, "map", tensors, write)
     if operator.member[schedule.over].count is not None:
         view = replace(view, each=_place(operator, schedule.over))

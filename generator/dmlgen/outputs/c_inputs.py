@@ -12,9 +12,8 @@ from dmlgen.expr import ir
 from dmlgen.outputs.c_program import Name, Program
 from dmlgen.outputs.c_rules import Code
 from dmlgen.outputs.definition_inputs import Decision, Values, innermost_first, membership, plain, shared
-from dmlgen.outputs.hlsl_definition.names import free
+from dmlgen.outputs.hlsl_names import free, word
 from dmlgen.outputs.statements import indented
-from dmlgen.outputs.uniforms import word
 from dmlgen.plans.model import BOOL, ListOf, Record, Type
 from dmlgen.registry import Member, Operator, Registry
 

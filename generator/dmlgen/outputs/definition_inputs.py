@@ -57,15 +57,16 @@ def lists(operator: Operator, shader: DefinitionShader) -> dict[str, list[ir.Exp
     """The entries of lists, by field of the planners' `Definition`."""
     assert operator.defines is not None
     sizes = {tensor.name: tensor.sizes for tensor in operator.defines.tensors}
-    known = {
-        "lists": shader.known_lists,
-        "elements": shader.known_elements,
-        "numbers": shader.known_scalars,
-        "bounds": shader.bounds,
+    fields = {
+        "lists": ("ints", "floats"),
+        "elements": ("element",),
+        "numbers": ("int", "float"),
+        "bounds": ("bound",),
     }
     found = {"kept_sizes": [inlined(sizes[one.member]) for one in shader.kept]}
-    for field, some in known.items():
-        found[field] = [inlined(one.node) for one in some if one.node is not None]
+    for field, kinds in fields.items():
+        known = shader.constants.known(*kinds)
+        found[field] = [inlined(one.node) for one in known if one.node is not None]
     return found
 
 

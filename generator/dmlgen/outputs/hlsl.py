@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
@@ -18,8 +18,8 @@ from dmlgen.outputs.hlsl_tensors import Tensor, WithTensors, tensor_of, value_ty
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_type, hlsl_types
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_schedule import bits, moves
+from dmlgen.outputs.reads import loads
 from dmlgen.outputs.render import Templates
-from dmlgen.outputs.uniforms import Uniforms, loads
 from dmlgen.plans.model import Plans, package_plans
 from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.plans.resources import Resource, resources_of
@@ -114,8 +114,8 @@ def _map(
         output=output,
         over=next((one for one in text.inputs if one.member == schedule.over), output),
         max_rank=MAX_RANK * (2 if blocked(schedule) else 1),
-        switches=tuple((name, _meaning(registry, node)) for name, node in text.uniforms.switches.items()),
-        params=map_params(plans, schedule, text.uniforms, tensors),
+        switches=tuple((name, _meaning(registry, node)) for name, node in text.given["switches"].items()),
+        params=map_params(plans, schedule, text),
         is_aligned=is_aligned(schedule),
         text=text,
         is_shifted=schedule.place is not None and is_shifted(schedule.place),
@@ -130,30 +130,22 @@ def _of_16_bits(registry: Registry, tensor: Tensor) -> list[EnumEntry]:
     return [one for one in types if one.bits == 16]
 
 
-def map_params(plans: Plans, schedule: Schedule, uniforms: Uniforms, tensors: Sequence[Tensor]) -> Params:
-    """The constants of an element-wise shader, given the tensors it reads and then the one it writes."""
-    aligned = is_aligned(schedule)
-    steps = tensors[:-1] if aligned else ()
+def map_params(plans: Plans, schedule: Schedule, text: MapText) -> Params:
+    """The constants of an element-wise shader."""
+    aligned, known = is_aligned(schedule), text.constants.known
     begin = [Constant("uint", "begin")] if aligned and schedule.place is not None else []
-    arrays = {} if aligned else uniforms.arrays
-    strides = [Constant("uint", f"{tensor.local}Stride") for tensor in tensors]
+    arrays = () if aligned else known("ints", "floats")
+    strides = [Constant("uint", f"{tensor.local}Stride") for tensor in text.tensors]
     return params_of(
         plans,
         "MapParams",
         {
-            "elements": [Constant("uint2", name) for name in uniforms.elements],
-            "steps": [Constant("uint", f"{tensor.local}Step") for tensor in steps],
-            "scalars": [
-                *(Constant(_type(node), name) for name, node in uniforms.scalars.items()),
-                *begin,
-            ],
-            "strides": [*strides, *(Constant(_type(node), name) for name, node in arrays.items())],
+            "elements": [Constant("uint2", one.name) for one in known("element")],
+            "steps": [Constant("uint", f"{one.local}Step") for one in text.inputs if aligned],
+            "scalars": [*(Constant(one.kind, one.name) for one in known("int", "float")), *begin],
+            "strides": [*strides, *(Constant(one.kind.removesuffix("s"), one.name) for one in arrays)],
         },
     )
-
-
-def _type(node: ir.Expr) -> str:
-    return "float" if node.type.kind in ("float", "floats") else "int"
 
 
 def _meaning(registry: Registry, node: ir.Expr) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_functions import Calls
-from dmlgen.outputs.hlsl_map import MapPrinter
-from dmlgen.outputs.uniforms import ACTIVATION_PARAMETERS, camel
+from dmlgen.outputs.hlsl_map import ACTIVATION_PARAMETERS, MapPrinter
+from dmlgen.outputs.hlsl_names import camel
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import elementwise
 
@@ -64,8 +64,8 @@ class _Printer(MapPrinter):
         self._values = values
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
-        name = self.uniforms.of(node)  # a parameter; all of them are floats
-        return super().print(node, outer) if name is None else name
+        constant = self._constant(node)  # a parameter; all of them are floats
+        return super().print(node, outer) if constant is None else constant.name
 
     def values(self, node: ir.Expr) -> Collection[str]:
         return self._values if node.type.kind == "element" else super().values(node)

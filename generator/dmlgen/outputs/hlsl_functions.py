@@ -116,8 +116,8 @@ class Functions:
         return tuple(_texts(self._exact.needed(calls, types)))
 
     def choice(self, calls: Calls, types: Collection[str], types_of_float16: Collection[str]) -> Choice:
-        """The same, with what suffices for floats that are stored as float16, and for elements of other types
-        that occur with these."""
+        """The texts of a `closure`, with what suffices for floats stored as float16, and for elements that
+        occur with these."""
         of_float16 = {name: set(given).intersection(types_of_float16) for name, given in calls.items()}
         exact = self._exact.needed(calls, types)
         short = self._float16.needed(of_float16, types_of_float16)

@@ -8,7 +8,7 @@ one entry per dimension is never built: its entries are computed where they are 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dmlgen.analysis.definition_bounds import Valid
 from dmlgen.analysis.functions import gelu_of, softplus_of
@@ -16,18 +16,22 @@ from dmlgen.expr import ir
 from dmlgen.expr.bounds import Bounds
 from dmlgen.expr.printer import ATOM, COMPARISON
 from dmlgen.names import shader_variable
+from dmlgen.outputs.hlsl_constants import Constant, Constants
 from dmlgen.outputs.hlsl_functions import Calls
+from dmlgen.outputs.hlsl_names import camel, macro, plain
 from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC, START, HlslPrinter
 from dmlgen.outputs.hlsl_tensors import Tensor, tensor_of
+from dmlgen.outputs.reads import tensors_read
 from dmlgen.outputs.statements import StatementPrinter, indented
-from dmlgen.outputs.uniforms import Uniforms, camel, clamped, macro, plain, tensors_read
 from dmlgen.registry import Operator, Registry, Stage
-from dmlgen.schedules.aligned import is_aligned
+from dmlgen.schedules.aligned import is_aligned, is_first
 from dmlgen.schedules.schedule import Schedule
 
 LARGEST = 2**31 - 1
 _FLOORED = {"//": "FloorDivide", "%": "FloorModulo"}
 _RANKS = ("uint", "uint64_t")
+ACTIVATION_PARAMETERS = 2  # the most parameters of an activation
+_SHAPE = (("Sizes", ir.INTS), ("DimensionCount", ir.INT))
 _ONE, _ZERO = (ir.Number(value, ir.INT) for value in (1, 0))
 
 
@@ -42,7 +46,7 @@ class MapText:
     value: str
     offset_lines: tuple[str, ...]
     offset: str
-    uniforms: Uniforms
+    constants: Constants
     called: Calls
     limited: tuple[str, ...]  # tensors whose type's least and greatest values are used
     is_activated: bool
@@ -50,6 +54,20 @@ class MapText:
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         return (*self.inputs, self.output)
+
+    @property
+    def given(self) -> Mapping[str, Mapping[str, ir.Expr]]:
+        """The constants by name, for each field of the planner's input."""
+        fields = {
+            "switches": ("switch",),
+            "elements": ("element",),
+            "scalars": ("int", "float"),
+            "arrays": ("ints", "floats"),
+        }
+        return {
+            field: {one.name: one.node for one in self.constants.known(*kinds) if one.node is not None}
+            for field, kinds in fields.items()
+        }
 
 
 def map_text(registry: Registry, operator: Operator, schedule: Schedule) -> MapText:
@@ -70,7 +88,7 @@ def map_text(registry: Registry, operator: Operator, schedule: Schedule) -> MapT
         value=value.removeprefix(f"({output.macro}_VALUE)"),  # the return type converts anyway
         offset_lines=tuple(offset_lines),
         offset=offset,
-        uniforms=printer.uniforms,
+        constants=printer.constants,
         called=printer.called,
         limited=tuple(printer.quantized),
         is_activated=printer.activates,
@@ -89,7 +107,7 @@ class MapPrinter(HlslPrinter, StatementPrinter):
     ) -> None:
         HlslPrinter.__init__(self)
         StatementPrinter.__init__(self)
-        self.uniforms = Uniforms()
+        self.constants = Constants()
         self.elements = elements
         self.bounds = bounds or Bounds()
         self.bounds.known["at"] = (0, LARGEST)
@@ -103,15 +121,20 @@ class MapPrinter(HlslPrinter, StatementPrinter):
             return lines, self._offset(coordinate, strides)
 
     def print(self, node: ir.Expr, outer: int = 0) -> str:
-        name = self.uniforms.of(node)
-        if name in self.uniforms.elements:
-            return self.call_of("Unpack", self.values(node), name, f"({self.type(node.type)})0")
-        if name is not None:
-            return name
+        if (constant := self._constant(node)) is not None:
+            if constant.kind == "element":
+                return self.call_of("Unpack", self.values(node), constant.name, f"({self.type(node.type)})0")
+            return constant.name
         match node:
-            case ir.Index(sequence, index) if sequence != ir.AT and self.uniforms.of(sequence) is None:
+            case ir.Index(sequence, index) if sequence != ir.AT and self._constant(sequence) is None:
                 return self.print(_entry(sequence, index), outer)
         return super().print(node, outer)
+
+    def _constant(self, node: ir.Expr) -> Constant | None:
+        """The constant that a value of the description is passed as; None for what shaders compute."""
+        if ir.varies(node) or not _is_named(node):
+            return None
+        return self.constants.of(node, "switch" if node.type.kind in ("bool", "enum") else node.type.kind)
 
     def values(self, node: ir.Expr) -> Collection[str]:
         if node.type.kind == "element":
@@ -147,8 +170,8 @@ class MapPrinter(HlslPrinter, StatementPrinter):
         return "RANK"
 
     def index(self, node: ir.Index) -> str:
-        name, index = self.uniforms.of(node.sequence), self.print(node.index)
-        return f"at[{index}]" if name is None else f"dimensions[{index}].{name}"
+        constant, index = self._constant(node.sequence), self.print(node.index)
+        return f"at[{index}]" if constant is None else f"dimensions[{index}].{constant.name}"
 
     def load(self, node: ir.Load) -> str:
         tensor = plain(node.tensor.entry)
@@ -178,11 +201,18 @@ class MapPrinter(HlslPrinter, StatementPrinter):
         return super().binary(node)
 
     def _reciprocal(self, divisor: ir.Expr) -> str | None:
-        """The reciprocal of a divisor from the description, or of one for each dimension; None for others."""
+        """A constant: 2^31 - 1 divided by a divisor from the description, or by one for each dimension, and
+        rounded down; None for a divisor that shaders compute."""
         if isinstance(divisor, ir.Index):
-            name = self.uniforms.reciprocal(divisor.sequence)
-            return name and f"dimensions[{self.print(divisor.index)}].{name}"
-        return self.uniforms.reciprocal(divisor)
+            constant, entry = self._constant(divisor.sequence), f"dimensions[{self.print(divisor.index)}]."
+        else:
+            constant, entry = self._constant(divisor), ""
+        if constant is None or constant.node is None:
+            return None
+        name = f"{constant.name}Reciprocal"
+        inverse = _reciprocals if constant.kind == "ints" else _reciprocal
+        self.constants.put(constant.kind, name, inverse(constant.node))
+        return entry + name
 
     def _choice(self, node: ir.Conditional) -> tuple[str, int]:
         if (x := gelu_of(node)) is not None:
@@ -242,8 +272,7 @@ class MapPrinter(HlslPrinter, StatementPrinter):
                 type_ = self.element_type(node.type)
                 return self.call_of("Difference", self.values(left), *operands, f"({type_})0")
             case ir.Call(function="apply_activation", arguments=(item, activation)):
-                self.activates = True
-                self.uniforms.of(activation)
+                self._activate(activation)
                 return f"Activate({self.print(item)})"
             case ir.Call(function="max", arguments=(item, ir.Number(value=0))) if (
                 node.type == ir.INT
@@ -266,6 +295,15 @@ class MapPrinter(HlslPrinter, StatementPrinter):
             case ir.Call(function="pow", arguments=(_, exponent)):
                 return self.applied("Power" if ir.varies(exponent) else "PowerBy", *node.arguments)
         return super().call(node)
+
+    def _activate(self, activation: ir.Expr) -> None:
+        """Passes the type of a fused activation as a switch, and its members as constants."""
+        self.activates = True
+        kind = ir.Call("activation_type", (activation,), ir.INT)
+        self.constants.put("switch", "ACTIVATION", kind)
+        for place in range(ACTIVATION_PARAMETERS):
+            parameter = ir.Call("activation_parameter", (activation, ir.Number(place, ir.INT)), ir.FLOAT)
+            self.constants.put("float", f"activationParameter{place}", parameter)
 
     def _value(self, item: ir.Expr) -> str:
         return f"(int){self.print(item, ATOM)}" if item.type == ir.BOOL else self.print(item)
@@ -291,6 +329,74 @@ def _entry(sequence: ir.Expr, index: ir.Expr) -> ir.Expr:
         case ir.Conditional(test=test, then=then, otherwise=otherwise):
             return ir.Conditional(test, ir.Index(then, index), ir.Index(otherwise, index))
     raise TypeError(f"{type(sequence).__name__} cannot be read by dimension in a shader")
+
+
+def clamped(node: ir.Expr) -> ir.Expr:
+    """An expression whose reads are all in bounds: coordinates are clamped, as in the reference.
+
+    At `at` itself, rules make tensors as large as the output, and every tensor has a first element. A shader
+    is not given the sizes of one of several tensors, which may be absent.
+    """
+    reads = [one for one in ir.walk(node) if isinstance(one, ir.Load)]
+    reads = [one for one in reads if one.coordinate != ir.AT and not is_first(one.coordinate)]
+    new: dict[ir.Expr, ir.Expr] = {
+        one: replace(one, coordinate=_clamped(one)) for one in reads if one.tensor.index is None
+    }
+    return ir.substitute(node, new)
+
+
+def _clamped(read: ir.Load) -> ir.Expr:
+    sizes, rank = (ir.Field(read.tensor, name, type_) for name, type_ in _SHAPE)
+    match read.coordinate:
+        case ir.Reduce(kind="list", loop=ir.Loop(variable=d, condition=None), body=entry):
+            pass
+        case sequence:
+            d = ir.Local("d", ir.INT)
+            entry = ir.Index(sequence, d)
+    last = ir.Binary("-", ir.Index(sizes, d), ir.ONE, ir.INT)
+    first = ir.Call("max", (entry, ir.ZERO), ir.INT)
+    loop = ir.Loop(d, ir.ZERO, rank, None)
+    return ir.Reduce("list", loop, ir.Call("min", (first, last), ir.INT), ir.INTS)
+
+
+def _reciprocal(divisor: ir.Expr) -> ir.Expr:
+    return ir.Binary("//", ir.Number(2**31 - 1, ir.INT), divisor, ir.INT)
+
+
+def _reciprocals(divisors: ir.Expr) -> ir.Expr:
+    match divisors:
+        case ir.Definition(value=value):
+            return _reciprocals(value)
+        case ir.Reduce(kind="list", body=body):
+            return replace(divisors, body=_reciprocal(body))
+    d, count = ir.Local("d", ir.INT), ir.Call("len", (divisors,), ir.INT)
+    loop = ir.Loop(d, ir.ZERO, count, None)
+    return ir.Reduce("list", loop, _reciprocal(ir.Index(divisors, d)), ir.INTS)
+
+
+def _counts_dimensions(node: ir.Expr) -> bool:
+    """Whether a number depends only on the dimension count, which shaders know."""
+    match node:
+        case ir.Field(name="DimensionCount"):
+            return True
+        case ir.Definition(value=value):
+            return _counts_dimensions(value)
+        case ir.Binary(left=left, right=ir.Number()):
+            return _counts_dimensions(left)
+        case _:
+            return False
+
+
+def _is_named(node: ir.Expr) -> bool:
+    match node:
+        case ir.Call(function="convert" | "element", arguments=(item, *_)):
+            # An integer is passed as such, and converted to an element in the shader.
+            return node.type.kind == "element" and item.type != ir.INT and _is_named(item)
+        case _:
+            named = ir.Definition | ir.Member | ir.Part | ir.Field | ir.Present
+            if isinstance(node, ir.Local):
+                return node.name == "index"
+            return isinstance(node, named) and not _counts_dimensions(node)
 
 
 def _body(lines: list[str]) -> list[str]:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from dmlgen.outputs.hlsl_names import camel, macro, plain
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_type
-from dmlgen.outputs.uniforms import camel, macro, plain
 from dmlgen.registry import Operator, Registry
 
 

@@ -21,11 +21,10 @@ from dmlgen.outputs.definition_inputs import (
     shared,
 )
 from dmlgen.outputs.hlsl_definition import DefinitionShader
-from dmlgen.outputs.hlsl_definition.names import free
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
+from dmlgen.outputs.hlsl_names import free, word
 from dmlgen.outputs.python_printer import DescPrinter, PythonPrinter
 from dmlgen.outputs.python_rules import Assignments, constants_of
-from dmlgen.outputs.uniforms import word
 from dmlgen.plans.model import BOOL, ListOf, Plans, Record, Type
 from dmlgen.registry import Operator, Registry, Stage
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from dmlgen.analysis.definition_bounds import Valid
@@ -12,11 +12,12 @@ from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.printer import ATOM
 from dmlgen.names import pascal, python_variable
 from dmlgen.outputs.hlsl_map import map_text
+from dmlgen.outputs.hlsl_names import macro, plain
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_printer import DescPrinter, PythonPrinter
 from dmlgen.outputs.python_rules import Assignments, assignments_of, constants_of, used_definitions
+from dmlgen.outputs.reads import loads, tensors_read, widened
 from dmlgen.outputs.render import Templates
-from dmlgen.outputs.uniforms import loads, macro, plain, tensors_read, widened
 from dmlgen.registry import Definition, Operator, Registry, Stage
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned, single
@@ -117,7 +118,8 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> dict[st
 
     element = function(schedule.value) if schedule.value is not None and is_symbolic(schedule.value) else None
     where = None if schedule.place is None else function(schedule.place)
-    groups = _uniforms(registry, operator, schedule)
+    # Shaders of other forms are given their roles.
+    groups = map_text(registry, operator, schedule).given if schedule.form == "map" else {}
     uniforms = {
         kind: tuple((name, printer.print(node)) for name, node in group.items())
         for kind, group in groups.items()
@@ -169,21 +171,6 @@ def _check_names(operator: Operator, definitions: Iterable[Definition]) -> None:
 
 def _is_map(schedule: Schedule) -> bool:
     return schedule.form in ("map", "gather")
-
-
-def _uniforms(
-    registry: Registry, operator: Operator, schedule: Schedule
-) -> Mapping[str, Mapping[str, ir.Expr]]:
-    """The uniforms of a map's shader, by kind; shaders of other forms are given their roles."""
-    if schedule.form != "map":
-        return {}
-    uniforms = map_text(registry, operator, schedule).uniforms
-    return {
-        "switches": uniforms.switches,
-        "elements": uniforms.elements,
-        "scalars": uniforms.scalars,
-        "arrays": uniforms.arrays,
-    }
 
 
 def role_tensors(schedule: Schedule) -> Iterator[str]:

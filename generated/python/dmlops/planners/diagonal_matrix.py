@@ -15,7 +15,7 @@ def uniforms(desc: Any) -> Uniforms:
     """The inputs of the shader: macros, and constants that are the same for all elements."""
     return Uniforms(
         elements={
-            "valueMember": f.convert(f.single(desc.Value), desc.OutputTensor.DataType),
+            "value_": f.convert(f.single(desc.Value), desc.OutputTensor.DataType),
         },
         scalars={
             "offset": desc.Offset,

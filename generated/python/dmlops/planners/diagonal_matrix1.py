@@ -20,7 +20,7 @@ def uniforms(desc: Any) -> Uniforms:
             "HAS_INPUT": desc.InputTensor is not None,
         },
         elements={
-            "valueMember": f.convert(desc.Value, desc.OutputTensor.DataType),
+            "value_": f.convert(desc.Value, desc.OutputTensor.DataType),
         },
         scalars={
             "diagonalFillBegin": desc.DiagonalFillBegin,

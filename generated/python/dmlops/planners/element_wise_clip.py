@@ -17,8 +17,8 @@ def uniforms(desc: Any) -> Uniforms:
             "HAS_SCALE_BIAS": desc.ScaleBias is not None,
         },
         elements={
-            "maxMember": f.convert(f.single(desc.Max), desc.InputTensor.DataType),
-            "minMember": f.convert(f.single(desc.Min), desc.InputTensor.DataType),
+            "max_": f.convert(f.single(desc.Max), desc.InputTensor.DataType),
+            "min_": f.convert(f.single(desc.Min), desc.InputTensor.DataType),
         },
         scalars={
             "scaleBiasScale": f.single(f.part(desc.ScaleBias, "Scale")),

@@ -18,8 +18,8 @@ def uniforms(desc: Any) -> Uniforms:
             "HAS_SCALE_BIAS": desc.ScaleBias is not None,
         },
         elements={
-            "maxMember": f.convert(desc.Max, desc.InputTensor.DataType),
-            "minMember": f.convert(desc.Min, desc.InputTensor.DataType),
+            "max_": f.convert(desc.Max, desc.InputTensor.DataType),
+            "min_": f.convert(desc.Min, desc.InputTensor.DataType),
         },
         scalars={
             "scaleBiasScale": f.single(f.part(desc.ScaleBias, "Scale")),

@@ -15,8 +15,8 @@ def uniforms(desc: Any) -> Uniforms:
     """The inputs of the shader: macros, and constants that are the same for all elements."""
     return Uniforms(
         elements={
-            "minMember": f.convert(desc.Min, desc.InputTensor.DataType),
-            "maxMember": f.convert(desc.Max, desc.InputTensor.DataType),
+            "min_": f.convert(desc.Min, desc.InputTensor.DataType),
+            "max_": f.convert(desc.Max, desc.InputTensor.DataType),
         },
     )
 

@@ -17,7 +17,7 @@ def uniforms(desc: Any) -> Uniforms:
             "HAS_SCALE_BIAS": desc.ScaleBias is not None,
         },
         elements={
-            "minMember": f.convert(f.single(desc.Min), desc.InputTensor.DataType),
+            "min_": f.convert(f.single(desc.Min), desc.InputTensor.DataType),
         },
         scalars={
             "scaleBiasScale": f.single(f.part(desc.ScaleBias, "Scale")),

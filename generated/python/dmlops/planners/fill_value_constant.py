@@ -20,7 +20,7 @@ def uniforms(desc: Any) -> Uniforms:
     """The inputs of the shader: macros, and constants that are the same for all elements."""
     return Uniforms(
         elements={
-            "valueMember": f.convert(desc.Value, desc.OutputTensor.DataType),
+            "value_": f.convert(desc.Value, desc.OutputTensor.DataType),
         },
     )
 

@@ -10,9 +10,8 @@ from dmlgen.expr.precise_floats import deciding_parameters
 from dmlgen.expr.printer import ATOM
 from dmlgen.expr.widths import Bits, Widths
 from dmlgen.outputs.hlsl_definition.constants import is_constant
-from dmlgen.outputs.hlsl_definition.names import free, local, pascal
+from dmlgen.outputs.hlsl_names import free, local, macro, pascal, plain
 from dmlgen.outputs.hlsl_printer import HlslPrinter
-from dmlgen.outputs.uniforms import macro, plain
 
 REAL = "REAL_VALUE"
 LANES = "Lanes"

@@ -10,8 +10,8 @@ from dmlgen.expr.definition_queries import free_locals
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
 from dmlgen.outputs.hlsl_definition.constants import is_constant, is_dimension_count, is_of_ranks
 from dmlgen.outputs.hlsl_definition.functions import braced, lists_in
-from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.tensors import TensorPrinter
+from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_printer import START
 
 

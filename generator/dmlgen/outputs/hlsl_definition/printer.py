@@ -12,15 +12,11 @@ from dmlgen.expr.define import NUMBERS
 from dmlgen.expr.definition_queries import may_be_written_zero
 from dmlgen.expr.printer import ATOM, COMPARISON, PRODUCT, SUM
 from dmlgen.names import pascal
-from dmlgen.outputs.hlsl_definition.constants import (
-    Constant,
-    bounds_of_lists,
-    is_constant,
-    truths_of_forms,
-)
+from dmlgen.outputs.hlsl_constants import Constant
+from dmlgen.outputs.hlsl_definition.constants import bounds_of_lists, is_constant, truths_of_forms
 from dmlgen.outputs.hlsl_definition.functions import REAL, type_name
 from dmlgen.outputs.hlsl_definition.loops import LoopPrinter
-from dmlgen.outputs.hlsl_definition.names import local
+from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_printer import CHOICE, LOGIC
 from dmlgen.registry import Operator, Registry
 from dmlgen.schedules.lanes import Lanes

@@ -9,8 +9,8 @@ from dmlgen.expr import ir
 from dmlgen.expr.printer import PRODUCT
 from dmlgen.outputs.hlsl_definition.form import FormPasses, ones_where
 from dmlgen.outputs.hlsl_definition.functions import type_name
-from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
+from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_tensors import Tensor
 from dmlgen.schedules.separable import Mode, Separable
 

@@ -12,21 +12,21 @@ from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.printer import ATOM
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
+from dmlgen.outputs.hlsl_constants import Constants
 from dmlgen.outputs.hlsl_definition.attention import attention_pass
-from dmlgen.outputs.hlsl_definition.constants import Constant as Known
 from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
 from dmlgen.outputs.hlsl_definition.forms import PASSES
 from dmlgen.outputs.hlsl_definition.lowered import lowered
-from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_functions import Calls, Choice, Functions, merged_calls
 from dmlgen.outputs.hlsl_lines import broken
+from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_reachable import reached
 from dmlgen.outputs.hlsl_tensors import Tensor, WithTensors
 from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
+from dmlgen.outputs.reads import tensors_read
 from dmlgen.outputs.render import Templates
-from dmlgen.outputs.uniforms import tensors_read
 from dmlgen.plans.model import Plans, package_plans
 from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.registry import Intermediate, Operator, OutputDefinitions, Registry
@@ -90,12 +90,7 @@ class DefinitionShader(WithTensors):
     ranks: Mapping[str, str]  # for tensors that always have the rank of another one, its macro
     passes: tuple[Pass, ...]
     fast: FormPass | None  # after them, a faster way to compute the outputs, or intermediate tensors
-    known_lists: tuple[Known, ...]
-    known_elements: tuple[Known, ...]
-    known_scalars: tuple[Known, ...]
-    divisors: Mapping[str, str]  # the names of lists' reciprocals, by the names of the lists
-    boxes: frozenset[str]  # the names of lists that are sizes of boxes whose rows are passed
-    bounds: tuple[Known, ...]
+    constants: Constants
     texts: tuple[str, ...]
     fused: str  # the member with activations
     activations: tuple[Activation, ...]
@@ -188,14 +183,14 @@ class DefinitionShader(WithTensors):
         """The source of the sizes of the box that a keyed pass visits: "list" or "tensor", and its number."""
         if pass_.keyed is None:
             return None
-        lists = [one.name for one in self.known_lists]
+        lists = [one.name for one in self.constants.known("ints", "floats")]
         if pass_.keyed.sizes in lists:
             return "list", lists.index(pass_.keyed.sizes)
         return "tensor", [f"{one.local}Sizes" for one in self.tensors].index(pass_.keyed.sizes)
 
     @property
     def sizes_and_strides(self) -> tuple[str, ...]:
-        """The lists that belong to tensors, which precede `known_lists` among the constants."""
+        """The lists that belong to tensors, which precede other lists among the constants."""
         return tuple(f"{tensor.local}{what}" for tensor in self.tensors for what in ("Sizes", "Strides"))
 
 
@@ -214,11 +209,12 @@ def text(shader: DefinitionShader, templates: Templates) -> bytes:
 def definition_params(plans: Plans, shader: DefinitionShader, form: FormPass | None = None) -> Params:
     """The constants of the shader's passes, or those of a faster way, which has none of intermediate tensors;
     lists fill two vectors each."""
-    kept = shader.kept if form is None else ()
+    kept, of_kinds = shader.kept if form is None else (), shader.constants.known
     firsts = [Constant("int", f"{one.name}First") for one in kept]
     own_lists = [name for way in (shader.within, shader.fast) if way is not None for name in way.lists]
     types = {"ints": "int4", "floats": "float4"}
-    known = [Constant(types[one.kind], one.name, "2", 8) for one in shader.known_lists]
+    known = [Constant(types[one.kind], one.name, "2", 8) for one in of_kinds("ints", "floats")]
+    divisors = [one.name for one in shader.constants.divisors.values()]
     activations = (
         [Constant("Activation", "activations", "ACTIVATION_COUNT", 32)] if shader.activations else []
     )
@@ -226,12 +222,12 @@ def definition_params(plans: Plans, shader: DefinitionShader, form: FormPass | N
         "lists": [
             *lists_of(*shader.sizes_and_strides),
             *known,
-            *lists_of(*shader.divisors.values(), *(f"{one.name}Sizes" for one in kept), *own_lists),
+            *lists_of(*divisors, *(f"{one.name}Sizes" for one in kept), *own_lists),
         ],
         "activations": activations,
         "strides": [],
-        "elements": [Constant("uint2", one.name) for one in shader.known_elements],
-        "scalars": [*firsts, *(Constant(one.kind, one.name) for one in shader.known_scalars)],
+        "elements": [Constant("uint2", one.name) for one in of_kinds("element")],
+        "scalars": [*firsts, *(Constant(one.kind, one.name) for one in of_kinds("int", "float"))],
     }
     if form is None:
         return params_of(plans, FormPass.params, own)
@@ -271,12 +267,7 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         ranks=_ranks(operator, tuple(tensors.values())),
         passes=tuple(passes),
         fast=fast,
-        known_lists=printer.constants.known("ints", "floats"),
-        known_elements=printer.constants.known("element"),
-        known_scalars=printer.constants.known("int", "float"),
-        divisors={name: one.name for name, one in printer.constants.divisors.items()},
-        boxes=frozenset(printer.constants.boxes),
-        bounds=printer.constants.known("bound"),
+        constants=printer.constants,
         texts=tuple(printer.texts),
         fused=printer.fused,
         activations=activations,

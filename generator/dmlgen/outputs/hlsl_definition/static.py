@@ -34,7 +34,9 @@ Static: TypeAlias = Mapping[str, StaticField]
 
 def static_of(shader: DefinitionShader, plans: Plans) -> Static:
     """These fields for a shader."""
-    lists = [*shader.sizes_and_strides, *(one.name for one in shader.known_lists)]
+    constants = shader.constants
+    known_lists, numbers = constants.known("ints", "floats"), constants.known("int", "float")
+    lists = [*shader.sizes_and_strides, *(one.name for one in known_lists)]
     tensors = [one.member for one in shader.tensors]
     places = {
         name: number
@@ -43,12 +45,12 @@ def static_of(shader: DefinitionShader, plans: Plans) -> Static:
     }
     known: dict[str, Sequence[int | str] | int] = {
         "ranks": sum(1 << tensors.index(one.member) for one in shader.ranked),
-        "lists": [one.macro for one in shader.known_lists],
-        "float_lists": sum(1 << n for n, one in enumerate(shader.known_lists) if one.kind == "floats"),
-        "boxes": sum(1 << n for n, one in enumerate(shader.known_lists) if one.name in shader.boxes),
-        "divisors": list(map(lists.index, shader.divisors)),
-        "bounds": [one.macro for one in shader.bounds],
-        "float_numbers": sum(1 << n for n, one in enumerate(shader.known_scalars) if one.kind == "float"),
+        "lists": [one.macro for one in known_lists],
+        "float_lists": sum(1 << n for n, one in enumerate(known_lists) if one.kind == "floats"),
+        "boxes": sum(1 << n for n, one in enumerate(known_lists) if one.name in constants.boxes),
+        "divisors": list(map(lists.index, constants.divisors)),
+        "bounds": [one.macro for one in constants.known("bound")],
+        "float_numbers": sum(1 << n for n, one in enumerate(numbers) if one.kind == "float"),
         "is_fused": bool(shader.fused),
         "writes_pairs": shader.writes_pairs,
         "activations": [one.value for one in shader.activations],

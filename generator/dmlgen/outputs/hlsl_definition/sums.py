@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of
 from dmlgen.outputs.hlsl_definition.form import FormPasses, ones_where
-from dmlgen.outputs.hlsl_definition.names import local
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
+from dmlgen.outputs.hlsl_names import local
 from dmlgen.outputs.hlsl_tensors import Tensor
 from dmlgen.schedules.sums import SharedSums, Sums
 

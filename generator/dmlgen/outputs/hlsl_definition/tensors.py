@@ -9,11 +9,11 @@ from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import local_names
 from dmlgen.expr.printer import ATOM
 from dmlgen.expr.widths import COUNT, Widths
-from dmlgen.outputs.hlsl_definition.constants import Constants, is_constant
+from dmlgen.outputs.hlsl_constants import Constants
+from dmlgen.outputs.hlsl_definition.constants import is_constant
 from dmlgen.outputs.hlsl_definition.functions import REAL, FunctionPrinter, type_name
-from dmlgen.outputs.hlsl_definition.names import HELPERS, local
+from dmlgen.outputs.hlsl_names import HELPERS, WORDS, local, macro
 from dmlgen.outputs.hlsl_tensors import tensor_of
-from dmlgen.outputs.uniforms import macro
 from dmlgen.registry import EnumEntry, Intermediate, Operator, OutputDefinitions, Registry
 
 
@@ -53,7 +53,7 @@ class TensorPrinter(FunctionPrinter):
         self.held: dict[str, None] = {}
         self.limited: dict[str, None] = {}
         self.quantized: set[str] = set()
-        self.constants = Constants({local(name) for name in local_names(defines.whole)})
+        self.constants = Constants({*WORDS, *(local(name) for name in local_names(defines.whole))})
         widths = self._widths(registry, defines)
         self.kept = {tensor.name: _kept(tensor, widths) for tensor in defines.tensors}
         functions = [tensor.function for tensor in self.tensors.values()]

@@ -1,0 +1,93 @@
+"""Values that depend only on the description, as constants of a shader."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from dmlgen.expr import ir
+from dmlgen.names import shader_macro
+from dmlgen.outputs.hlsl_names import camel, free, macro, pascal, word
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant of the shader: a number, or a list of up to MAX_RANK numbers whose length is a macro.
+
+    `kind` is "int", "float", "element" (of a tensor's type, in two words), "ints", "floats", or what is a
+    macro itself: "bound", an integer that bounds lists, or a truth value, so that loops can be unrolled, and
+    "switch", a truth value or an enumerator that selects code. `macro` is the prefix of the macro, `node` the
+    value of the constant, or None for what belongs to a tensor: sizes, strides, its place.
+    """
+
+    kind: str
+    name: str
+    macro: str
+    node: ir.Expr | None = None
+
+
+class Constants:
+    """The constants of one shader, by name, in the order of first use."""
+
+    def __init__(self, taken: Collection[str] = ()) -> None:
+        """`taken` are names that constants must not have."""
+        self._taken = taken
+        self._all: dict[str, Constant] = {}
+        self._known: dict[ir.Expr, str] = {}
+        self.divisors: dict[str, Constant] = {}
+        """The reciprocals of lists, by the names of the lists."""
+        self.boxes: set[str] = set()
+        """The lists that are sizes of boxes whose rows are passed, by name."""
+
+    def known(self, *kinds: str) -> tuple[Constant, ...]:
+        """Those of some kinds that depend only on the description and do not belong to a tensor."""
+        return tuple(one for one in self._all.values() if one.node is not None and one.kind in kinds)
+
+    def add_list(self, local: str, macro: str, what: str) -> None:
+        """Sizes or strides of a tensor."""
+        name = local + what
+        self._all[name] = Constant("ints", name, f"{macro}_{what.upper()}")
+
+    def add_first(self, local: str) -> None:
+        """Adds the start of an intermediate tensor in scratch."""
+        self._all[f"{local}First"] = Constant("int", f"{local}First", "")
+
+    def stands_for(self, name: str, node: ir.Expr) -> None:
+        """Uses an existing constant for an expression."""
+        self._known[node] = name
+
+    def add_bound(self, node: ir.Expr) -> None:
+        """Makes an integer that bounds lists a macro."""
+        self._add(node, "bound")
+
+    def of(self, node: ir.Expr, kind: str = "") -> Constant:
+        """The constant with the value of an expression; `kind` if that does not follow from its type."""
+        if node not in self._known:
+            self._add(node, kind or {"bool": "int", "enum": "int"}.get(node.type.kind, node.type.kind))
+        return self._all[self._known[node]]
+
+    def put(self, kind: str, name: str, node: ir.Expr) -> None:
+        """Adds a constant by its name."""
+        self._all[name] = Constant(kind, name, macro(name), node)
+
+    def reciprocals(self, node: ir.Expr) -> Constant:
+        """(2^32 - 1) / n rounded down, for each entry n of a list: a list of the same length, not itself a
+        constant."""
+        divisors = self.of(node)
+        name = divisors.name + "Reciprocals"
+        return self.divisors.setdefault(divisors.name, Constant("ints", name, divisors.macro))
+
+    def row_of(self, sizes: ir.Expr) -> str | None:
+        """The macro of the last dimension along which a box of these sizes has several coordinates, 0 if none
+        has; none for sizes of a tensor, which seldom end in ones."""
+        box = self.of(sizes)
+        if box.node is None:
+            return None
+        self.boxes.add(box.name)
+        return f"{box.macro}_ROW"
+
+    def _add(self, node: ir.Expr, kind: str) -> None:
+        words = f"Has{word(node.item)}" if isinstance(node, ir.Present) else word(node)
+        name = free(camel(pascal(words)), self._all, self._taken)
+        self._known[node] = shader_macro(macro(name)) if kind == "switch" else name
+        self.put(kind, self._known[node], node)
