@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import dmlops
+from dmlops import gpu
+from dmlops.gpu.plans.loops import MULTIPROCESSORS
+from dmlops.gpu.plans.map import ELEMENTWISE_THREADS
 from gpu_device import alternatives, device
 from whole_registry import whole_registry
 
@@ -503,14 +506,19 @@ def layouts() -> list[tuple[str, str, tuple[int, ...], dict[str, tuple[int, ...]
     ]
 
 
+@pytest.mark.parametrize("multiprocessors", [0, MULTIPROCESSORS])
 @pytest.mark.parametrize(("operator", "type_", "sizes", "strides"), layouts())
 def test_layouts(
     device: Any,
+    monkeypatch: pytest.MonkeyPatch,
     operator: str,
     type_: str,
     sizes: tuple[int, ...],
     strides: dict[str, tuple[int, ...]],
+    multiprocessors: int,
 ) -> None:
+    """Also with vectors, as large tensors have."""
+    monkeypatch.setattr("dmlops.gpu.plans.map.MULTIPROCESSORS", multiprocessors)
     random = np.random.default_rng(7)
     arrays = {}
     for member in spec(operator).inputs:
@@ -533,3 +541,19 @@ def test_layouts(
     expected = {"ADD": np.add, "POW": np.power, "IF": np.where}[operator](first, second, *third)
     for found in both(device, desc, arrays):
         assert found.tolist() == expected.tolist()
+
+
+def test_threads_compute_one_element_where_there_are_few() -> None:
+    """Unless words hold several elements."""
+
+    def vector(operator: Any, data_type: str, sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> int:
+        desc = operator(InputTensor=dmlops.TensorDesc(data_type, sizes, Strides=strides)).infer()
+        return int(gpu.plan(desc).dispatches[0].defines["VECTOR"])
+
+    most = MULTIPROCESSORS * ELEMENTWISE_THREADS
+    few, more = (1, most), (1, most + 4)
+    assert vector(dmlops.ActivationTanh, "FLOAT32", few, None) == 1
+    assert vector(dmlops.ActivationTanh, "FLOAT32", more, None) == 4
+    assert vector(dmlops.ActivationTanh, "FLOAT16", few, None) == 4
+    assert vector(dmlops.ElementWiseIdentity, "FLOAT32", (64, 64), (1, 64)) == 1
+    assert vector(dmlops.ElementWiseIdentity, "FLOAT32", (256, 256), (1, 256)) == 4

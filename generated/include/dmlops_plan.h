@@ -3488,6 +3488,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* op);
 DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* op);
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* op);
+DMLOPS_CALLED int dmlops_plan_is_one_each(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
+    elements);
 DMLOPS_CALLED int64_t dmlops_plan_blocks_along(dmlops_planning* planning, const dmlops_plan_Map* op, int64_t axis);
 DMLOPS_CALLED void dmlops_plan_loops_in_step(dmlops_planning* planning, const dmlops_plan_Map* op, dmlops_plan_Loop_16*
     result);
@@ -9590,6 +9592,9 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     }
     int64_t vector = is_own ? dmlops_plan_vector_width(planning, output->bits, sizes->items[dmlops_item(planning,
         inner, sizes->count)], output->strides.items[dmlops_item(planning, inner, output->strides.count)], &outer) : 1;
+    if (dmlops_plan_is_one_each(planning, output, dmlops_plan_element_count(planning, sizes))) {
+        vector = 1;
+    }
     int64_t count = dmlops_divide(dmlops_plan_element_count(planning, sizes), vector);
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, count, 256, 1, &groups);
@@ -9634,6 +9639,13 @@ DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlo
     dmlops_plan_Dimension_16_copy(&made_7.dimensions, &found);
     dmlops_put_MapParams(planning, &made_7);
     dmlops_out_dispatch(planning, &groups, 0);
+}
+
+/* Whether threads compute one element each, of 32 bits or more: the elements fill no more than a group on each
+   multiprocessor. */
+DMLOPS_CALLED int dmlops_plan_is_one_each(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t elements) {
+    (void)planning;
+    return (output->bits >= 32) && (elements <= 33792);
 }
 
 /* The size along an axis of the blocks that blocked tensors have an element for; 1 without such tensors. */
@@ -9820,6 +9832,9 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     dmlops_plan_int_64_extend(planning, &outer, begins.count, begins.items);
     int64_t vector = dmlops_plan_vector_width(planning, output->bits, inner->size,
         inner->strides.items[dmlops_item(planning, -1, inner->strides.count)], &outer);
+    if (dmlops_plan_is_one_each(planning, output, dmlops_plan_repeats(planning, &loops))) {
+        vector = 1;
+    }
     int64_t other = dmlops_plan_other_loop(planning, op, &loops, vector);
     for (int64_t place = 0; place < dmlops_clip(-1, op->tensors.count); ++place) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[place];

@@ -13,6 +13,7 @@ from typing import Annotated, NamedTuple
 
 from .loops import (
     ELEMENTWISE_BUSY,
+    MULTIPROCESSORS,
     Dimensions,
     Loop,
     Loops,
@@ -37,7 +38,7 @@ from .loops import (
     vector_width,
     word,
 )
-from .operands import MAX_RANK, NO_MEMBER, NONE, Numbers, Sizes, Switches, Tensors
+from .operands import MAX_RANK, NO_MEMBER, NONE, Numbers, Sizes, Switches, Tensor, Tensors
 from .planning import Planning
 from .reasons import Reason
 
@@ -122,6 +123,8 @@ def plan_coordinates(out: Planning, op: Map) -> None:
     inner = order[-1]
     outer: Words = [output.strides[place] for place in order[:-1] if sizes[place] > 1]
     vector = vector_width(output.bits, sizes[inner], output.strides[inner], outer) if is_own else 1
+    if is_one_each(output, element_count(sizes)):
+        vector = 1
     count = element_count(sizes) // vector
     groups = grid(out, count, ELEMENTWISE_THREADS, 1)
     found: Dimensions = []
@@ -136,6 +139,12 @@ def plan_coordinates(out: Planning, op: Map) -> None:
     out.define("NUM_THREADS", ELEMENTWISE_THREADS)
     scalars: Words = [word(out, number) for number in op.scalars]
     out.dispatch(MapParams(count, groups.columns, op.elements, [], scalars, found), groups, False)
+
+
+def is_one_each(output: Tensor, elements: int) -> bool:
+    """Whether threads compute one element each, of 32 bits or more: the elements fill no more than a group on
+    each multiprocessor."""
+    return output.bits >= 32 and elements <= MULTIPROCESSORS * ELEMENTWISE_THREADS
 
 
 def blocks_along(out: Planning, op: Map, axis: int) -> int:
@@ -242,6 +251,8 @@ def plan_aligned(out: Planning, op: Map) -> None:
     outer: Words = [loop.strides[-1] for loop in loops[:-1]]
     outer.extend(begins)
     vector = vector_width(output.bits, inner.size, inner.strides[-1], outer)
+    if is_one_each(output, repeats(loops)):
+        vector = 1
     other = other_loop(op, loops, vector)
     for place, tensor in enumerate(op.tensors[:-1]):
         along = len(loops) - 1
