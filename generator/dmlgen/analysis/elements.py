@@ -11,8 +11,8 @@ on a GPU; `difference(x, y, T)` is the exact x - y of integers, converted to the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from dmlgen.expr import ir
@@ -26,6 +26,18 @@ _OF_NO_TYPE = ("float", "int")  # until they meet an element
 
 class Unfit(Exception):
     """A definition does not have the form in question."""
+
+
+def rebuilt(node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
+    """The expression with each of its direct parts written again; it has no loops."""
+    changes: dict[str, Any] = {}
+    for name in ir.PARTS[type(node)]:
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            changes[name] = tuple(map(write, value))
+        elif type(value) in ir.PARTS:
+            changes[name] = write(value)
+    return replace(node, **changes) if changes else node
 
 
 class InElements:
@@ -94,21 +106,11 @@ class InElements:
                 return ir.Binary(op, a, b, a.type)
             case ir.Call():
                 return self._call(node, rounded)
+            case ir.Reduce(loop=loop, body=body):
+                limited = self._loop(loop.variable, loop.lower, loop.upper, loop.condition)
+                return replace(node, loop=limited, body=self._plain(body))
             case _:
-                return self._with_children(node)
-
-    def _with_children(self, node: ir.Expr) -> ir.Expr:
-        """The node with everything below it rewritten; none of its operands may be an element itself."""
-        changes: dict[str, Any] = {}
-        for field in fields(node):
-            value = getattr(node, field.name)
-            if isinstance(value, ir.Loop):
-                changes[field.name] = self._loop(value.variable, value.lower, value.upper, value.condition)
-            elif isinstance(value, tuple):
-                changes[field.name] = tuple(map(self._plain, value))
-            elif isinstance(value, ir.Expr):
-                changes[field.name] = self._plain(value)
-        return replace(node, **changes) if changes else node
+                return rebuilt(node, self._plain)
 
     def _plain(self, node: ir.Expr) -> ir.Expr:
         """The node rewritten, provided it is not an element itself: elements have fewer bits than

@@ -26,10 +26,16 @@ def recurrence_faults(defines: OutputDefinitions) -> Iterator[tuple[str, ir.Entr
                 fault = f"its number of steps may differ from that of {group[0].name}, its neighbor"
                 yield tensor.name, None, fault
             latest = {one.name: -int(place >= number) for place, one in enumerate(group)}
-            for read, step in _reads(tensor.value, {"at": 0}):
+            for read, step in reads_by_step(tensor.value):
                 if read.tensor in latest and (step is None or step > latest[read.tensor]):
                     yield tensor.name, read, f"{read.tensor} may be read at a step that it does not have yet"
                     break
+
+
+def reads_by_step(value: ir.Expr) -> Iterator[tuple[ir.Entry, int | None]]:
+    """The reads of intermediate tensors in a value, each with the offset of its step from the current one;
+    None if that is not known."""
+    return _reads(value, {"at": 0})
 
 
 def _step_count(sizes: ir.Expr) -> ir.Expr:
@@ -41,7 +47,6 @@ def _step_count(sizes: ir.Expr) -> ir.Expr:
 
 
 def _reads(node: ir.Expr, known: _Steps) -> Iterator[tuple[ir.Entry, int | None]]:
-    """The reads of intermediate tensors, each with the offset of its step from the current one."""
     match node:
         case ir.Entry(coordinate=coordinate):
             yield node, _first(coordinate, known)

@@ -7,7 +7,7 @@ may. Queries, keys and values are intermediate tensors, so it does not matter wh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -142,19 +142,12 @@ class _Reader:
 def _multiple(score: ir.Expr) -> ir.Expr | None:
     """The factor of `TOTAL` that a score is if none of the tensors that it reads is present."""
     read = {part.tensor for part in ir.walk(score) if isinstance(part, ir.Load)}
-    found = match("factor * total", _without(score, read), total=TOTAL)
+    absent: dict[ir.Expr, ir.Expr] = {ir.Present(one): ir.Number(False, ir.BOOL) for one in read}
+    rest = written(ir.substitute(score, absent), {})
+    while found := match("score + 0", rest):
+        rest = found.score
+    found = match("factor * total", rest, total=TOTAL)
     return found.factor if found and not free_locals(found.factor) else None
-
-
-def _without(value: ir.Expr, absent: Collection[ir.Tensor]) -> ir.Expr:
-    """A value if these tensors are absent: conditionals and sums are simplified, as far as that goes."""
-    if (found := match("then if present(Optional) else other", value)) and found.Optional in absent:
-        return _without(found.other, absent)
-    if (found := match("then if not present(Optional) else other", value)) and found.Optional in absent:
-        return _without(found.then, absent)
-    if (found := match("left + right", value)) and match("0", _without(found.right, absent)):
-        return _without(found.left, absent)
-    return value
 
 
 def _head(batch: ir.Expr, head: ir.Expr) -> ir.ListOf:

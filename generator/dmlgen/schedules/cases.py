@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
-from dmlgen.analysis.elements import Unfit
+from dmlgen.analysis.elements import Unfit, rebuilt
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals
 from dmlgen.registry import Enum, Intermediate, OutputDefinitions
@@ -207,18 +207,6 @@ class Writer:
         (each,) = numbered
         loop = ir.Loop(each.variable, each.first or ir.ZERO, each.last, condition)
         return ir.Reduce(cast(ir.Reduction, node.kind), loop, body, node.type)
-
-
-def rebuilt(node: ir.Expr, write: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
-    """The expression with each of its direct parts written again; it has no loops."""
-    changes: dict[str, Any] = {}
-    for name in ir.PARTS[type(node)]:
-        value = getattr(node, name)
-        if isinstance(value, tuple):
-            changes[name] = tuple(map(write, value))
-        elif type(value) in ir.PARTS:
-            changes[name] = write(value)
-    return replace(node, **changes) if changes else node
 
 
 def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:

@@ -6,11 +6,11 @@ A thread can then compute several of them at once, and determine only once where
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
-from dmlgen.analysis.elements import Unfit
 from dmlgen.expr import ir
-from dmlgen.expr.bounds import MAX_RANK
 from dmlgen.expr.definition_queries import walk_through
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import dimensions
@@ -35,52 +35,28 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Lanes | None:
     output, *others = defines.outputs
     if others or not facts.is_certain(output) or facts.may_be(output, "FLOAT64"):
         return None
-    found = _lanes(output, written(defines.outputs[output], {}), facts)
+    found = next(_lanes(output, written(defines.outputs[output], {}), facts), None)
     values = [*(one.value for one in defines.tensors), *_arguments(defines.outputs[output])]
-    return None if any(_reads(value, found.tensor) for value in values) else found
+    return None if found is None or any(_reads(value, found.tensor) for value in values) else found
 
 
-def _lanes(output: str, value: ir.Expr, facts: TensorFacts) -> Lanes:
+def _lanes(output: str, value: ir.Expr, facts: TensorFacts) -> Iterator[Lanes]:
+    """The dimensions along which only an entry of the coordinates differs that elements of a tensor are read
+    at. The last one is none: along that, threads read adjacent elements."""
     loads = [part for part in ir.walk(value) if isinstance(part, ir.Load) and part.type == ir.FLOAT]
-    rank = facts.rank(output) or 0
     for tensor in dict.fromkeys(load.tensor for load in loads):
-        own = [load for load in loads if load.tensor == tensor]
-        if tensor.index is not None or not facts.is_certain(tensor.name):
-            continue
-        for apart, place in sorted(set.intersection(*(_places(load.coordinate) for load in own))):
-            held: dict[ir.Expr, ir.Expr] = {
-                load: ir.Load(tensor, _held(load.coordinate, place), load.type) for load in own
-            }
-            is_outer = apart < rank - 1  # along the last dimension, threads read adjacent elements
-            if (
-                is_outer
-                and _is_lanewise(value, tensor.name)
-                and apart not in dimensions(ir.substitute(value, held))
-            ):
-                return Lanes(output, tensor.name, apart, place)
-    raise Unfit
-
-
-def _first(coordinate: ir.Expr) -> tuple[ir.Expr, ...]:
-    """The first entries of a coordinate."""
-    found = ir.joined_parts(coordinate)[0]
-    return found.items if isinstance(found, ir.ListOf) else ()
-
-
-def _places(coordinate: ir.Expr) -> set[tuple[int, int]]:
-    """The dimensions of an output and of a tensor in which an element and what it reads move together."""
-    firsts = enumerate(_first(coordinate))
-    return {(d, place) for place, item in firsts for d in range(MAX_RANK) if item == ir.at(d)}
-
-
-def _held(coordinate: ir.Expr, place: int) -> ir.Expr:
-    """The coordinate with 0 in place of one entry."""
-    match coordinate:
-        case ir.ListOf(items):
-            return ir.ListOf((*items[:place], ir.ZERO, *items[place + 1 :]))
-        case ir.Binary("+", left, right, ir.INTS):
-            return ir.Binary("+", _held(left, place), right, ir.INTS)
-    raise Unfit
+        parts = {load: ir.joined_parts(load.coordinate) for load in loads if load.tensor == tensor}
+        firsts = [one.items if isinstance(one, ir.ListOf) else () for one, *_ in parts.values()]
+        is_fit = tensor.index is None and facts.is_certain(tensor.name) and _is_lanewise(value, tensor.name)
+        dimensions_ = range((facts.rank(output) or 0) - 1) if is_fit else ()
+        for apart, place in product(dimensions_, range(min(map(len, firsts)))):
+            if all(items[place] == ir.at(apart) for items in firsts):
+                others: dict[ir.Expr, ir.Expr] = {
+                    load: ir.ListOf((*items[:place], *items[place + 1 :], *rest))
+                    for (load, (_, *rest)), items in zip(parts.items(), firsts, strict=True)
+                }
+                if apart not in dimensions(ir.substitute(value, others)):
+                    yield Lanes(output, tensor.name, apart, place)
 
 
 def _is_lanewise(node: ir.Expr, tensor: str) -> bool:

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
-from dmlgen.analysis.elements import Unfit
+from dmlgen.analysis.elements import Unfit, rebuilt
 from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
-from dmlgen.schedules.cases import rebuilt, written
+from dmlgen.schedules.cases import written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.sets import ITEM, Sets, Whole, normal, sets_of
 from dmlgen.schedules.tensor_facts import TensorFacts

@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TypeAlias
 
 from dmlgen.analysis.elements import Unfit
-from dmlgen.analysis.pattern import fit
+from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import factors_of, is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
@@ -24,6 +26,16 @@ from dmlgen.schedules.tensor_facts import TensorFacts
 
 DIMENSION, RESULT, TAP = (ir.Local(name, ir.INT, varies=True) for name in ("d", "i", "p"))
 """In expressions of an axis: its number, the output's coordinate along it, and that of a tap."""
+
+
+_Shape: TypeAlias = tuple[str, ir.Expr]
+"""A tensor, and the number of axes."""
+
+_TAP = "[first for b in range(rank)]"
+_BOX = f"for tap in ndindex({_TAP}, [last for b in range(rank)]) if test"
+_WEIGHT = "product(weight for d in range(rank))"
+_SUMS = tuple(f"sum({body} {_BOX})" for body in (f"{_WEIGHT} * term", _WEIGHT, "term"))
+_TEST = "all(takes for d in range(rank))"
 
 
 @dataclass(frozen=True)
@@ -98,17 +110,17 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Separable | Non
     output, *others = defines.outputs
     if others or not facts.is_certain(output) or facts.may_be(output, "FLOAT64"):
         return None
-    modes: list[Mode] = []
-    shapes: set[tuple[str, ir.Expr]] = set()
+    tensors = {one.name: one for one in defines.tensors}
+    modes, shapes = list[Mode](), set[_Shape]()
     for when, value in _choices(written(defines.outputs[output], {})):
         with suppress(Unfit):
-            reader = _Reader(defines.tensors, facts)
-            modes.append(reader.mode(when, value))
-            shapes |= {(reader.tensor, rank) for rank in reader.ranks}
+            mode, shape = _mode(when, value, tensors)
+            modes.append(mode)
+            shapes.add(shape)
     if len(shapes) != 1:
         return None
     ((tensor, rank),) = shapes
-    return Separable(output, tensor, rank, tuple(modes))
+    return Separable(output, tensor, rank, tuple(modes)) if facts.is_certain(tensor) else None
 
 
 def _choices(value: ir.Expr, *known: ir.Expr) -> Iterator[tuple[ir.Expr, ir.Expr]]:
@@ -128,101 +140,77 @@ def _negated(test: ir.Expr) -> ir.Expr:
     return ir.Not(test)
 
 
-class _Reader:
-    """Reads an output in one case, and collects the tensor and the lengths of lists."""
-
-    def __init__(self, tensors: tuple[Intermediate, ...], facts: TensorFacts) -> None:
-        self._tensors = {one.name: one for one in tensors}
-        self._facts = facts
-        self._of_result: dict[ir.Local, ir.Expr] = {}
-        self._of_tap: dict[ir.Local, ir.Expr] = {}
-        self.tensor = ""
-        self.ranks: set[ir.Expr] = set()
-
-    def mode(self, when: ir.Expr, value: ir.Expr) -> Mode:
-        loads = list(dict.fromkeys(part for part in ir.walk(value) if isinstance(part, ir.Load)))
-        if len(loads) != 1 or not self._facts.is_certain(loads[0].tensor.name):
+def _mode(when: ir.Expr, value: ir.Expr, tensors: Mapping[str, Intermediate]) -> tuple[Mode, _Shape]:
+    """An output in one case, with the tensor and the number of axes."""
+    loads = {part for part in ir.walk(value) if isinstance(part, ir.Load)}
+    folds = dict.fromkeys(part for part in ir.walk(value) if isinstance(part, ir.Fold))
+    if len(loads) != 1:
+        raise Unfit
+    (load,) = loads
+    element = ir.Local("element", load.type, varies=True)
+    totals: dict[str, ir.Expr | None] = {}
+    new: dict[ir.Expr, ir.Expr] = {} if folds else {load: element}
+    boxes = [] if folds else [fit(_TAP, load.coordinate, tap=TAP)]
+    for number, fold in enumerate(folds):
+        found = next(filter(None, (match(form, fold, tap=load.coordinate) for form in _SUMS)), None)
+        if found is None or fold.type != ir.FLOAT:
             raise Unfit
-        (load,) = loads
-        self.tensor = load.tensor.name
-        element = ir.Local("element", load.type, varies=True)
-        folds = list(dict.fromkeys(part for part in ir.walk(value) if isinstance(part, ir.Fold)))
-        if folds:
-            names = {fold: f"total{number}" for number, fold in enumerate(folds)}
-            found = {name: self._sum(fold, load, element) for fold, name in names.items()}
-            if len({taps for taps, _ in found.values()}) != 1:
+        boxes.append(found)
+        term = ir.substitute(found.term, {load: element}) if hasattr(found, "term") else None
+        if term is not None and (len(factors_of(term)) > 1 or _reads(term, found.tap)):
+            raise Unfit
+        totals[f"total{number}"] = term
+        new[fold] = ir.Local(f"total{number}", ir.FLOAT, varies=True)
+    made = ir.substitute(value, new)
+    taps, *others = (_taps(one, tensors) for one in boxes)
+    shape, *other_shapes = {(load.tensor.name, one.rank) for one in boxes}
+    if other_shapes or any(one != taps for one in others) or _reads(made):
+        raise Unfit
+    return Mode(when, taps, element, totals, made), shape
+
+
+def _taps(found: SimpleNamespace, tensors: Mapping[str, Intermediate]) -> Taps:
+    """The taps along an axis, by the bodies of the loops over all dimensions."""
+    if getattr(found, "test", None) is not None:
+        found = fit(_TEST, found.test, **vars(found))
+    entries: dict[ir.Expr, dict[ir.Local, ir.Expr]] = {RESULT: {}, TAP: {}}
+
+    def of_axis(name: str, variable: str) -> ir.Expr | None:
+        body = getattr(found, name, None)
+        if body is None:
+            return None
+        d = getattr(found, variable)
+        body = ir.substitute(body, {ir.Index(ir.AT, d): RESULT, ir.Index(found.tap, d): TAP, d: DIMENSION})
+        for entry in [part for part in ir.walk(body) if isinstance(part, ir.Entry)]:
+            index = fit("[d, index]", entry.coordinate, d=DIMENSION).index
+            if index not in entries:
                 raise Unfit
-            first, last, takes, weight = next(taps for taps, _ in found.values())
-            totals = {name: term for name, (_, term) in found.items()}
-            new: dict[ir.Expr, ir.Expr] = {
-                fold: ir.Local(name, ir.FLOAT, varies=True) for fold, name in names.items()
-            }
-        else:
-            first, last, takes, weight = self._axis(load.coordinate), None, None, None
-            totals, new = {}, {load: element}
-        made = ir.substitute(value, new)
-        if any(part == ir.AT or isinstance(part, ir.Load | ir.Entry) for part in ir.walk(made)):
-            raise Unfit
-        taps = Taps(first, last, takes, weight, self._of_result, self._of_tap)
-        return Mode(when, taps, element, totals, made)
-
-    def _sum(
-        self, fold: ir.Fold, load: ir.Load, element: ir.Local
-    ) -> tuple[tuple[ir.Expr, ir.Expr, ir.Expr | None, ir.Expr | None], ir.Expr | None]:
-        """The first and last taps of a sum, which of them contribute, their weights, and the weighted
-        term."""
-        found = fit("sum(body for tap in ndindex(first, last) if takes)", fold)
-        tap = found.tap
-        if load.coordinate != tap or fold.type != ir.FLOAT:
-            raise Unfit
-        factors = factors_of(found.body)
-        weights = [one for one in factors if isinstance(one, ir.Reduce) and one.kind == "product"]
-        others = [one for one in factors if one not in weights]
-        if len(weights) > 1 or len(others) > 1:
-            raise Unfit
-        term = ir.substitute(others[0], {load: element}) if others else None
-        parts = () if term is None else ir.walk(term)
-        if any(part in (ir.AT, tap) or isinstance(part, ir.Entry) for part in parts):
-            raise Unfit
-        takes = None if found.takes is None else self._axis(found.takes, "all({})", tap)
-        weight = self._axis(weights[0], "product({})", tap) if weights else None
-        return (self._axis(found.first), self._axis(found.last), takes, weight), term
-
-    def _axis(self, node: ir.Expr, form: str = "[{}]", tap: ir.Local | None = None) -> ir.Expr:
-        """The entry of a list, a product or a test for one dimension, as an expression of an axis."""
-        found = fit(form.format("body for d in range(rank)"), node)
-        if not isinstance(node, ir.Reduce) or not is_known(found.rank):
-            raise Unfit
-        self.ranks.add(found.rank)
-        new: dict[ir.Expr, ir.Expr] = {ir.Index(ir.AT, found.d): RESULT, found.d: DIMENSION}
-        if tap is not None:
-            new[ir.Index(tap, found.d)] = TAP
-        body = ir.substitute(found.body, new)
-        entries: dict[ir.Expr, ir.Expr] = {
-            part: self._entry(part) for part in ir.walk(body) if isinstance(part, ir.Entry)
-        }
-        body = ir.substitute(body, entries)
-        if any(part in (ir.AT, tap) or isinstance(part, ir.Load | ir.Fold) for part in ir.walk(body)):
+            local, value = _entry(tensors[entry.tensor], index)
+            entries[index][local] = value
+            body = ir.substitute(body, {entry: local})
+        if not is_known(found.rank) or _reads(body, found.tap):
             raise Unfit
         return body
 
-    def _entry(self, entry: ir.Entry) -> ir.Local:
-        """The local that represents an entry of an intermediate tensor, whose value is recorded."""
-        tensor = self._tensors[entry.tensor]
-        index = fit("[d, index]", entry.coordinate, d=DIMENSION).index
-        size = fit("[dims, size]", tensor.sizes).size
-        if index not in (RESULT, TAP):
-            raise Unfit
-        value = written(tensor.value, {})
-        axis = ir.substitute(value, {ir.at(0): DIMENSION, ir.at(1): index})
-        is_plain = not any(
-            part == ir.AT or isinstance(part, ir.Load | ir.Entry | ir.Fold) for part in ir.walk(axis)
-        )
-        if not is_plain or tensor.type != ir.FLOAT:
-            raise Unfit
-        last = ir.Binary("-", size, ir.ONE, ir.INT)
-        held = ir.Call("clamp", (index, ir.ZERO, last), ir.INT)  # as reads of intermediate tensors are
-        known, suffix = (self._of_tap, "OfTap") if index == TAP else (self._of_result, "OfResult")
-        name = ir.Local(f"{tensor.name[0].lower()}{tensor.name[1:]}{suffix}", ir.FLOAT, varies=True)
-        known[name] = ir.substitute(value, {ir.at(0): DIMENSION, ir.at(1): held})
-        return name
+    takes, weight = of_axis("takes", "d"), of_axis("weight", "d")
+    first, last = of_axis("first", "b"), of_axis("last", "b")
+    assert first is not None
+    return Taps(first, last, takes, weight, entries[RESULT], entries[TAP])
+
+
+def _entry(tensor: Intermediate, index: ir.Expr) -> tuple[ir.Local, ir.Expr]:
+    """The local that represents an entry of an intermediate tensor at DIMENSION and `index`; its value."""
+    value = written(tensor.value, {})
+    if tensor.type != ir.FLOAT or _reads(ir.substitute(value, {ir.at(0): DIMENSION, ir.at(1): index})):
+        raise Unfit
+    last = ir.Binary("-", fit("[dims, size]", tensor.sizes).size, ir.ONE, ir.INT)
+    held = ir.Call("clamp", (index, ir.ZERO, last), ir.INT)  # as reads of intermediate tensors are
+    name = f"{tensor.name[0].lower()}{tensor.name[1:]}{'OfTap' if index == TAP else 'OfResult'}"
+    held_value = ir.substitute(value, {ir.at(0): DIMENSION, ir.at(1): held})
+    return ir.Local(name, ir.FLOAT, varies=True), held_value
+
+
+def _reads(value: ir.Expr, tap: ir.Local = ir.AT) -> bool:
+    """Whether a value depends on whole coordinates or on elements."""
+    kinds = ir.Load | ir.Entry | ir.Fold
+    return any(part in (ir.AT, tap) or isinstance(part, kinds) for part in ir.walk(value))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from dmlgen.analysis.keyed import keyed
+from dmlgen.analysis.recurrences import reads_by_step
 from dmlgen.expr import ir
-from dmlgen.expr.definition_queries import walk_through
 from dmlgen.registry import Intermediate
 
 
@@ -33,17 +33,7 @@ def _goes_with(tensor: Intermediate, others: list[Intermediate]) -> bool:
     )
     names = {one.name for one in others}
     return alike and all(
-        part.coordinate == ir.AT or (tensor.along and _is_earlier(part.coordinate))
-        for part in walk_through(tensor.value)
-        if isinstance(part, ir.Entry) and part.tensor in names
+        read.coordinate == ir.AT or (tensor.along and step is not None and step < 0)
+        for read, step in reads_by_step(tensor.value)
+        if read.tensor in names
     )
-
-
-def _is_earlier(coordinate: ir.Expr) -> bool:
-    """Whether a coordinate belongs to an earlier step: it starts with at[0] minus a number."""
-    match coordinate:
-        case ir.Binary(op="+", left=left):
-            return _is_earlier(left)
-        case ir.ListOf((ir.Binary("-", ir.Index(ir.Local("at"), ir.Number(0)), ir.Number(steps)), *_)):
-            return steps > 0
-    return False

@@ -17,13 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from dmlgen.analysis.elements import Unfit
+from dmlgen.analysis.elements import Unfit, rebuilt
 from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.access import dimensions, entries
-from dmlgen.schedules.cases import Choice, rebuilt, written
+from dmlgen.schedules.cases import Choice, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.steps import in_step
 from dmlgen.schedules.tensor_facts import TensorFacts
