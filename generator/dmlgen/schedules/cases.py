@@ -211,7 +211,7 @@ class Writer:
 
 def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
     """The node simplified, given its operands: truth values that they or `known` determine are folded; so are
-    conditionals with equal branches, and a float divided by 1."""
+    conditionals with equal branches, and a float divided by 1. Entries of a slice of `at` are its own."""
     if known and node in known:  # hashing takes a while
         return ir.Number(known[node], ir.BOOL)
     match node:
@@ -223,6 +223,8 @@ def _simplified(node: ir.Expr, known: Mapping[ir.Expr, bool]) -> ir.Expr:
             return ir.Number(not value, ir.BOOL)
         case ir.Conditional(then=then, otherwise=otherwise) if then == otherwise:
             return then
+        case ir.Index(ir.Slice(ir.AT, ir.Number() as lower, None), ir.Local() as index):
+            return ir.Index(ir.AT, ir.Binary("+", index, lower, ir.INT))
         case ir.Binary("/", left, ir.Number(value=1.0), ir.FLOAT):
             return left
         case ir.Logic(op=op, operands=operands):
