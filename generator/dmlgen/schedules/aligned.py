@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.schedules.schedule import Schedule, is_shifted
 
-_SIZES = "[Whole.Sizes[e] // Parts.Sizes[e] for e in range(rank)]"
-
-
-@dataclass(frozen=True)
-class _Blocks:
-    """The sizes of the blocks that a coordinate counts: along each dimension, the size of the
-    tensor `whole` divided by that of the tensor `parts`."""
-
-    whole: str
-    parts: str
+_BLOCK = "[at[d] // [Whole.Sizes[e] // Parts.Sizes[e] for e in range(ranks)][d] for d in range(rank)]"
+"""The coordinate of the block that contains `at`, of those into which a tensor's sizes divide another's."""
 
 
 def is_aligned(schedule: Schedule) -> bool:
@@ -31,17 +23,17 @@ def is_aligned(schedule: Schedule) -> bool:
         moved = ir.Load(ir.Tensor(schedule.over, ir.Local("index", ir.INT)), ir.AT, schedule.value.type)
         return is_shifted(schedule.place) and schedule.value == moved
     reads = _reads(schedule)
-    tensors = {read.tensor.entry for read in reads}
     each = {read.tensor.entry for read in reads if read.coordinate == ir.AT}
-    of_blocks = _blocks(schedule)
-    with_at = sum(node == ir.AT for node in ir.walk(schedule.value))
-    wholes = {*each, schedule.output}
+    blocks, first = _blocks(schedule), single(schedule)
+    places = [read for read in reads if read.coordinate == ir.AT or is_first(read.coordinate) or _block(read)]
+    rest = ir.substitute(schedule.value, dict.fromkeys(places, ir.ZERO))
     return (
         schedule.over == schedule.output
+        and not any(part == ir.AT or isinstance(part, ir.Load) for part in ir.walk(rest))
         and all(read.tensor.index is None or isinstance(read.tensor.index, ir.Number) for read in reads)
-        and with_at == sum(not is_first(read.coordinate) for read in reads)
-        and len(each) + len(single(schedule)) + len(of_blocks) == len(tensors)
-        and all(one.whole in wholes and one.parts in of_blocks for one in of_blocks.values())
+        and len(each) + len(first) + len(blocks) == len({read.tensor.entry for read in reads})
+        and all(one.Whole.entry in {*each, schedule.output} for one in blocks.values())
+        and all(one.Parts.entry in blocks for one in blocks.values())
     )
 
 
@@ -57,7 +49,7 @@ def blocked(schedule: Schedule) -> tuple[str, ...]:
 
 def is_first(coordinate: ir.Expr) -> bool:
     """Whether a coordinate is 0 in all dimensions."""
-    return isinstance(coordinate, ir.Reduce) and match("[0 for d in range(rank)]", coordinate) is not None
+    return match("[0 for d in range(rank)]", coordinate) is not None
 
 
 def _reads(schedule: Schedule) -> list[ir.Load]:
@@ -65,12 +57,11 @@ def _reads(schedule: Schedule) -> list[ir.Load]:
     return [node for node in nodes if isinstance(node, ir.Load)]
 
 
-def _blocks(schedule: Schedule) -> dict[str, _Blocks]:
-    """The blocks of coordinates that are those of the block that contains `at`, by tensor."""
-    found: dict[str, _Blocks] = {}
-    for read in _reads(schedule):
-        block = match("[at[d] // sizes[d] for d in range(rank)]", read.coordinate)
-        size = block and match(_SIZES, block.sizes)
-        if size:
-            found[read.tensor.entry] = _Blocks(size.Whole.entry, size.Parts.entry)
-    return found
+def _blocks(schedule: Schedule) -> dict[str, SimpleNamespace]:
+    """The tensors that divide others into blocks, and these, by the tensors that are read so."""
+    found = {read.tensor.entry: _block(read) for read in _reads(schedule)}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _block(read: ir.Load) -> SimpleNamespace | None:
+    return match(_BLOCK, read.coordinate)

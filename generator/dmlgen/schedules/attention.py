@@ -15,7 +15,7 @@ from dmlgen.analysis.elements import Unfit
 from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, free_locals
-from dmlgen.registry import Intermediate, OutputDefinitions
+from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -74,69 +74,65 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Attention | Non
     """The attention that an intermediate tensor of a definition amounts to."""
     if any(facts.may_be(output, "FLOAT64") for output in defines.outputs):
         return None
-    tensors = {one.name: one for one in defines.tensors}
-    for one in defines.tensors:
-        if one.type == ir.FLOAT and not one.along and not one.decides and entries_of(one.value):
-            with suppress(Unfit):
-                return _Reader(tensors).attention(one)
+    # Attention may compute these in parts.
+    values = {
+        one.name: written(one.value, {})
+        for one in defines.tensors
+        if one.type == ir.FLOAT and not one.along and not one.decides
+    }
+    sizes = {one.name: written(one.sizes, {}) for one in defines.tensors}
+    for target in values:
+        with suppress(Unfit, KeyError):
+            return _attention(target, values, sizes)
     return None
 
 
-class _Reader:
-    """Reads the definitions of intermediate tensors."""
+def _attention(target: str, values: Mapping[str, ir.Expr], sizes: Mapping[str, ir.Expr]) -> Attention:
+    """The attention that a tensor amounts to. Raises KeyError where it needs another tensor's value."""
+    mean = fit(_TARGET, values[target])
+    fit(_PEAK, values[mean.Peaks.name], **vars(mean))
+    fit(_TOTAL, values[mean.Totals.name], **vars(mean))
+    product, score = _score(values[mean.Scores.name], values)
+    found = fit(_PRODUCT, product, Target=ir.Tensor(target), **vars(mean))
+    for role, form in _SIZES.items():
+        found = fit(form, sizes[getattr(found, role).name], **vars(found))
+    key_head = _head(found.key_batch, found.key_head)
+    value_head = _head(found.value_batch, found.value_head)
+    groups = match("[at[0], unravel_index(at[1], [groups, each])[0]]", key_head)
+    return Attention(
+        target=target,
+        query=found.Query.name,
+        key=found.Key.name,
+        value=found.Value.name,
+        key_head=key_head,
+        value_head=value_head,
+        shared=groups.each if groups and key_head == value_head else ir.ZERO,
+        score=score,
+        counts=found.counts and ir.substitute(found.counts, {found.key: ir.at(3)}),
+        multiple=_multiple(score),
+    )
 
-    def __init__(self, tensors: Mapping[str, Intermediate]) -> None:
-        self._tensors = tensors
 
-    def attention(self, target: Intermediate) -> Attention:
-        mean = fit(_TARGET, written(target.value, {}))
-        fit(_PEAK, self._value(mean.Peaks.name), **vars(mean))
-        fit(_TOTAL, self._value(mean.Totals.name), **vars(mean))
-        product, score = self._score(mean.Scores.name)
-        found = fit(_PRODUCT, product, Target=ir.Tensor(target.name), **vars(mean))
-        for role, sizes in _SIZES.items():
-            tensor = self._tensors[getattr(found, role).name]
-            found = fit(sizes, written(tensor.sizes, {}), **vars(found))
-        key_head = _head(found.key_batch, found.key_head)
-        value_head = _head(found.value_batch, found.value_head)
-        return Attention(
-            target=target.name,
-            query=found.Query.name,
-            key=found.Key.name,
-            value=found.Value.name,
-            key_head=key_head,
-            value_head=value_head,
-            shared=_shared(key_head) if key_head == value_head else ir.ZERO,
-            score=score,
-            counts=found.counts and ir.substitute(found.counts, {found.key: ir.at(3)}),
-            multiple=_multiple(score),
-        )
-
-    def _value(self, name: str) -> ir.Expr:
-        """The value of a tensor that attention may compute in parts, written out."""
-        tensor = self._tensors[name]
-        if tensor.type != ir.FLOAT or tensor.along or tensor.decides:
+def _score(whole: ir.Expr, values: Mapping[str, ir.Expr]) -> tuple[ir.Expr, ir.Expr]:
+    """The sum that a score depends on, and the score as a function of `TOTAL` and of no intermediate
+    tensor."""
+    while not (folds := _folds(whole)) and (
+        inner := entries_of(whole)
+    ):  # ends: tensors read only earlier ones
+        if any(part.coordinate != ir.AT for part in inner):
             raise Unfit
-        return written(tensor.value, {})
+        whole = ir.substitute(whole, {part: values[part.tensor] for part in inner})
+    if len(folds) != 1:
+        raise Unfit
+    (product,) = folds
+    made = ir.substitute(whole, {product: TOTAL})
+    if entries_of(made):
+        raise Unfit
+    return product, made
 
-    def _score(self, name: str) -> tuple[ir.Expr, ir.Expr]:
-        """The sum that a score depends on, and the score as a function of `TOTAL` and of no intermediate
-        tensor."""
-        whole = self._value(name)
-        while inner := entries_of(whole):  # ends: tensors read only earlier ones
-            if any(part.coordinate != ir.AT for part in inner):
-                break
-            whole = ir.substitute(whole, {part: self._value(part.tensor) for part in inner})
-            if any(isinstance(part, ir.Fold) and not part.unrolled for part in ir.walk(whole)):
-                break
-        folds = {part for part in ir.walk(whole) if isinstance(part, ir.Fold) and not part.unrolled}
-        if len(folds) != 1:
-            raise Unfit
-        (product,) = folds
-        made = ir.substitute(whole, {product: TOTAL})
-        if entries_of(made):
-            raise Unfit
-        return product, made
+
+def _folds(node: ir.Expr) -> set[ir.Fold]:
+    return {part for part in ir.walk(node) if isinstance(part, ir.Fold) and not part.unrolled}
 
 
 def _multiple(score: ir.Expr) -> ir.Expr | None:
@@ -156,9 +152,3 @@ def _head(batch: ir.Expr, head: ir.Expr) -> ir.ListOf:
     if free_locals(ir.substitute(whole, {ir.at(0): ir.ZERO, ir.at(1): ir.ZERO})):
         raise Unfit
     return whole
-
-
-def _shared(head: ir.ListOf) -> ir.Expr:
-    """The number of adjacent heads of queries that share each head; 0 if that is not known."""
-    found = match("[at[0], unravel_index(at[1], [groups, each])[0]]", head)
-    return found.each if found else ir.ZERO
