@@ -2088,9 +2088,8 @@ static const uint rightLines = RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH;
 
 // Shared memory: a tile of each factor; after the k-loop, 16 rows of each wave's sums, 16 or 32 columns at a time.
 // Where threads store along rows, 32 columns fill more of a cache line, but take registers that only tall waves use
-// anyway. Rows, or columns where threads store these, are padded so that neither the stores of matrices nor the loads
-// of four sums have bank conflicts. With rows of 16 columns, that also requires lanes to load the rows in the order 0,
-// 2, 1, 3, 4, 6, 5, 7.
+// anyway. Rows, or columns where threads store these, are padded so that the stores of matrices and the loads of four
+// sums have few bank conflicts.
 static const uint matrixProducts = 16;  // k of one matrix multiplication
 static const uint rightStart = leftLines * leftPitch;
 static const uint tilesSize = rightStart + rightLines * rightPitch + REACH * rightPitch;
@@ -2311,8 +2310,6 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
     SumMatrix totals[totalsDown][totalsAcross])
 {
     const uint own = wave * sumEach, fours = sumColumns / sumsAcross;  // side by side
-    const uint lineOfLane = lane / fours, swapped = (lineOfLane & 4) | (lineOfLane & 1) << 1 | (lineOfLane & 2) >> 1;
-    const uint rowOfLane = sumsDown == 1 && sumColumns == 16 ? swapped : lineOfLane;
     const uint turns = sumColumns / 8;  // of 32 lanes that store four sums each
     uint i, j;
     [unroll]
@@ -2346,7 +2343,7 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
                 StoreFour(isWhole, part, number, top + waveTop + i * 16 + lane % 4 * 4,
                     left + waveLeft + j + n * 8 + lane / 4, four[n], sums);
 #else
-                const uint down = n * (32 / fours) + rowOfLane;
+                const uint down = n * (32 / fours) + lane / fours;
                 const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
                 const float4 sums = asfloat(LoadShared(tiles[own + at], NON_PRIVATE));
                 const uint row = waveTop + i * 16 + down * sumsDown;

@@ -1452,8 +1452,7 @@ uint2 RightPosition(uint thread, uint i)
 }
 
 // Shared memory: one tile of each factor, line by line; after the k-loop, a 16 x 16 block of sums per wave, and the
-// line sums. Its rows are padded by two vectors to avoid bank conflicts, for which lanes also load the rows in the
-// order 0, 2, 1, 3, 4, 6, 5, 7.
+// line sums. Its rows are padded by two vectors to avoid bank conflicts.
 static const uint rightStart = leftLines * leftPitch;
 static const uint tilesSize = rightStart + rightLines * rightPitch;
 static const uint sumColumns = 16, sumPitch = 6, sumEach = 16 * sumPitch;
@@ -1928,8 +1927,6 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
     SumMatrix totals[totalsDown][totalsAcross])
 {
     const uint own = wave * sumEach, fours = sumColumns / sumsAcross;  // side by side
-    const uint lineOfLane = lane / fours, swapped = (lineOfLane & 4) | (lineOfLane & 1) << 1 | (lineOfLane & 2) >> 1;
-    const uint rowOfLane = sumsDown == 1 && sumColumns == 16 ? swapped : lineOfLane;
     const uint turns = sumColumns / 8;  // of 32 lanes that store four sums each
     uint i, j;
     [unroll]
@@ -1950,7 +1947,7 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
             [unroll]
             for (n = 0; n < turns; n++)
             {
-                const uint down = n * (32 / fours) + rowOfLane;
+                const uint down = n * (32 / fours) + lane / fours;
                 const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;
                 const int4 sums = asint(LoadShared(tiles[own + at], NON_PRIVATE));
                 const uint row = waveTop + i * 16 + down * sumsDown;
