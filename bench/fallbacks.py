@@ -40,7 +40,7 @@ from dmlops.planners import computation
 
 ROOT = Path(__file__).resolve().parents[1]
 
-SHADERS = ("map", "gather", "reduce", "scan", "rows")
+SHADERS = ("map", "gather", "scan", "rows")
 """Forms that are shaders of their own."""
 
 IN_PLACE = (*SHADERS, "attention")

@@ -240,7 +240,7 @@ def test_batch_normalizations(sizes: tuple[int, ...], kind: str, device: Any) ->
     ],
 )
 def test_optimizer_steps(sizes: tuple[int, ...], strides: Any, kind: str, device: Any) -> None:
-    """What all elements share is worked out once, where there is one step for all of them."""
+    """Elements that share one step, at any strides."""
     rng = np.random.default_rng(4)
     names = ("InputParametersTensor", "InputFirstMomentTensor", "InputSecondMomentTensor", "GradientTensor")
     arrays = {name: np.abs(rng.normal(0, 1, sizes)).astype(kind.lower()) for name in names}
@@ -254,8 +254,7 @@ def test_optimizer_steps(sizes: tuple[int, ...], strides: Any, kind: str, device
         Beta2=0.999,
         Epsilon=1e-3,
     )
-    (dispatch,) = gpu.plan(desc).dispatches
-    assert dispatch.defines["TRAINING_STEP_SINGLE"] == 1
+    assert passes(desc) == 1
     check_results(device, desc, arrays | {"TrainingStepTensor": np.full((1, 1, 1, 1), 7, np.uint32)})
 
 

@@ -580,13 +580,13 @@ struct OfRows
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // sets, or vectors of sets, per group
+    const uint part = number % partCount, block = number / partCount;
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
     const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
-    const uint own = number / partCount * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
+    const uint own = block * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const RowPlace row = LocateRow(min(own, rowCount - 1));
-    const uint start = number % partCount * partVectors + lane,
-        end = min((number % partCount + 1) * partVectors, rowVectors);
+    const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
     uint u, k, s, item;
 
     // Operands with one element per row

@@ -87,7 +87,7 @@ typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
 [[vk::binding(1, 0)]] RWStructuredBuffer<OUTPUT_STORED> outputTensor : register(u0);
 [[vk::binding(2, 0)]] RWStructuredBuffer<OUTPUT_SCALE_STORED> outputScaleTensor : register(u1);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OUTPUT_ZERO_POINT_STORED> outputZeroPointTensor : register(u2);
-[[vk::binding(4, 0)]] RWStructuredBuffer<uint> scratch : register(u3);
+[[vk::binding(4, 0)]] RWStructuredBuffer<float> scratch : register(u3);
 
 struct Dimension
 {
@@ -439,7 +439,7 @@ struct OfRows
     float of[ABREAST];
 };
 
-// The word of scratch that holds a total of a part of a row
+// The entry of scratch that holds a total of a part of a row
 uint PartialTotal(uint total, uint part, uint row, uint s)
 {
     return ((total * partCount + part) * rowCount + row) * ABREAST + s;
@@ -447,9 +447,9 @@ uint PartialTotal(uint total, uint part, uint row, uint s)
 
 groupshared float memory[ABREAST][NUM_THREADS];
 
-// Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
-// same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
-OfRows JoinLanes(uint kind, OfRows own, uint thread, uint lane, uint lanes)
+// Combines the results of a row's threads, in the same order for all of them, which get the same result: of pairs, then
+// of pairs of these, and so on. All threads of the group must call it.
+OfRows JoinLanes(uint kind, OfRows own, uint thread, uint lane)
 {
     const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
@@ -477,8 +477,6 @@ OfRows JoinLanes(uint kind, OfRows own, uint thread, uint lane, uint lanes)
                 other.of[s] = memory[s][thread ^ distance * step];
         }
         const bool isSecond = (lane & distance) != 0;
-        // the first lane whose result is in the second of the pair
-        const uint second = lane / distance * distance | distance;
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
@@ -488,9 +486,7 @@ OfRows JoinLanes(uint kind, OfRows own, uint thread, uint lane, uint lanes)
                 before = other.of[s];
                 after = own.of[s];
             }
-            own.of[s] = before;
-            if (second < lanes)
-                own.of[s] = kind == 0 ? Max(before, after) : Min(before, after);
+            own.of[s] = kind == 0 ? Max(before, after) : Min(before, after);
         }
     }
     return own;
@@ -501,13 +497,17 @@ OfRows JoinLanes(uint kind, OfRows own, uint thread, uint lane, uint lanes)
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // sets, or vectors of sets, per group
+#if TURN == 0
+    const uint part = 0, block = number;
+#else
+    const uint part = number % partCount, block = number / partCount;
+#endif
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
     const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
-    const uint own = number / partCount * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
+    const uint own = block * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const RowPlace row = LocateRow(min(own, rowCount - 1));
-    const uint start = number % partCount * partVectors + lane,
-        end = min((number % partCount + 1) * partVectors, rowVectors);
+    const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
     uint u, k, s, item;
 
     // Operands with one element per row
@@ -550,15 +550,14 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
+                if (!EVEN && item + u * REDUCTION_THREADS >= end)
+                    break;
+                [unroll]
+                for (k = 0; k < ALONG; k++)
                 {
-                    [unroll]
-                    for (k = 0; k < ALONG; k++)
-                    {
-                        const float inputElement = inputBlock[u][s + k];
-                        total0OfBlock = Min(total0OfBlock, inputElement);
-                        total1OfBlock = Max(total1OfBlock, inputElement);
-                    }
+                    const float inputElement = inputBlock[u][s + k];
+                    total0OfBlock = Min(total0OfBlock, inputElement);
+                    total1OfBlock = Max(total1OfBlock, inputElement);
                 }
             }
             total0s.of[s] = Min(total0s.of[s], total0OfBlock);
@@ -571,21 +570,21 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            total0s.of[s] = Min(total0s.of[s], asfloat(scratch[PartialTotal(0, item, min(own, rowCount - 1), s)]));
-            total1s.of[s] = Max(total1s.of[s], asfloat(scratch[PartialTotal(1, item, min(own, rowCount - 1), s)]));
+            total0s.of[s] = Min(total0s.of[s], scratch[PartialTotal(0, item, min(own, rowCount - 1), s)]);
+            total1s.of[s] = Max(total1s.of[s], scratch[PartialTotal(1, item, min(own, rowCount - 1), s)]);
         }
     }
 #endif
-    total0s = JoinLanes(1, total0s, thread, lane, REDUCTION_THREADS);
-    total1s = JoinLanes(0, total1s, thread, lane, REDUCTION_THREADS);
+    total0s = JoinLanes(1, total0s, thread, lane);
+    total1s = JoinLanes(0, total1s, thread, lane);
 #if TURN == 1
     if (own < rowCount && lane == 0)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            scratch[PartialTotal(0, number % partCount, own, s)] = asuint(total0s.of[s]);
-            scratch[PartialTotal(1, number % partCount, own, s)] = asuint(total1s.of[s]);
+            scratch[PartialTotal(0, part, own, s)] = total0s.of[s];
+            scratch[PartialTotal(1, part, own, s)] = total1s.of[s];
         }
     }
     return;
@@ -613,7 +612,7 @@ void WorkOnRows(uint number, uint thread)
 
     if (own >= rowCount)
         return;
-    if (lane == 0 && number % partCount == 0)
+    if (lane == 0 && part == 0)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)

@@ -117,7 +117,7 @@ typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
 [[vk::binding(1, 0)]] StructuredBuffer<ScaleBuffer> scaleTensor : register(t1);
 [[vk::binding(2, 0)]] StructuredBuffer<BiasBuffer> biasTensor : register(t2);
 [[vk::binding(3, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
-[[vk::binding(4, 0)]] RWStructuredBuffer<uint> scratch : register(u1);
+[[vk::binding(4, 0)]] RWStructuredBuffer<float> scratch : register(u1);
 
 struct Activation
 {
@@ -770,7 +770,7 @@ struct OfRows
     float of[ABREAST];
 };
 
-// The word of scratch that holds a total of a part of a row
+// The entry of scratch that holds a total of a part of a row
 uint PartialTotal(uint total, uint part, uint row, uint s)
 {
     return ((total * partCount + part) * rowCount + row) * ABREAST + s;
@@ -784,9 +784,9 @@ float ElementsOf(uint part)
 
 groupshared float memory[ABREAST][NUM_THREADS];
 
-// Combines the results of the first `lanes` threads of a set, in the same order for all of its threads, which get the
-// same result: of pairs, then of pairs of these, and so on. All threads of the group must call it.
-OfRows JoinLanes(OfRows own, uint thread, uint lane, uint lanes)
+// Combines the results of a row's threads, in the same order for all of them, which get the same result: of pairs, then
+// of pairs of these, and so on. All threads of the group must call it.
+OfRows JoinLanes(OfRows own, uint thread, uint lane)
 {
     const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
@@ -814,8 +814,6 @@ OfRows JoinLanes(OfRows own, uint thread, uint lane, uint lanes)
                 other.of[s] = memory[s][thread ^ distance * step];
         }
         const bool isSecond = (lane & distance) != 0;
-        // the first lane whose result is in the second of the pair
-        const uint second = lane / distance * distance | distance;
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
@@ -825,9 +823,7 @@ OfRows JoinLanes(OfRows own, uint thread, uint lane, uint lanes)
                 before = other.of[s];
                 after = own.of[s];
             }
-            own.of[s] = before;
-            if (second < lanes)
-                own.of[s] = before + after;
+            own.of[s] = before + after;
         }
     }
     return own;
@@ -842,13 +838,17 @@ OfRows JoinLanes(OfRows own, uint thread, uint lane, uint lanes)
 // A group works on several rows, or on a part of each of them.
 void WorkOnRows(uint number, uint thread)
 {
-    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // sets, or vectors of sets, per group
+#if TURN == 0
+    const uint part = 0, block = number;
+#else
+    const uint part = number % partCount, block = number / partCount;
+#endif
+    const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
     const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
-    const uint own = number / partCount * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
+    const uint own = block * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const RowPlace row = LocateRow(min(own, rowCount - 1));
-    const uint start = number % partCount * partVectors + lane,
-        end = min((number % partCount + 1) * partVectors, rowVectors);
+    const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);
     uint u, k, s, item;
 
     // Operands with one element per row
@@ -921,24 +921,23 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
+                if (!EVEN && item + u * REDUCTION_THREADS >= end)
+                    break;
+                [unroll]
+                for (k = 0; k < ALONG; k++)
                 {
-                    [unroll]
-                    for (k = 0; k < ALONG; k++)
-                    {
-                        const float inputElement = inputBlock[u][s + k];
+                    const float inputElement = inputBlock[u][s + k];
 #if SCALE_SINGLE
-                        const float scaleElement = scaleOfRows.of[s];
+                    const float scaleElement = scaleOfRows.of[s];
 #else
-                        const float scaleElement = scaleSpread[u][s + k];
+                    const float scaleElement = scaleSpread[u][s + k];
 #endif
 #if BIAS_SINGLE
-                        const float biasElement = biasOfRows.of[s];
+                    const float biasElement = biasOfRows.of[s];
 #else
-                        const float biasElement = biasSpread[u][s + k];
+                    const float biasElement = biasSpread[u][s + k];
 #endif
-                        total0OfBlock += inputElement;
-                    }
+                    total0OfBlock += inputElement;
                 }
             }
             total0s.of[s] += total0OfBlock;
@@ -950,18 +949,18 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            total0s.of[s] += asfloat(scratch[PartialTotal(0, item, min(own, rowCount - 1), s)]);
+            total0s.of[s] += scratch[PartialTotal(0, item, min(own, rowCount - 1), s)];
         }
     }
 #endif
-    total0s = JoinLanes(total0s, thread, lane, REDUCTION_THREADS);
+    total0s = JoinLanes(total0s, thread, lane);
 #if TURN == 1
     if (own < rowCount && lane == 0)
     {
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            scratch[PartialTotal(0, number % partCount, own, s)] = asuint(total0s.of[s]);
+            scratch[PartialTotal(0, part, own, s)] = total0s.of[s];
         }
     }
 #endif
@@ -985,7 +984,7 @@ void WorkOnRows(uint number, uint thread)
         differencess.of[s] = 0;
         centers.of[s] = rowCenters.of[s];
 #if TURN == 1
-        centers.of[s] = total0s.of[s] / ElementsOf(number % partCount);
+        centers.of[s] = total0s.of[s] / ElementsOf(part);
 #endif
     }
 #if TURN == 0 || TURN == 1
@@ -1021,25 +1020,24 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
+                if (!EVEN && item + u * REDUCTION_THREADS >= end)
+                    break;
+                [unroll]
+                for (k = 0; k < ALONG; k++)
                 {
-                    [unroll]
-                    for (k = 0; k < ALONG; k++)
-                    {
-                        const float inputElement = inputBlock[u][s + k];
+                    const float inputElement = inputBlock[u][s + k];
 #if SCALE_SINGLE
-                        const float scaleElement = scaleOfRows.of[s];
+                    const float scaleElement = scaleOfRows.of[s];
 #else
-                        const float scaleElement = scaleSpread[u][s + k];
+                    const float scaleElement = scaleSpread[u][s + k];
 #endif
 #if BIAS_SINGLE
-                        const float biasElement = biasOfRows.of[s];
+                    const float biasElement = biasOfRows.of[s];
 #else
-                        const float biasElement = biasSpread[u][s + k];
+                    const float biasElement = biasSpread[u][s + k];
 #endif
-                        total1OfBlock += (inputElement - center) * (inputElement - center);
-                        differencesOfBlock += inputElement - center;
-                    }
+                    total1OfBlock += (inputElement - center) * (inputElement - center);
+                    differencesOfBlock += inputElement - center;
                 }
             }
             total1s.of[s] += total1OfBlock;
@@ -1052,17 +1050,17 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            const float part = asfloat(scratch[PartialTotal(1, item, min(own, rowCount - 1), s)]),
-                partCenter = asfloat(scratch[PartialTotal(3, item, min(own, rowCount - 1), s)]);
+            const float partTotal = scratch[PartialTotal(1, item, min(own, rowCount - 1), s)],
+                partCenter = scratch[PartialTotal(3, item, min(own, rowCount - 1), s)];
             const float away = partCenter - centers.of[s];
-            total1s.of[s] += part + away * (2 * asfloat(scratch[PartialTotal(2, item, min(own, rowCount - 1), s)])
+            total1s.of[s] += partTotal + away * (2 * scratch[PartialTotal(2, item, min(own, rowCount - 1), s)]
                 + ElementsOf(item) * away);
         }
     }
 #endif
-    total1s = JoinLanes(total1s, thread, lane, REDUCTION_THREADS);
+    total1s = JoinLanes(total1s, thread, lane);
 #if TURN == 1
-    differencess = JoinLanes(differencess, thread, lane, REDUCTION_THREADS);
+    differencess = JoinLanes(differencess, thread, lane);
 #endif
 #if TURN == 1
     if (own < rowCount && lane == 0)
@@ -1070,9 +1068,9 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            scratch[PartialTotal(1, number % partCount, own, s)] = asuint(total1s.of[s]);
-            scratch[PartialTotal(2, number % partCount, own, s)] = asuint(differencess.of[s]);
-            scratch[PartialTotal(3, number % partCount, own, s)] = asuint(centers.of[s]);
+            scratch[PartialTotal(1, part, own, s)] = total1s.of[s];
+            scratch[PartialTotal(2, part, own, s)] = differencess.of[s];
+            scratch[PartialTotal(3, part, own, s)] = centers.of[s];
         }
     }
     return;

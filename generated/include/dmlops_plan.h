@@ -613,12 +613,15 @@ typedef struct dmlops_plan_RowsPass {
     int64_t number;
     int64_t source;
     int64_t read;
+    int64_t spread;
     int64_t single;
     int64_t each;
     int64_t of_rows;
     int64_t output;
     int64_t turns;
     int64_t totals;
+    int64_t functions;
+    int64_t choosing;
 } dmlops_plan_RowsPass;
 
 typedef struct dmlops_plan_SeparablePass {
@@ -759,6 +762,12 @@ typedef struct dmlops_plan_Separable {
     int64_t rank;
     dmlops_plan_int_8 applies;
 } dmlops_plan_Separable;
+
+typedef struct dmlops_plan_Rows {
+    dmlops_plan_int_8 reduced;
+    int64_t function;
+    int decreasing;
+} dmlops_plan_Rows;
 
 typedef struct dmlops_plan_Tensor_16 {
     int64_t count;
@@ -995,7 +1004,7 @@ typedef struct dmlops_plan_Definition {
     dmlops_plan_Factors factors;
     dmlops_plan_Sliding sliding;
     dmlops_plan_AttentionViews attention;
-    dmlops_plan_int_8 reduced;
+    dmlops_plan_Rows rows;
     dmlops_plan_int_8 sums;
     dmlops_plan_Separable separable;
     dmlops_plan_int_8 terms;
@@ -1861,32 +1870,6 @@ typedef struct dmlops_plan_PhiloxParams {
     dmlops_plan_Dimension_16 dimensions;
 } dmlops_plan_PhiloxParams;
 
-typedef struct dmlops_plan_Reduce {
-    dmlops_plan_Tensor input;
-    dmlops_plan_Tensor output;
-    dmlops_plan_int_8 reduced;
-    int is_each;
-    int chooses;
-    dmlops_plan_Switch_8 switches;
-} dmlops_plan_Reduce;
-
-typedef struct dmlops_plan_ReduceResources {
-    dmlops_plan_Buffer input;
-    dmlops_plan_Buffer partials;
-    dmlops_plan_Buffer output;
-} dmlops_plan_ReduceResources;
-
-typedef struct dmlops_plan_ReduceParams {
-    int64_t sets;
-    int64_t extent;
-    int64_t partExtent;
-    int64_t parts;
-    int64_t groupColumns;
-    int64_t count;
-    dmlops_plan_Dimension_16 kept;
-    dmlops_plan_Dimension_16 reduced;
-} dmlops_plan_ReduceParams;
-
 typedef struct dmlops_plan_Scan {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
@@ -2218,7 +2201,9 @@ DMLOPS_CALLED void dmlops_plan_Definition_empty(dmlops_plan_Definition* record) 
     record->attention.value_stored.element.count = 0;
     record->attention.value_stored.limits.count = 0;
     record->attention.shared = 0;
-    record->reduced.count = 0;
+    record->rows.reduced.count = 0;
+    record->rows.function = 0;
+    record->rows.decreasing = 0;
     record->sums.count = 0;
     record->separable.rank = 0;
     record->separable.applies.count = 0;
@@ -2382,42 +2367,6 @@ DMLOPS_CALLED void dmlops_plan_Philox_empty(dmlops_plan_Philox* record) {
     record->next_state.is_held = 0;
     record->next_state.sizes.count = 0;
     record->next_state.strides.count = 0;
-}
-
-/* Makes a record empty, apart from the items of lists, which would take the most time. */
-DMLOPS_CALLED void dmlops_plan_Reduce_empty(dmlops_plan_Reduce* record) {
-    record->input.macro = NULL;
-    record->input.buffer.member = 0;
-    record->input.buffer.entry = 0;
-    record->input.is_present = 0;
-    record->input.type_name = NULL;
-    record->input.bits = 0;
-    record->input.is_float = 0;
-    record->input.is_signed = 0;
-    record->input.is_native = 0;
-    record->input.as_bits = 0;
-    record->input.is_output = 0;
-    record->input.is_held = 0;
-    record->input.sizes.count = 0;
-    record->input.strides.count = 0;
-    record->output.macro = NULL;
-    record->output.buffer.member = 0;
-    record->output.buffer.entry = 0;
-    record->output.is_present = 0;
-    record->output.type_name = NULL;
-    record->output.bits = 0;
-    record->output.is_float = 0;
-    record->output.is_signed = 0;
-    record->output.is_native = 0;
-    record->output.as_bits = 0;
-    record->output.is_output = 0;
-    record->output.is_held = 0;
-    record->output.sizes.count = 0;
-    record->output.strides.count = 0;
-    record->reduced.count = 0;
-    record->is_each = 0;
-    record->chooses = 0;
-    record->switches.count = 0;
 }
 
 /* Makes a record empty, apart from the items of lists, which would take the most time. */
@@ -2929,26 +2878,6 @@ DMLOPS_CALLED void dmlops_put_PhiloxParams(
     }
 }
 
-DMLOPS_CALLED void dmlops_put_ReduceParams(
-    dmlops_planning* planning, const dmlops_plan_ReduceParams* record) {
-    dmlops_put_word(planning, record->sets);
-    dmlops_put_word(planning, record->extent);
-    dmlops_put_word(planning, record->partExtent);
-    dmlops_put_word(planning, record->parts);
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_word(planning, record->count);
-    for (int64_t i = 0; i < record->kept.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->kept.items[i]);
-        dmlops_put_padding(planning);
-    }
-    for (int64_t i = 0; i < record->reduced.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->reduced.items[i]);
-        dmlops_put_padding(planning);
-    }
-}
-
 DMLOPS_CALLED void dmlops_put_ScanParams(
     dmlops_planning* planning, const dmlops_plan_ScanParams* record) {
     dmlops_put_word(planning, record->count);
@@ -3447,6 +3376,8 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_along(dmlops_planning* planning, const 
     dmlops_plan_RowsPass* rows, const dmlops_plan_int_64* widths);
 DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_RowsPass* rows, const dmlops_plan_Loop_16* reduced, const dmlops_plan_int_64* widths, int64_t vector);
+DMLOPS_CALLED void dmlops_plan_order_within(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Tensor* source, int chooses, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -3519,11 +3450,6 @@ DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op);
 DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* op);
-DMLOPS_CALLED void dmlops_plan_reduced_order(dmlops_planning* planning, const dmlops_plan_Reduce* op,
-    dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* op);
-DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
-    dmlops_plan_Sharing* sharing, int64_t count, int64_t number);
 DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
     decreasing, dmlops_plan_Lines* result);
 DMLOPS_CALLED void dmlops_plan_dispatch_pass(dmlops_planning* planning, const dmlops_plan_Segments* op, const
@@ -8878,8 +8804,8 @@ DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_
                 if ((size != 1) && (((rows->single >> place) & 1) == 1)) {
                     return 0;
                 }
-                int is_one = (((rows->of_rows >> place) & 1) == 1) && (op->reduced.items[dmlops_item(planning, d,
-                    op->reduced.count)] == 1);
+                int is_one = (((rows->of_rows >> place) & 1) == 1) && (op->rows.reduced.items[dmlops_item(planning, d,
+                    op->rows.reduced.count)] == 1);
                 int is_whole = size == (is_one ? 1 : source->sizes.items[dmlops_item(planning, d,
                     source->sizes.count)]);
                 if (!is_whole && ((size != 1) || (((rows->read >> place) & 1) == 0))) {
@@ -8914,7 +8840,7 @@ DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const d
             int is_packed = tensor->is_present && (widths->items[dmlops_item(planning, place, widths->count)] >=
                 vector);
             dmlops_out_define(planning, tensor->macro, DMLOPS_TEXT("_VECTOR"), is_packed ? vector : 1);
-            if (((rows->read >> place) & 1) == 1) {
+            if (((rows->spread >> place) & 1) == 1) {
                 int is_one = 1;
                 for (int64_t each_1 = 0; each_1 < reduced->count; ++each_1) {
                     const dmlops_plan_Loop* loop = &reduced->items[each_1];
@@ -8925,6 +8851,24 @@ DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const d
             }
         }
     }
+}
+
+/* The strides by which dimensions within rows are sorted: those of their tensor or, if a reduction `chooses` an
+   element, those with which the elements of a row are numbered. */
+DMLOPS_CALLED void dmlops_plan_order_within(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_Tensor* source, int chooses, dmlops_plan_int_8* result) {
+    result->count = 0;
+    int64_t stride = 1;
+    for (int64_t place = 0; place < source->sizes.count; ++place) {
+        int64_t axis = dmlops_subtract(dmlops_subtract(source->sizes.count, 1), place);
+        dmlops_plan_int_8_insert(planning, result, 0, chooses ? stride : source->strides.items[dmlops_item(planning,
+            axis, source->strides.count)]);
+        if (chooses && (op->rows.reduced.items[dmlops_item(planning, axis, op->rows.reduced.count)] == 1)) {
+            stride = dmlops_plan_times(planning, stride, source->sizes.items[dmlops_item(planning, axis,
+                source->sizes.count)]);
+        }
+    }
+    return;
 }
 
 /* One dispatch. If rows are split, one for each turn of partial totals and one for the outputs. */
@@ -8941,12 +8885,23 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_CommonConstants known;
     dmlops_plan_begin_form(planning, op, shader, &op->tensors.items[dmlops_item(planning, rows->output,
         op->tensors.count)], &known);
+    int chooses = ((rows->choosing >> op->rows.function) & 1) == 1;
+    if (rows->functions > 1) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("FUNCTION"), op->rows.function);
+    }
+    if (chooses) {
+        dmlops_out_define(planning, "", DMLOPS_TEXT("DECREASING"), (int64_t)op->rows.decreasing);
+    }
+    int has_statistics = rows->turns > 0;
+    int has_elements = rows->each != 0;
     dmlops_plan_int_8 flags;
     flags.count = 0;
-    dmlops_plan_int_8_extend(planning, &flags, op->reduced.count, op->reduced.items);
+    dmlops_plan_int_8_extend(planning, &flags, op->rows.reduced.count, op->rows.reduced.items);
     if (flags.count == 0) {
         dmlops_plan_int_8_fill(planning, &flags, source->sizes.count, 1);
     }
+    dmlops_plan_int_8 order;
+    dmlops_plan_order_within(planning, op, source, chooses, &order);
     dmlops_plan_int_8 made_1;
     dmlops_plan_axes_of(planning, &flags, 0, &made_1);
     dmlops_plan_Loop_16 kept;
@@ -8955,9 +8910,9 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_int_8 made_2;
     dmlops_plan_axes_of(planning, &flags, 1, &made_2);
     dmlops_plan_Loop_16 reduced;
-    dmlops_plan_loops_along(planning, source, &op->tensors, dmlops_plan_taking_part(planning, rows), &made_2,
-        &source->strides, &reduced);
-    if ((op->reduced.count == 0) && (reduced.count > 1)) {
+    dmlops_plan_loops_along(planning, source, &op->tensors, dmlops_plan_taking_part(planning, rows), &made_2, &order,
+        &reduced);
+    if ((op->rows.reduced.count == 0) && (reduced.count > 1)) {
         dmlops_plan_Loop_16 made_3;
         made_3.count = 0;
         for (int64_t each_4 = 0; each_4 < dmlops_clip(-1, reduced.count); ++each_4) {
@@ -8973,11 +8928,15 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         }
         dmlops_plan_Loop_16_copy(&reduced, &made_5);
     }
+    if (dmlops_plan_repeats(planning, &reduced) >= dmlops_divide(INT64_C(4294967296), 2)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_REDUCTION_TOO_LARGE, -1, dmlops_plan_repeats(planning, &reduced));
+        return;
+    }
     int is_across = dmlops_plan_are_across(planning, &kept, &reduced);
     dmlops_plan_int_64 widths;
     dmlops_plan_widths_along(planning, &op->tensors, &kept, &reduced, is_across, &widths);
     int64_t vector = dmlops_plan_vector_along(planning, op, rows, &widths);
-    if (is_across && (dmlops_plan_repeats(planning, &kept) < 16384)) {
+    if (is_across && has_elements && (dmlops_plan_repeats(planning, &kept) < 16384)) {
         vector = 1;
     }
     dmlops_plan_Loop made_7;
@@ -8986,8 +8945,7 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_int_16_copy(&steps, &made_7.strides);
     dmlops_plan_define_vectors(planning, op, rows, &reduced, &widths, vector);
     dmlops_plan_Sets sets;
-    dmlops_plan_sets_of(planning, &kept, &reduced, vector, is_across, 1, &sets);
-    int has_statistics = rows->turns > 0;
+    dmlops_plan_sets_of(planning, &kept, &reduced, vector, is_across, has_elements, &sets);
     int64_t extent = has_statistics ? dmlops_plan_part_extent(planning, &sets) : sets.extent;
     dmlops_plan_Sharing sharing;
     dmlops_plan_shared(planning, &sets, extent, &sharing);
@@ -9002,44 +8960,57 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     int is_split = has_statistics && (parts > 1);
     if (has_statistics) {
         int64_t totals = dmlops_multiply(dmlops_multiply(rows->totals, sets.number), is_across ? vector : 1);
+        int64_t word = (source->bits == 64) ? 8 : 4;
         dmlops_plan_Buffer made_9;
-        made_9 = dmlops_out_scratch(planning, is_split ? dmlops_multiply(dmlops_multiply(4, totals), parts) : 8, 0);
+        made_9 = dmlops_out_scratch(planning, is_split ? dmlops_multiply(dmlops_multiply(word, totals), parts) : 8, 0);
         dmlops_out_write(planning, &made_9);
     }
-    dmlops_plan_Groups groups;
-    dmlops_plan_define_sharing(planning, &sets, &sharing, has_statistics, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)dmlops_plan_is_even(planning, &sets, &sharing));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_share(planning);
-    dmlops_plan_int_16 made_10;
-    made_10.count = 0;
-    for (int64_t each_11 = dmlops_clip(1, steps.count); each_11 < dmlops_clip(-1, steps.count); ++each_11) {
-        const int64_t stride = steps.items[each_11];
-        dmlops_plan_int_16_append(planning, &made_10, dmlops_modulo(stride, INT64_C(4294967296)));
-    }
-    dmlops_plan_Dimension_16 made_12;
-    dmlops_plan_of_tensors(planning, &sets.kept, &made_12);
-    dmlops_plan_Dimension_16 made_13;
-    dmlops_plan_of_tensors(planning, &sets.reduced, &made_13);
-    dmlops_plan_RowsParams params;
-    dmlops_plan_int_512_copy(&params.lists, &known.lists);
-    dmlops_plan_int_32_copy(&params.activations, &known.activations);
-    dmlops_plan_int_64_copy(&params.elements, &op->elements);
-    dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
-    params.rowCount = sets.number;
-    params.rowVectors = sets.extent;
-    params.partVectors = extent;
-    params.partCount = parts;
-    params.groupColumns = groups.columns;
-    dmlops_plan_int_16_copy(&params.steps, &made_10);
-    dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_12);
-    dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_13);
-    for (int64_t place = 0; place < (is_split ? dmlops_add(rows->turns, 1) : 1); ++place) {
-        if (has_statistics) {
-            dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(extent <= dmlops_multiply(sharing.lanes,
-                sharing.unroll)));
-            dmlops_out_define(planning, "", DMLOPS_TEXT("TURN"), dmlops_add(place, (int64_t)is_split));
+    int64_t turns = is_split ? dmlops_add(rows->turns, 1) : 1;
+    for (int64_t place = 0; place < turns; ++place) {
+        if ((place > 0) && (place == dmlops_subtract(turns, 1)) && !has_elements) {
+            dmlops_plan_Sets made_10;
+            made_10 = sets;
+            made_10.extent = parts;
+            sets = made_10;
+            dmlops_plan_Sharing made_11;
+            dmlops_plan_shared(planning, &sets, parts, &made_11);
+            sharing = made_11;
         }
+        dmlops_plan_Groups groups;
+        dmlops_plan_define_sharing(planning, &sets, &sharing, has_statistics, &groups);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)dmlops_plan_is_even(planning, &sets, &sharing));
+        if (has_statistics) {
+            dmlops_out_define(planning, "", DMLOPS_TEXT("TURN"), dmlops_add(place, (int64_t)is_split));
+            if (has_elements) {
+                dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE"), (int64_t)(extent <=
+                    dmlops_multiply(sharing.lanes, sharing.unroll)));
+            }
+        }
+        dmlops_plan_int_16 made_12;
+        made_12.count = 0;
+        for (int64_t each_13 = dmlops_clip(1, steps.count); each_13 < dmlops_clip(-1, steps.count); ++each_13) {
+            const int64_t stride = steps.items[each_13];
+            dmlops_plan_int_16_append(planning, &made_12, dmlops_modulo(stride, INT64_C(4294967296)));
+        }
+        dmlops_plan_Dimension_16 made_14;
+        dmlops_plan_of_tensors(planning, &sets.kept, &made_14);
+        dmlops_plan_Dimension_16 made_15;
+        dmlops_plan_of_tensors(planning, &sets.reduced, &made_15);
+        dmlops_plan_RowsParams params;
+        dmlops_plan_int_512_copy(&params.lists, &known.lists);
+        dmlops_plan_int_32_copy(&params.activations, &known.activations);
+        dmlops_plan_int_64_copy(&params.elements, &op->elements);
+        dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
+        params.rowCount = sets.number;
+        params.rowVectors = sets.extent;
+        params.partVectors = extent;
+        params.partCount = parts;
+        params.groupColumns = groups.columns;
+        dmlops_plan_int_16_copy(&params.steps, &made_12);
+        dmlops_plan_Dimension_16_copy(&params.keptLoops, &made_14);
+        dmlops_plan_Dimension_16_copy(&params.rowLoops, &made_15);
         dmlops_put_RowsParams(planning, &params);
         dmlops_out_dispatch(planning, &groups, place > 0);
     }
@@ -10345,149 +10316,6 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_Dimension_16_copy(&params.dimensions, &made_8);
     dmlops_put_PhiloxParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
-}
-
-/* The strides by which dimensions that are reduced are sorted: those of the input or, if a set is reduced to the number
-   of an element, those with which its elements are numbered. */
-DMLOPS_CALLED void dmlops_plan_reduced_order(dmlops_planning* planning, const dmlops_plan_Reduce* op,
-    dmlops_plan_int_8* result) {
-    result->count = 0;
-    int64_t stride = 1;
-    for (int64_t place = 0; place < op->reduced.count; ++place) {
-        int64_t axis = dmlops_subtract(dmlops_subtract(op->reduced.count, 1), place);
-        dmlops_plan_int_8_insert(planning, result, 0, op->chooses ? stride :
-            op->input.strides.items[dmlops_item(planning, axis, op->input.strides.count)]);
-        if (op->reduced.items[dmlops_item(planning, axis, op->reduced.count)] == 1) {
-            stride = dmlops_plan_times(planning, stride, op->input.sizes.items[dmlops_item(planning, axis,
-                op->input.sizes.count)]);
-        }
-    }
-    return;
-}
-
-/* One dispatch; two if sets are reduced in parts. */
-DMLOPS_CALLED void dmlops_plan_reduce(dmlops_planning* planning, const dmlops_plan_Reduce* op) {
-    dmlops_plan_check_span(planning, &op->input);
-    dmlops_plan_check_span(planning, &op->output);
-    dmlops_plan_Tensor_16 made_1;
-    made_1.count = 0;
-    dmlops_plan_Tensor_16_append(planning, &made_1, &op->input);
-    dmlops_plan_Tensor_16_append(planning, &made_1, &op->output);
-    dmlops_plan_int_8 made_2;
-    dmlops_plan_axes_of(planning, &op->reduced, 0, &made_2);
-    dmlops_plan_Loop_16 kept;
-    dmlops_plan_loops_along(planning, &op->input, &made_1, 3, &made_2, &op->input.strides, &kept);
-    dmlops_plan_Tensor_16 made_3;
-    made_3.count = 0;
-    dmlops_plan_Tensor_16_append(planning, &made_3, &op->input);
-    dmlops_plan_Tensor_16_append(planning, &made_3, &op->output);
-    dmlops_plan_int_8 made_4;
-    dmlops_plan_axes_of(planning, &op->reduced, 1, &made_4);
-    dmlops_plan_int_8 made_5;
-    dmlops_plan_reduced_order(planning, op, &made_5);
-    dmlops_plan_Loop_16 reduced;
-    dmlops_plan_loops_along(planning, &op->input, &made_3, 3, &made_4, &made_5, &reduced);
-    int is_across = dmlops_plan_are_across(planning, &kept, &reduced);
-    dmlops_plan_Tensor_16 made_6;
-    made_6.count = 0;
-    dmlops_plan_Tensor_16_append(planning, &made_6, &op->input);
-    dmlops_plan_Tensor_16_append(planning, &made_6, &op->output);
-    dmlops_plan_int_64 widths;
-    dmlops_plan_widths_along(planning, &made_6, &kept, &reduced, is_across, &widths);
-    int64_t vector = op->is_each ? dmlops_gcd(widths.items[dmlops_item(planning, 0, widths.count)],
-        widths.items[dmlops_item(planning, 1, widths.count)]) : widths.items[dmlops_item(planning, 0, widths.count)];
-    int64_t count = dmlops_plan_repeats(planning, &reduced);
-    if (count >= dmlops_divide(INT64_C(4294967296), 2)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_REDUCTION_TOO_LARGE, -1, count);
-        return;
-    }
-    dmlops_plan_Sets sets;
-    dmlops_plan_sets_of(planning, &kept, &reduced, vector, is_across, op->is_each, &sets);
-    dmlops_plan_define_tensor(planning, &op->input);
-    dmlops_plan_define_tensor(planning, &op->output);
-    for (int64_t each_7 = 0; each_7 < op->switches.count; ++each_7) {
-        const dmlops_plan_Switch* switch_ = &op->switches.items[each_7];
-        dmlops_out_define(planning, switch_->name, DMLOPS_TEXT(""), switch_->value);
-    }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
-    dmlops_out_share(planning);
-    int64_t extent = dmlops_plan_part_extent(planning, &sets);
-    int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
-    const dmlops_plan_Buffer * source = &op->input.buffer;
-    const dmlops_plan_Buffer * target = &op->output.buffer;
-    if (parts == 1) {
-        dmlops_plan_ReduceResources made_8;
-        made_8.input = *source;
-        made_8.partials = *source;
-        made_8.output = *target;
-        dmlops_out_read(planning, &made_8.input);
-        dmlops_out_read(planning, &made_8.partials);
-        dmlops_out_write(planning, &made_8.output);
-        dmlops_plan_Sharing made_9;
-        dmlops_plan_shared(planning, &sets, extent, &made_9);
-        dmlops_plan_dispatch_sets(planning, &sets, &made_9, count, 0);
-        return;
-    }
-    int64_t word = (op->input.bits == 64) ? 8 : 4;
-    int64_t state = op->chooses ? dmlops_multiply(2, word) : word;
-    dmlops_plan_Buffer partials;
-    partials = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply(dmlops_multiply(sets.number, parts),
-        state), is_across ? vector : 1), 0);
-    dmlops_plan_ReduceResources made_10;
-    made_10.input = *source;
-    made_10.partials = *source;
-    made_10.output = partials;
-    dmlops_out_read(planning, &made_10.input);
-    dmlops_out_read(planning, &made_10.partials);
-    dmlops_out_write(planning, &made_10.output);
-    dmlops_plan_Sharing made_11;
-    dmlops_plan_shared(planning, &sets, extent, &made_11);
-    dmlops_plan_dispatch_sets(planning, &sets, &made_11, count, 1);
-    dmlops_plan_ReduceResources made_12;
-    made_12.input = *source;
-    made_12.partials = partials;
-    made_12.output = *target;
-    dmlops_out_read(planning, &made_12.input);
-    dmlops_out_read(planning, &made_12.partials);
-    dmlops_out_write(planning, &made_12.output);
-    if (op->is_each) {
-        dmlops_plan_Sharing made_13;
-        dmlops_plan_shared(planning, &sets, extent, &made_13);
-        dmlops_plan_dispatch_sets(planning, &sets, &made_13, count, 2);
-    } else {
-        dmlops_plan_Sets of_parts;
-        of_parts = sets;
-        of_parts.extent = parts;
-        dmlops_plan_Sharing made_14;
-        dmlops_plan_shared(planning, &of_parts, parts, &made_14);
-        dmlops_plan_dispatch_sets(planning, &of_parts, &made_14, count, 2);
-    }
-}
-
-/* Pass `number` over sets in parts; `count` is the number of elements of a whole set. */
-DMLOPS_CALLED void dmlops_plan_dispatch_sets(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
-    dmlops_plan_Sharing* sharing, int64_t count, int64_t number) {
-    dmlops_plan_Groups groups;
-    dmlops_plan_define_sharing(planning, sets, sharing, 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), number);
-    if (number != 2) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)dmlops_plan_is_even(planning, sets, sharing));
-    }
-    dmlops_plan_Dimension_16 made_1;
-    dmlops_plan_of_tensors(planning, &sets->kept, &made_1);
-    dmlops_plan_Dimension_16 made_2;
-    dmlops_plan_of_tensors(planning, &sets->reduced, &made_2);
-    dmlops_plan_ReduceParams params;
-    params.sets = sets->number;
-    params.extent = sets->extent;
-    params.partExtent = sharing->extent;
-    params.parts = dmlops_plan_ceil_div(planning, sets->extent, sharing->extent);
-    params.groupColumns = groups.columns;
-    params.count = count;
-    dmlops_plan_Dimension_16_copy(&params.kept, &made_1);
-    dmlops_plan_Dimension_16_copy(&params.reduced, &made_2);
-    dmlops_put_ReduceParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, number == 2);
 }
 
 DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
@@ -12058,15 +11886,6 @@ static inline void dmlops_plan_with_Map(
     dmlops_plan_map(planning, &op);
 }
 
-static inline void dmlops_plan_with_Reduce(
-    dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
-    dmlops_plan_Reduce op;
-    dmlops_plan_Reduce_empty(&op);
-    dmlops_set_tensors(inputs, description, number, &op);
-    dmlops_fill(planning, inputs, description, number, 0, &op);
-    dmlops_plan_reduce(planning, &op);
-}
-
 static inline void dmlops_plan_with_Gather(
     dmlops_planning* planning, const dmlops_inputs* inputs, const void* description, int64_t number) {
     dmlops_plan_Gather op;
@@ -12791,18 +12610,37 @@ static const uint8_t dmlops_activation_elu_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_activation_hardmax_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+
+static const dmlops_plan_DefinitionShader dmlops_activation_hardmax_shader = {
+    {0, NULL},
+    {0, NULL},
+    1,
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    0,
+    {0, NULL},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {0, 0, 1, 0, 0, 2, 0, 1, 1, 2, 1, 1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_activation_hardmax_switches[] = {"DECREASING"};
+static const dmlops_shader_tensor dmlops_activation_hardmax_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, is_each), DMLOPS_SMALL(1),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, chooses), DMLOPS_SMALL(1),
-    DMLOPS_IF, DMLOPS_SMALL(1), DMLOPS_TURN(5),
-        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */,
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
@@ -12879,7 +12717,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax_shader =
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 2, 0, 1, 1, 3},
+    {0, 0, 1, 0, 0, 2, 0, 1, 1, 3, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -12892,7 +12730,7 @@ static const dmlops_shader_tensor dmlops_activation_log_softmax_tensors[] = {
 static const uint8_t dmlops_activation_log_softmax_inputs[] = {
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(9) /* FLOAT64 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */,
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
@@ -12994,7 +12832,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softmax_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 2, 0, 1, 1, 3},
+    {0, 0, 1, 0, 0, 2, 0, 1, 1, 3, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13007,7 +12845,7 @@ static const dmlops_shader_tensor dmlops_activation_softmax_tensors[] = {
 static const uint8_t dmlops_activation_softmax_inputs[] = {
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(9) /* FLOAT64 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(9), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */,
         DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
@@ -13083,7 +12921,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {1, 0, 3, 1},
     {2, 1, 0, 3},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13220,7 +13058,7 @@ static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {-1, -1, -1, -1},
     {2, 0, 1, 3},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13273,22 +13111,44 @@ static const uint8_t dmlops_gemm_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_reduce_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Reduce, input), 1, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 2, 0, DMLOPS_IS_OUTPUT},
+
+static const dmlops_plan_DefinitionShader dmlops_reduce_shader = {
+    {0, NULL},
+    {0, NULL},
+    1,
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    0,
+    {0, NULL},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {0, 0, 1, 0, 0, 0, 2, 1, 1, 2, 12, 3},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_reduce_switches[] = {"DECREASING", "FUNCTION"};
+static const dmlops_shader_tensor dmlops_reduce_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 1, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 2, 0, DMLOPS_IS_OUTPUT},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_REDUCE_OPERATOR_DESC, member)
 static const uint8_t dmlops_reduce_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, chooses), DMLOPS_ONE_OF, 2, DMLOPS_UINT, DMLOPS_AT(Function),
-        DMLOPS_SMALL(0) /* ARGMAX */, DMLOPS_SMALL(1) /* ARGMIN */,
-    DMLOPS_IF, DMLOPS_ONE_OF, 2, DMLOPS_UINT, DMLOPS_AT(Function), DMLOPS_SMALL(0) /* ARGMAX */,
-        DMLOPS_SMALL(1) /* ARGMIN */, DMLOPS_TURN(5),
-        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_SMALL(0),
-    DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 1, DMLOPS_UINT, DMLOPS_AT(Function),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_PRODUCT, DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0),
+        DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS,
+        DMLOPS_AT(Axes), DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Definition, rows.function), DMLOPS_UINT, DMLOPS_AT(Function),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -13312,7 +13172,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13414,7 +13274,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13478,7 +13338,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13540,7 +13400,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13713,7 +13573,7 @@ static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_upsample_2d_separable},
     {-1, -1, -1, -1},
@@ -13871,7 +13731,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 5, 31, 0, 32, 0, 5, 0, 0},
+    {0, 5, 31, 30, 0, 32, 0, 5, 0, 0, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13911,7 +13771,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization_sha
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 7, 0, 8, 0, 3, 1, 4},
+    {0, 0, 7, 6, 0, 8, 0, 3, 1, 4, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -13932,7 +13792,7 @@ static const uint8_t dmlops_mean_variance_normalization_inputs[] = {
         DMLOPS_SMALL(2), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(10), DMLOPS_SELECT, DMLOPS_GREATER_OR_EQUAL, DMLOPS_SLOT(1) /* v0 */,
         DMLOPS_SELECT, DMLOPS_BOOL, DMLOPS_AT(CrossChannel), DMLOPS_SMALL(1), DMLOPS_SMALL(2), DMLOPS_SMALL(1),
         DMLOPS_SMALL(0),
@@ -13959,7 +13819,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14011,7 +13871,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_normalization_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 2, 0, 1, 1, 2},
+    {0, 0, 1, 0, 0, 2, 0, 1, 1, 2, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14026,7 +13886,7 @@ static const uint8_t dmlops_lp_normalization_inputs[] = {
         DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(P), DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(7), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SLOT(1) /* v0 */, DMLOPS_UINT,
         DMLOPS_AT(Axis), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
@@ -14054,7 +13914,7 @@ static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_rnn_sums},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14136,7 +13996,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {2, dmlops_lstm_sums},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14232,7 +14092,7 @@ static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {4, dmlops_gru_sums},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14521,7 +14381,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14588,7 +14448,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -14685,7 +14545,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_separable},
     {-1, -1, -1, -1},
@@ -14974,7 +14834,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
     {2, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15127,7 +14987,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization1_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 7, 0, 8, 0, 3, 1, 4},
+    {0, 0, 7, 6, 0, 8, 0, 3, 1, 4, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15148,7 +15008,7 @@ static const uint8_t dmlops_mean_variance_normalization1_inputs[] = {
         DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(NormalizeVariance),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
@@ -15177,7 +15037,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample1_separable},
     {-1, -1, -1, -1},
@@ -15232,7 +15092,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader 
     {-1, -1, -1, -1},
     {1, 0, 2, 4},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15303,7 +15163,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multipl
     {-1, -1, -1, -1},
     {1, 0, 3, 8},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15389,7 +15249,7 @@ static const dmlops_plan_DefinitionShader dmlops_convolution_integer_shader = {
     {1, 0, 4, 2},
     {2, 2, 0, 4},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15495,7 +15355,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_convolution_sh
     {1, 0, 9, 3},
     {2, 3, 0, 9},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15722,7 +15582,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15779,7 +15639,7 @@ static const dmlops_plan_DefinitionShader dmlops_max_pooling_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15853,7 +15713,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad_separable},
     {-1, -1, -1, -1},
@@ -15942,7 +15802,7 @@ static const dmlops_plan_DefinitionShader dmlops_adam_optimizer_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 5, 31, 16, 224, 0, 5, 0, 0},
+    {0, 5, 31, 0, 16, 224, 0, 5, 0, 0, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -15970,37 +15830,79 @@ static const uint8_t dmlops_adam_optimizer_inputs[] = {
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_argmin_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+
+static const dmlops_plan_DefinitionShader dmlops_argmin_shader = {
+    {0, NULL},
+    {0, NULL},
+    1,
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    0,
+    {0, NULL},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {0, 0, 1, 0, 0, 0, 2, 1, 1, 2, 1, 1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_argmin_switches[] = {"DECREASING"};
+static const dmlops_shader_tensor dmlops_argmin_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMIN_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmin_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, chooses), DMLOPS_SMALL(1),
-    DMLOPS_IF, DMLOPS_SMALL(1), DMLOPS_TURN(8),
-        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisDirection),
-            DMLOPS_SMALL(1) /* DECREASING */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, rows.decreasing), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisDirection),
+        DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_argmax_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+
+static const dmlops_plan_DefinitionShader dmlops_argmax_shader = {
+    {0, NULL},
+    {0, NULL},
+    1,
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    0,
+    {0, NULL},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {0, 0, 1, 0, 0, 0, 2, 1, 1, 2, 1, 1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_argmax_switches[] = {"DECREASING"};
+static const dmlops_shader_tensor dmlops_argmax_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ARGMAX_OPERATOR_DESC, member)
 static const uint8_t dmlops_argmax_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, chooses), DMLOPS_SMALL(1),
-    DMLOPS_IF, DMLOPS_SMALL(1), DMLOPS_TURN(8),
-        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisDirection),
-            DMLOPS_SMALL(1) /* DECREASING */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, rows.decreasing), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(AxisDirection),
+        DMLOPS_SMALL(1) /* DECREASING */,
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
@@ -16023,7 +15925,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16176,7 +16078,7 @@ static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_gr
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16250,7 +16152,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_grad_shader
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 31, 0, 32, 192, 5, 1, 2},
+    {0, 0, 31, 28, 0, 32, 192, 5, 1, 2, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16272,7 +16174,7 @@ static const uint8_t dmlops_batch_normalization_grad_inputs[] = {
         DMLOPS_AT(OutputScaleGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputBiasGradientTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor),
         DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
@@ -16318,7 +16220,7 @@ static const dmlops_plan_DefinitionShader dmlops_dynamic_quantize_linear_shader 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 2, 12, 1, 1, 2},
+    {0, 0, 1, 0, 0, 2, 12, 1, 1, 2, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16335,7 +16237,7 @@ static const uint8_t dmlops_dynamic_quantize_linear_inputs[] = {
         DMLOPS_AT(OutputTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputScaleTensor), DMLOPS_SMALL(9) /* FLOAT64 */, DMLOPS_EQUAL, DMLOPS_TYPE,
         DMLOPS_AT(OutputZeroPointTensor), DMLOPS_SMALL(9) /* FLOAT64 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(1), DMLOPS_SMALL(1),
     DMLOPS_DONE,
 };
@@ -16359,7 +16261,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16432,7 +16334,7 @@ static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {6, 4, 13, 1},
@@ -16546,7 +16448,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 15, 0, 16, 96, 4, 1, 4},
+    {0, 0, 15, 6, 0, 16, 96, 4, 1, 4, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16571,7 +16473,7 @@ static const uint8_t dmlops_batch_normalization_training_inputs[] = {
         DMLOPS_AT(ScaleTensor), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(ScaleTensor),
         DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
@@ -16595,7 +16497,7 @@ static const dmlops_plan_DefinitionShader dmlops_batch_normalization_training_gr
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 31, 0, 32, 192, 5, 1, 2},
+    {0, 0, 31, 28, 0, 32, 192, 5, 1, 2, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16621,7 +16523,7 @@ static const uint8_t dmlops_batch_normalization_training_grad_inputs[] = {
         DMLOPS_AT(MeanTensor), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor),
         DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_EQUAL, DMLOPS_SIZE, DMLOPS_AT(MeanTensor),
         DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
@@ -16742,7 +16644,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_softmax1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 2, 0, 1, 1, 3},
+    {0, 0, 1, 0, 0, 2, 0, 1, 1, 3, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16755,7 +16657,7 @@ static const dmlops_shader_tensor dmlops_activation_softmax1_tensors[] = {
 static const uint8_t dmlops_activation_softmax1_inputs[] = {
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(9) /* FLOAT64 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
@@ -16778,7 +16680,7 @@ static const dmlops_plan_DefinitionShader dmlops_activation_log_softmax1_shader 
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 1, 0, 2, 0, 1, 1, 3},
+    {0, 0, 1, 0, 0, 2, 0, 1, 1, 3, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -16791,24 +16693,43 @@ static const dmlops_shader_tensor dmlops_activation_log_softmax1_tensors[] = {
 static const uint8_t dmlops_activation_log_softmax1_inputs[] = {
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(9) /* FLOAT64 */,
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
 };
 #undef DMLOPS_AT
-static const dmlops_shader_tensor dmlops_activation_hardmax1_tensors[] = {
-    {"INPUT", offsetof(dmlops_plan_Reduce, input), 0, 0, 0},
-    {"OUTPUT", offsetof(dmlops_plan_Reduce, output), 1, 0, DMLOPS_IS_OUTPUT},
+
+static const dmlops_plan_DefinitionShader dmlops_activation_hardmax1_shader = {
+    {0, NULL},
+    {0, NULL},
+    1,
+    {0, NULL},
+    0,
+    0,
+    {0, NULL},
+    {0, NULL},
+    0,
+    0,
+    0,
+    {0, NULL},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1},
+    {0, 0, 1, 0, 0, 2, 0, 1, 1, 2, 1, 1},
+    {0, NULL},
+    {0, NULL},
+    {-1, -1, -1, -1},
 };
-static const char* const dmlops_activation_hardmax1_switches[] = {"DECREASING"};
+static const dmlops_shader_tensor dmlops_activation_hardmax1_tensors[] = {
+    {"INPUT", offsetof(dmlops_plan_Definition, tensors.items[0]), 0, 0, 0},
+    {"OUTPUT", offsetof(dmlops_plan_Definition, tensors.items[1]), 1, 0, DMLOPS_IS_OUTPUT},
+};
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_ACTIVATION_HARDMAX1_OPERATOR_DESC, member)
 static const uint8_t dmlops_activation_hardmax1_inputs[] = {
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, is_each), DMLOPS_SMALL(1),
-    DMLOPS_SET_FLAG, DMLOPS_FIELD(Reduce, chooses), DMLOPS_SMALL(1),
-    DMLOPS_IF, DMLOPS_SMALL(1), DMLOPS_TURN(5),
-        DMLOPS_APPEND_SWITCH, DMLOPS_FIELD(Reduce, switches), 0, DMLOPS_SMALL(0),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Reduce, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
+        DMLOPS_SMALL(9) /* FLOAT64 */,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_DONE,
@@ -16836,7 +16757,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample2_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample2_separable},
     {-1, -1, -1, -1},
@@ -16897,7 +16818,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample_grad1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {2, dmlops_resample_grad1_separable},
     {-1, -1, -1, -1},
@@ -16978,7 +16899,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3, 384},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -17402,7 +17323,7 @@ static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -17469,7 +17390,7 @@ static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
     {1, 0, 1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -17602,7 +17523,7 @@ static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_poolin
     {1, 0, 5, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -17718,7 +17639,7 @@ static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_floa
     {-1, -1, -1, -1},
     {1, 0, 3, 7},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -17796,7 +17717,7 @@ static const dmlops_plan_DefinitionShader dmlops_mean_variance_normalization2_sh
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {0, 0, 7, 0, 8, 0, 3, 1, 4},
+    {0, 0, 7, 6, 0, 8, 0, 3, 1, 4, 0, 0},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -17818,7 +17739,7 @@ static const uint8_t dmlops_mean_variance_normalization2_inputs[] = {
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(UseMean),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(Epsilon),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(UseVariance),
-    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
+    DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, rows.reduced), DMLOPS_EACH, 1 /* v0 */, DMLOPS_SMALL(0), DMLOPS_RANK,
         DMLOPS_AT(InputTensor), DMLOPS_TURN(8), DMLOPS_SELECT, DMLOPS_HAS, DMLOPS_UINTS, DMLOPS_AT(Axes),
         DMLOPS_AT(AxisCount), DMLOPS_SLOT(1) /* v0 */, DMLOPS_SMALL(1), DMLOPS_SMALL(0),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_SMALL(1), DMLOPS_AT(FusedActivation),
@@ -17846,7 +17767,7 @@ static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {3, 0, 1, 2, 3, 2432},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -18330,7 +18251,7 @@ static const dmlops_plan_DefinitionShader dmlops_resample3_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {3, dmlops_resample3_separable},
     {-1, -1, -1, -1},
@@ -18393,7 +18314,7 @@ static const dmlops_plan_DefinitionShader dmlops_fold_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -18466,7 +18387,7 @@ static const dmlops_plan_DefinitionShader dmlops_unfold_shader = {
     {-1, -1, -1, -1},
     {-1, -1, -1, -1},
     {-1, -1, -1, -1, -1, -1},
-    {-1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     {0, NULL},
     {0, NULL},
     {-1, -1, -1, -1},
@@ -18591,8 +18512,8 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_element_wise_dequantize_linear_tensors, dmlops_element_wise_dequantize_linear_switches, dmlops_element_wise_dequantize_linear_inputs, 0, 0, 4, -1, -1, -1},
     {"activation_elu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_elu_members,
      dmlops_activation_elu_tensors, NULL, dmlops_activation_elu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_hardmax.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_activation_hardmax_members,
-     dmlops_activation_hardmax_tensors, dmlops_activation_hardmax_switches, dmlops_activation_hardmax_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_hardmax.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_activation_hardmax_shader, dmlops_activation_hardmax_members,
+     dmlops_activation_hardmax_tensors, NULL, dmlops_activation_hardmax_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_hard_sigmoid.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_hard_sigmoid_members,
      dmlops_activation_hard_sigmoid_tensors, NULL, dmlops_activation_hard_sigmoid_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_identity.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_identity_members,
@@ -18629,8 +18550,8 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_convolution_tensors, NULL, dmlops_convolution_inputs, 8, 0, 4, -1, 13, 3},
     {"gemm.hlsl", dmlops_plan_with_Definition, dmlops_plan_products, &dmlops_gemm_shader, dmlops_gemm_members,
      dmlops_gemm_tensors, NULL, dmlops_gemm_inputs, 26, 0, 4, -1, 8, 3},
-    {"reduce.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_reduce_members,
-     dmlops_reduce_tensors, dmlops_reduce_switches, dmlops_reduce_inputs, 0, 0, 2, -1, -1, -1},
+    {"reduce.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_reduce_shader, dmlops_reduce_members,
+     dmlops_reduce_tensors, NULL, dmlops_reduce_inputs, 0, 0, 2, -1, -1, -1},
     {"average_pooling.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_average_pooling_shader, dmlops_average_pooling_members,
      dmlops_average_pooling_tensors, NULL, dmlops_average_pooling_inputs, 79, 0, 2, -1, -1, -1},
     {"lp_pooling.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_lp_pooling_shader, dmlops_lp_pooling_members,
@@ -18793,10 +18714,10 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_slice_grad_tensors, NULL, dmlops_slice_grad_inputs, 52, 0, 2, -1, -1, -1},
     {"adam_optimizer.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_adam_optimizer_shader, dmlops_adam_optimizer_members,
      dmlops_adam_optimizer_tensors, NULL, dmlops_adam_optimizer_inputs, 0, 0, 8, -1, -1, -1},
-    {"argmin.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_argmin_members,
-     dmlops_argmin_tensors, dmlops_argmin_switches, dmlops_argmin_inputs, 0, 0, 2, -1, -1, -1},
-    {"argmax.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_argmax_members,
-     dmlops_argmax_tensors, dmlops_argmax_switches, dmlops_argmax_inputs, 0, 0, 2, -1, -1, -1},
+    {"argmin.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_argmin_shader, dmlops_argmin_members,
+     dmlops_argmin_tensors, NULL, dmlops_argmin_inputs, 0, 0, 2, -1, -1, -1},
+    {"argmax.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_argmax_shader, dmlops_argmax_members,
+     dmlops_argmax_tensors, NULL, dmlops_argmax_inputs, 0, 0, 2, -1, -1, -1},
     {"roi_align.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_roi_align_shader, dmlops_roi_align_members,
      dmlops_roi_align_tensors, NULL, dmlops_roi_align_inputs, 11, 0, 4, -1, -1, -1},
     {"gather_nd1.hlsl", dmlops_plan_with_Gather, NULL, NULL, dmlops_gather_nd1_members,
@@ -18839,8 +18760,8 @@ static const dmlops_inputs dmlops_all_inputs[] = {
      dmlops_activation_softmax1_tensors, NULL, dmlops_activation_softmax1_inputs, 0, 0, 2, -1, -1, -1},
     {"activation_log_softmax1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_activation_log_softmax1_shader, dmlops_activation_log_softmax1_members,
      dmlops_activation_log_softmax1_tensors, NULL, dmlops_activation_log_softmax1_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_hardmax1.hlsl", dmlops_plan_with_Reduce, NULL, NULL, dmlops_activation_hardmax1_members,
-     dmlops_activation_hardmax1_tensors, dmlops_activation_hardmax1_switches, dmlops_activation_hardmax1_inputs, 0, 0, 2, -1, -1, -1},
+    {"activation_hardmax1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_activation_hardmax1_shader, dmlops_activation_hardmax1_members,
+     dmlops_activation_hardmax1_tensors, NULL, dmlops_activation_hardmax1_inputs, 0, 0, 2, -1, -1, -1},
     {"resample2.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample2_shader, dmlops_resample2_members,
      dmlops_resample2_tensors, NULL, dmlops_resample2_inputs, 13, 0, 2, -1, -1, -1},
     {"resample_grad1.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample_grad1_shader, dmlops_resample_grad1_members,

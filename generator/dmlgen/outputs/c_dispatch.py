@@ -21,7 +21,7 @@ from dmlgen.outputs.hlsl_definition.static import Static, static_of
 from dmlgen.outputs.hlsl_map import map_text
 from dmlgen.outputs.hlsl_names import macro, plain
 from dmlgen.outputs.hlsl_types import hlsl_type
-from dmlgen.outputs.python_schedule import bits, moves, reduction_steps
+from dmlgen.outputs.python_schedule import bits, moves
 from dmlgen.outputs.reads import tensors_read, widened
 from dmlgen.plans.functions import c_name, c_type, definition, head, layouts, numbers, taken, types, wrapped
 from dmlgen.plans.model import Enumeration, ListOf, Plans, Record
@@ -382,23 +382,12 @@ def _form(
     ]
 
     def write(program: InputProgram) -> None:
-        if schedule.form == "reduce":
-            _write_reduction(program, schedule, reduction_steps(registry, schedule))
         program.set_all({name: role for name, role in known.items() if not isinstance(role, ir.Tensor)})
 
     view = _view(code, schedule.form, tensors, write)
     if schedule.place is not None:
         view = _traced(code, schedule.place, view)
     return view, params_of(plans, f"{code.record.name}Params").words
-
-
-def _write_reduction(program: InputProgram, schedule: Schedule, steps: Mapping[str, ir.Expr]) -> None:
-    """The kind of reduction, and the macros that select it."""
-    decreasing = schedule.roles["decreasing"]
-    program.set_all(steps)
-    program.choose(steps["chooses"], lambda: program.append_switch("DECREASING", decreasing))
-    if (function := schedule.roles.get("function")) is not None:
-        program.append_switch("FUNCTION", function)
 
 
 def _defined(

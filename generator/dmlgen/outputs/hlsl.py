@@ -158,7 +158,7 @@ def _meaning(registry: Registry, node: ir.Expr) -> str:
 
 @dataclass(frozen=True)
 class FormShader(WithTensors):
-    """A shader with its own form: its tensors by role, and its steps by case as HLSL.
+    """A shader with its own form: its tensors by role, and its steps as HLSL.
 
     `activations` are those that may be fused into it.
     """
@@ -169,8 +169,7 @@ class FormShader(WithTensors):
     limited: tuple[str, ...]
     known: Mapping[str, HlslType]
     role: Mapping[str, Tensor]
-    cases: Mapping[str, int]
-    steps: Mapping[str, Mapping[str, str]]
+    steps: Mapping[str, str]
     called: Calls
     activations: tuple[Activation, ...]
     library: Functions
@@ -187,12 +186,6 @@ class FormShader(WithTensors):
         values = value_types(self.tensors)
         return self.library.closure({**self.called, **dict.fromkeys(names, values)}, values)
 
-    def choice(self, *names: str) -> Choice:
-        """The texts of these functions, with those that suffice where all tensors are float16."""
-        values = value_types(self.tensors)
-        calls = {**self.called, **dict.fromkeys(names, values)}
-        return self.library.choice(calls, values, values)
-
 
 def _form(
     registry: Registry,
@@ -202,22 +195,16 @@ def _form(
     plans: Plans,
 ) -> FormShader:
     role = {"output": tensor_of(registry, operator, schedule.output)}
-    values: dict[str, int] = {}
     for name, node in schedule.roles.items():
         if isinstance(node, ir.Tensor | ir.Tensors):
             role[name] = tensor_of(registry, operator, node.name)
-        elif node.type.kind == "enum":
-            values |= {entry.name: entry.value for entry in registry.enums[node.type.name or ""].entries}
     activates = any(node.type == OPERATOR for node in schedule.roles.values())
     output = role["output"]
     activations = activations_of(registry, operator, output.macro, output.values) if activates else ()
     elements = {tensor.member: tensor.values for tensor in role.values()}
     printer = MapPrinter(elements, aligned=True)
     record = pascal(schedule.form.upper())
-    steps = {
-        step.case: {name: printer.print(node) for name, node in _by_rank(step.expressions).items()}
-        for step in schedule.steps
-    }
+    steps = {name: printer.print(node) for name, node in schedule.steps.items()}
     return FormShader(
         operator=operator.name,
         summary=operator.summary,
@@ -225,7 +212,6 @@ def _form(
         limited=(),
         known=hlsl_types(registry),
         role=role,
-        cases={step.case: values[step.case] for step in schedule.steps if step.case in values},
         steps=steps,
         called=merged_calls(printer.called, *(one.called for one in activations)),
         activations=activations,
@@ -236,24 +222,6 @@ def _form(
             plans.record(f"{record}Resources"), {name: tensor.name for name, tensor in role.items()}
         ),
     )
-
-
-def _by_rank(steps: Mapping[str, ir.Expr]) -> Mapping[str, ir.Expr]:
-    """The steps to the greatest or least element, or to its index, by ranks of elements."""
-
-    def turned(node: ir.Expr) -> ir.Expr:
-        return ir.Call("opposite", (node,), node.type) if is_least else node
-
-    match steps:
-        case {"better": ir.Logic("or", (ir.Compare(op=">" | "<" as op, left=x), _)), **others}:
-            is_least = op == "<"
-            return {**others, "tied_rank": ir.Call("tied_rank", (turned(x),), ir.INT)}
-        case {"combine": ir.Call("max" | "min" as kind, (x, y)), **others} if "map" not in steps:
-            is_least = kind == "min"
-            found = ir.substitute(others.pop("finish", x), {x: turned(ir.Call("of_rank", (x,), x.type))})
-            rank = ir.Call("rank", (turned(x),), ir.INT)
-            return {**others, "rank": rank, "combine": ir.Call("max", (x, y), ir.INT), "finish": found}
-    return steps
 
 
 def _gather(registry: Registry, operator: Operator, schedule: Schedule, plans: Plans) -> Shader:

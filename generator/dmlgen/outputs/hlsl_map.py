@@ -29,7 +29,6 @@ from dmlgen.schedules.schedule import Schedule
 
 LARGEST = 2**31 - 1
 _FLOORED = {"//": "FloorDivide", "%": "FloorModulo"}
-_RANKS = ("uint", "uint64_t")
 ACTIVATION_PARAMETERS = 2  # the most parameters of an activation
 _SHAPE = (("Sizes", ir.INTS), ("DimensionCount", ir.INT))
 _ONE, _ZERO = (ir.Number(value, ir.INT) for value in (1, 0))
@@ -265,8 +264,6 @@ class MapPrinter(HlslPrinter, StatementPrinter):
                 limits = (f"{macro(plain(name))}_{end}" for end in ("LOWEST", "HIGHEST"))
                 quantized = self.call_of("Quantize", self.values(item), self._value(item), *limits)
                 return f"({self.element_type(node.type)}){quantized}"
-            case ir.Call(function="of_rank", arguments=(rank,)):
-                return self.call_of("OfRank", _RANKS, self.print(rank), f"({self.element_type(node.type)})0")
             case ir.Call(function="difference", arguments=(left, right, _)):
                 operands = self.print(left), self.print(right)
                 type_ = self.element_type(node.type)

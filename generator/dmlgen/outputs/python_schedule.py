@@ -24,9 +24,6 @@ from dmlgen.schedules.aligned import blocked, is_aligned, single
 from dmlgen.schedules.elementwise import is_symbolic
 from dmlgen.schedules.schedule import Schedule
 
-_STEPS = {"is_each": "each", "chooses": "better"}
-"""Properties of reductions that planners need, by the step that implies them."""
-
 
 @dataclass(frozen=True)
 class FunctionView:
@@ -131,7 +128,6 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> dict[st
         (name, f'"{node.name}"' if isinstance(node, ir.Tensor | ir.Tensors) else printer.print(node))
         for name, node in schedule.roles.items()
     )
-    steps = {name: printer.print(node) for name, node in reduction_steps(registry, schedule).items()}
     return {
         "operator": operator,
         "is_map": _is_map(schedule),
@@ -153,7 +149,6 @@ def _view(registry: Registry, operator: Operator, schedule: Schedule) -> dict[st
         "role_assignments": _assigned(printer, definitions, list(schedule.roles.values())),
         "roles": roles,
         "macros": {name: macro(plain(name)) for name in (schedule.output, *role_tensors(schedule))},
-        "steps": steps,
         "constants": constants_of(printer),
     }
 
@@ -176,22 +171,6 @@ def _is_map(schedule: Schedule) -> bool:
 def role_tensors(schedule: Schedule) -> Iterator[str]:
     """The members that are tensors among the roles of a schedule."""
     return (node.name for node in schedule.roles.values() if isinstance(node, ir.Tensor))
-
-
-def reduction_steps(registry: Registry, schedule: Schedule) -> dict[str, ir.Expr]:
-    """Properties of a reduction that planners need: by name, a test of the description."""
-    if schedule.form != "reduce":
-        return {}
-    function, found = schedule.roles.get("function"), dict[str, ir.Expr]()
-    for name, part in _STEPS.items():
-        cases = [step.case for step in schedule.steps if part in step.expressions]
-        if function is None or len(cases) in (0, len(schedule.steps)):
-            found[name] = ir.Number(bool(cases), ir.BOOL)
-        else:
-            entries = {entry.name: entry.value for entry in registry.enums[function.type.name or ""].entries}
-            choices = (ir.EnumValue(case, entries[case], function.type) for case in cases)
-            found[name] = ir.OneOf(function, tuple(choices))
-    return found
 
 
 def _assigned(

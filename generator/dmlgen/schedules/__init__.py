@@ -43,7 +43,6 @@ T = TypeVar("T")
 
 SCHEDULES: tuple[Callable[[OutputDefinitions, TensorFacts], Schedule | None], ...] = (
     elementwise.recognize,
-    reduction.recognize,
     scan.recognize,
 )
 """The first of these that fits is taken."""
@@ -52,6 +51,7 @@ FAST_FORMS: tuple[Callable[[OutputDefinitions, TensorFacts], FastForm | None], .
     contraction.recognize,
     sliding.recognize,
     attention.recognize,
+    reduction.recognize,
     rows.recognize,
     sums.recognize,
     separable.recognize,

@@ -38,7 +38,7 @@ def of_elements(
     except Unfit:
         return None
     if isinstance(found, ir.Load) and is_symbolic(found) and any(map(_is_lookup, ir.walk(found))):
-        return Schedule("gather", output, output, elements.definitions, found, None, {}, ())
+        return Schedule("gather", output, output, elements.definitions, found, None, {}, {})
     reads = [node for node in ir.walk(found) if isinstance(node, ir.Load)]
     if not all(_is_by_entry(read.coordinate) for read in reads) or any(map(_is_nested, ir.walk(found))):
         return None
@@ -51,7 +51,7 @@ def of_elements(
         return None
     if not all(_is_converted(node, types) for node in ir.walk(found)):
         return None
-    return Schedule("map", output, output, elements.definitions, found, None, {}, ())
+    return Schedule("map", output, output, elements.definitions, found, None, {}, {})
 
 
 def _classes(classes: Mapping[str, str], facts: TensorFacts) -> Mapping[str, str]:
@@ -90,7 +90,7 @@ def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedul
         value=ir.Load(ir.Tensor(tensors, _INDEX), ir.AT, type_),
         place=shifted(dimensions, ir.Definition(_BEGIN, begin.value)),
         roles={},
-        steps=(),
+        steps={},
     )
 
 

@@ -7,7 +7,7 @@ among all elements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
@@ -15,31 +15,31 @@ from dmlgen.expr import ir
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import Case, cases_of, test_for
-from dmlgen.schedules.schedule import Schedule, Steps
+from dmlgen.schedules.rows import Fold, Reduction, Rows
 from dmlgen.schedules.sets import ITEM, Sets, normal, sets_of
 from dmlgen.schedules.tensor_facts import TensorFacts
-
-_FORM = "reduce"
 
 
 @dataclass(frozen=True)
 class _Form:
-    """The work in one case: the steps of the form; `backward`: the last of equal elements counts."""
+    """The work in one case; `is_each`: the chosen element is marked among all; `backward`: the last of equal
+    elements counts."""
 
     sets: Sets
-    steps: Mapping[str, ir.Expr]
+    fold: Fold
+    is_each: bool = False
     backward: bool = False
 
 
-def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None:
-    """The schedule of a definition of one of these forms."""
+def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Rows | None:
+    """The reduction that a definition is."""
     if len(defines.outputs) != 1 or not any(map(_folds, (*defines.outputs.values(), *_values(defines)))):
         return None
     (output,) = defines.outputs
     if not facts.is_certain(output) or any(one.along for one in defines.tensors):
         return None
     cases = cases_of(defines, facts.enums)
-    return _schedule(output, cases, [_Reader(case, output, facts).form() for case in cases])
+    return _rows(output, cases, [_Reader(case, output, facts).form() for case in cases])
 
 
 def _values(defines: OutputDefinitions) -> Iterator[ir.Expr]:
@@ -51,24 +51,34 @@ def _folds(node: ir.Expr) -> bool:
     return any(isinstance(part, ir.Fold) and not part.unrolled for part in ir.walk(node))
 
 
-def _schedule(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Schedule:
-    """All cases together: one enumeration may select the steps, and a test of one member the direction."""
-    if any(form.sets != forms[0].sets for form in forms):
+def _rows(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Rows:
+    """All cases together: one enumeration may select the fold, and a test of one member the direction."""
+    sets, is_each = forms[0].sets, forms[0].is_each
+    if any((form.sets, form.is_each) != (sets, is_each) for form in forms):
         raise Unfit
-    sets = forms[0].sets
-    roles: dict[str, ir.Expr] = {"input": ir.Tensor(sets.tensor), "reduced": sets.flags}
-    steps = {"ALWAYS": forms[0].steps}
-    if (chooser := _decides(cases, [form.steps for form in forms])) is not None:
-        roles["function"] = chooser
-        chosen = (case.choice[chooser] for case in cases)
-        names = [value.name for value in chosen if isinstance(value, ir.EnumValue)]
-        steps = dict(zip(names, [form.steps for form in forms], strict=True))
+    folds: dict[ir.EnumValue | None, Fold] = {None: forms[0].fold}
+    if (chooser := _decides(cases, [form.fold for form in forms])) is not None:
+        values = [case.choice[chooser] for case in cases]
+        folds = {
+            value: form.fold
+            for value, form in zip(values, forms, strict=True)
+            if isinstance(value, ir.EnumValue)
+        }
     decreasing = test_for(cases, [form.backward for form in forms])
     if decreasing is None:
         raise Unfit
-    roles["decreasing"] = decreasing
-    listed = tuple(Steps(name, parts) for name, parts in steps.items())
-    return Schedule(_FORM, output, output, (), None, None, roles, listed)
+    total: dict[str, ir.Expr] = {output: ir.Local("total", ir.element_of(sets.tensor))}
+    return Rows(
+        source=sets.tensor,
+        reduced=sets.flags,
+        statistics=(),
+        elements=frozenset({sets.tensor}),
+        single=frozenset(),
+        parts={},
+        each=total if is_each else {},
+        of_rows={} if is_each else total,
+        reduction=Reduction(folds, chooser, decreasing),
+    )
 
 
 def _decides(cases: Sequence[Case], found: Sequence[object]) -> ir.Member | None:
@@ -98,8 +108,8 @@ class _Reader:
             raise Unfit
         self._sets = sets
         self._type = ir.element_of(sets.tensor)
-        self._element, self._total, self._count = map(self._local, ("element", "total", "count"))
-        self._folded: tuple[str, ir.Expr] | None = None  # the kind of fold, and its function of each element
+        self._x = ir.Local("x", self._type)  # an element, or the total
+        self._folded: tuple[ir.FoldKind, ir.Expr] | None = None  # its kind, and its function of each element
 
     def form(self) -> _Form:
         """The form of the case; Unfit if it has none of these."""
@@ -111,11 +121,14 @@ class _Reader:
         chosen = self._is_chosen_one(value) if each else self._chosen(value)
         if chosen is not None:
             kind, backward = chosen
-            steps = {"better": self._better(kind)}
-            return _Form(self._sets, steps | ({"each": self._local("x")} if each else {}), backward)
+            return _Form(self._sets, Fold(kind, self._x, self._x), each, backward)
         if each:
             raise Unfit
-        return _Form(self._sets, self._steps_of(self._number(value, None)))
+        result = self._number(value, None)
+        if self._folded is None:
+            raise Unfit
+        kind, mapped = self._folded
+        return _Form(self._sets, Fold(kind, mapped, result))
 
     def _stored(self, value: ir.Expr) -> ir.Expr:
         """The value of an element of the output, which has the input's type unless it is an integer."""
@@ -129,7 +142,7 @@ class _Reader:
 
     # The place of an element.
 
-    def _chosen(self, node: ir.Expr) -> tuple[str, bool] | None:
+    def _chosen(self, node: ir.Expr) -> tuple[ir.FoldKind, bool] | None:
         """If a number is the place of the greatest or least element in its set: which of the two, and if
         backward."""
         match node:
@@ -142,7 +155,7 @@ class _Reader:
                             return kind, backward
         return None
 
-    def _is_chosen_one(self, node: ir.Expr) -> tuple[str, bool] | None:
+    def _is_chosen_one(self, node: ir.Expr) -> tuple[ir.FoldKind, bool] | None:
         """Whether a truth value says that the element at `at` is the greatest or least of its set."""
         match node:
             case ir.Compare(op="==", left=left, right=right):
@@ -160,13 +173,6 @@ class _Reader:
     def _is_extent(self, sizes: ir.Expr) -> bool:
         return normal(sizes) == self._sets.extent
 
-    def _better(self, kind: str) -> ir.Expr:
-        """Whether x takes precedence over y: NaN comes first."""
-        x, y = self._local("x"), self._local("y")
-        nan = (ir.Call("is_nan", (x,), ir.BOOL), ir.Not(ir.Call("is_nan", (y,), ir.BOOL)))
-        ahead = ir.Compare(">" if kind == "argmax" else "<", x, y)
-        return ir.Logic("or", (ahead, ir.Logic("and", nan)))
-
     # What becomes of all elements.
 
     def _number(self, node: ir.Expr, read: ir.Local | None) -> ir.Expr:
@@ -177,14 +183,14 @@ class _Reader:
 
         match node:
             case ir.Load() if read is not None and self._reads(node, read, backward=False):
-                return self._element
+                return self._x
             case ir.Entry():
                 return self._number(self._entry(node), None)
             case ir.Fold() if read is None:
                 return self._fold(node)
             case ir.Call(function="float", arguments=(ir.Call("product", (sizes,)),)):
                 if self._is_extent(sizes):
-                    return self._count
+                    return node
             case ir.Call(function="float", arguments=(item,)) if item.type.kind == "element":
                 if self._facts.is_float(self._sets.tensor, self._case.choice):
                     return number(item)
@@ -224,37 +230,12 @@ class _Reader:
         return False
 
     def _fold(self, node: ir.Fold) -> ir.Expr:
-        if sets_of(node) != self._sets or node.kind not in _COMBINED:
+        if sets_of(node) != self._sets or node.kind not in ("sum", "product", "max", "min"):
             raise Unfit
         body = self._number(node.body, node.loops[0].variable)
-        if node.type == ir.INT and body != self._element:
+        if node.type == ir.INT and body != self._x:
             raise Unfit  # such integers are exact, while elements wrap around
         if self._folded not in (None, (node.kind, body)):
             raise Unfit
         self._folded = (node.kind, body)
-        return self._total
-
-    def _steps_of(self, value: ir.Expr) -> dict[str, ir.Expr]:
-        """The steps from the elements to a number, in order."""
-        if self._folded is None:
-            raise Unfit
-        kind, mapped = self._folded
-        x, y, count = map(self._local, ir.STEP_NAMES)
-        steps: dict[str, ir.Expr] = {}
-        if mapped != self._element:
-            steps["map"] = ir.substitute(mapped, {self._element: x})
-        steps["combine"] = _COMBINED[kind](x, y, self._type)
-        if value != self._total:
-            steps["finish"] = ir.substitute(value, {self._total: x, self._count: count})
-        return steps
-
-    def _local(self, name: str) -> ir.Local:
-        return ir.Local(name, self._type)
-
-
-_COMBINED: Mapping[str, Callable[[ir.Expr, ir.Expr, ir.Type], ir.Expr]] = {
-    "sum": lambda x, y, type_: ir.Binary("+", x, y, type_),
-    "product": lambda x, y, type_: ir.Binary("*", x, y, type_),
-    "max": lambda x, y, type_: ir.Call("max", (x, y), type_),
-    "min": lambda x, y, type_: ir.Call("min", (x, y), type_),
-}
+        return self._x

@@ -52,6 +52,27 @@ class Statistic:
 
 
 @dataclass(frozen=True)
+class Fold:
+    """Reduces a set to one value: a fold of a `kind` of a function `map` of each element, the local `x`; the
+    result is a function `finish` of the total, also `x`. Of "argmax" and "argmin", it is the place of the
+    element."""
+
+    kind: ir.FoldKind
+    map: ir.Expr
+    finish: ir.Expr
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Reduces each row to one value, of any type: by one of `folds`, which the value of member `function`
+    selects, or the only one, of None. `decreasing`: of elements that are equally good, the last is chosen."""
+
+    folds: Mapping[ir.EnumValue | None, Fold]
+    function: ir.Member | None
+    decreasing: ir.Expr
+
+
+@dataclass(frozen=True)
 class Rows(FastForm):
     """A faster way to compute all outputs: row by row of `source`, with the statistics of each (`schedules`).
 
@@ -59,7 +80,8 @@ class Rows(FastForm):
     and rows may run along any dimensions. `elements` are the tensors that are read at the element itself;
     others are read at 0 where sizes are 1, and `single` only at 0. `each` are the values of outputs as large
     as `source`, as functions of elements, statistics and `parts`, which may be the same for a whole row;
-    `of_rows` are those of outputs with one entry per row.
+    `of_rows` are those of outputs with one entry per row. In a `reduction` the only output is the total, or
+    it says of each element whether it is the chosen one.
     """
 
     source: str
@@ -70,6 +92,7 @@ class Rows(FastForm):
     parts: Mapping[str, ir.Expr]
     each: Mapping[str, ir.Expr]
     of_rows: Mapping[str, ir.Expr]
+    reduction: Reduction | None = None
 
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Rows | None:

@@ -9,7 +9,7 @@ from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import Case, cases_of, test_for
-from dmlgen.schedules.schedule import Schedule, Steps
+from dmlgen.schedules.schedule import Schedule
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 _COMBINED: dict[ir.FoldKind, tuple[int, ir.ArithmeticOp]] = {"sum": (0, "+"), "product": (1, "*")}
@@ -48,7 +48,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Schedule | None
         "combine": ir.Binary(operation, x, y, type_),
     }
     roles = {"input": ir.Tensor(tensor), "axis": axis, "decreasing": decreasing, "exclusive": exclusive}
-    return Schedule("scan", output, output, (), None, None, roles, (Steps("ALWAYS", steps),))
+    return Schedule("scan", output, output, (), None, None, roles, steps)
 
 
 def _read(case: Case, output: str, facts: TensorFacts) -> tuple[ir.FoldKind, str, ir.Expr, tuple[bool, bool]]:

@@ -10,24 +10,14 @@ from dmlgen.registry import AlgorithmUse, Definition
 
 
 @dataclass(frozen=True)
-class Steps:
-    """Parts of the work that differ by case: expressions over elements by name, see `ir.STEP_NAMES`.
-
-    `case` is the enumeration value that selects them, or ALWAYS if there is no choice.
-    """
-
-    case: str
-    expressions: Mapping[str, ir.Expr]
-
-
-@dataclass(frozen=True)
 class Schedule:
     """A fast way to compute an operator: a form of its definition, or its algorithm.
 
     The form "map" works element by element: at each coordinate `at` of `over` (the output, or an array of
     tensors, each in turn as number `index`) it stores `value` at `place` in `output` (None: at `at`).
     "gather" is a map that looks up where it reads. Every other form has its own function of the `roles`:
-    tensors, and expressions of the description.
+    tensors, and expressions of the description. `steps` are expressions over elements, by name
+    (`ir.STEP_NAMES`).
     """
 
     form: str
@@ -37,14 +27,13 @@ class Schedule:
     value: ir.Expr | None
     place: ir.Expr | None
     roles: Mapping[str, ir.Expr]
-    steps: tuple[Steps, ...]
+    steps: Mapping[str, ir.Expr]
 
     @property
     def expressions(self) -> tuple[ir.Expr, ...]:
         """All of its expressions of the description and of elements."""
         whole = [self.value, self.place, *self.roles.values()]
-        parts = [part for step in self.steps for part in step.expressions.values()]
-        return (*(node for node in whole if node is not None), *parts)
+        return (*(node for node in whole if node is not None), *self.steps.values())
 
 
 def shifted(dimensions: ir.Loop, by: ir.Expr) -> ir.Expr:
@@ -83,5 +72,5 @@ def schedule_of_algorithm(algorithm: AlgorithmUse) -> Schedule:
         value=None,
         place=algorithm.target,
         roles=algorithm.roles,
-        steps=(),
+        steps={},
     )

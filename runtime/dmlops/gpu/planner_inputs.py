@@ -38,17 +38,14 @@ from .plans.operands import MAX_RANK, NO_MEMBER, NONE, Buffer, Movement, Number,
 from .plans.philox import Philox, plan_philox
 from .plans.planning import Planning, Refused
 from .plans.reasons import Reason
-from .plans.reduce import Reduce, plan_reduce
 from .plans.scan import Scan, plan_scan
 from .plans.scatter import Scatter, plan_scatter
 from .plans.separable import plan_separable
 from .plans.sliding import plan_sliding
 from .plans.top_k import TopK, plan_top_k
 from .schedule_records import Map as MapComputation
-from .schedule_records import Reduce as ReduceComputation
 
 KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] = {
-    "Reduce": (Reduce, plan_reduce),
     "Scan": (Scan, plan_scan),
     "Scatter": (Scatter, plan_scatter),
     "TopK": (TopK, plan_top_k),
@@ -102,8 +99,6 @@ def _role(computation: Any, name: str, type_: Any) -> Any:
     """A planner's input of a name: a tensor, a movement, a number or a choice."""
     if type_ is Movement:
         return _updates(computation)
-    if isinstance(computation, ReduceComputation) and name == "switches":
-        return _switches(computation)
     value = getattr(computation, name)
     if type_ is Tensor:
         desc = computation.desc
@@ -117,13 +112,6 @@ def _macros(operator: str) -> Mapping[str, str]:
     computing: Any = scheduled(operator) or import_module(f"{compute.__name__}.{operator.lower()}")
     macros: Mapping[str, str] = computing.MACROS
     return macros
-
-
-def _switches(computation: ReduceComputation) -> list[Switch]:
-    """The macros that select the function of a reduction."""
-    decreasing = [Switch("DECREASING", int(computation.decreasing))] if computation.chooses else []
-    function = computation.function
-    return [*decreasing, *([] if function is None else [Switch("FUNCTION", int(function))])]
 
 
 def gather(computation: MapComputation) -> Gather:

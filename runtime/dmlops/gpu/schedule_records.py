@@ -1,15 +1,14 @@
-"""Schedules as planners take them: element-wise maps and gathers, reductions, and scans."""
+"""Schedules as planners take them: element-wise maps and gathers, and scans."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..coordinates import Coordinates
 from ..description import Description
-from ..enums import ReduceFunction
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -62,25 +61,6 @@ class Map(NamedTuple):
     uniforms: Callable[..., Uniforms]
     element: Callable[..., Any] | None = None
     target: Callable[..., Coordinates] | None = None
-
-
-@dataclass(frozen=True)
-class Reduce:
-    """Reduces each set of elements whose coordinates differ only along some dimensions.
-
-    `reduced`, `is_each` and `chooses` are those of the planner's record. A shader with several
-    functions gets `function`; one that chooses an element prefers the first of those that are equal, or the
-    last if `decreasing`.
-    """
-
-    desc: Description
-    output: str
-    input: str
-    reduced: Sequence[int]
-    decreasing: bool
-    is_each: bool
-    chooses: bool
-    function: ReduceFunction | None = None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
     Factors,
+    Rows,
     RowsPass,
     SelectedPass,
     Separable,
@@ -44,7 +45,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(0, 0, 1, 0, 2, 0, 1, 1, 3),
+    rows=RowsPass(0, 0, 1, 0, 0, 2, 0, 1, 1, 3, 0, 0),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -73,7 +74,9 @@ def inputs(desc: Any, index: int) -> Definition:
         NO_FACTORS,
         NO_SLIDING,
         NO_ATTENTION_VIEWS,
-        tuple(1 if d == input_dimension_count - 1 else 0 for d in range(input_dimension_count)),
+        Rows(
+            tuple(1 if d == input_dimension_count - 1 else 0 for d in range(input_dimension_count)), 0, False
+        ),
         (),
         NO_SEPARABLE,
         (),

@@ -16,6 +16,7 @@ from ..gpu.plans.definition_types import (
     Definition,
     DefinitionShader,
     Factors,
+    Rows,
     RowsPass,
     SelectedPass,
     Separable,
@@ -45,7 +46,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(0, 0, 15, 0, 16, 96, 4, 1, 4),
+    rows=RowsPass(0, 0, 15, 6, 0, 16, 96, 4, 1, 4, 0, 0),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -95,7 +96,9 @@ def inputs(desc: Any, index: int) -> Definition:
         NO_FACTORS,
         NO_SLIDING,
         NO_ATTENTION_VIEWS,
-        tuple(1 if desc.ScaleTensor.Sizes[d] == 1 else 0 for d in range(input_dimension_count)),
+        Rows(
+            tuple(1 if desc.ScaleTensor.Sizes[d] == 1 else 0 for d in range(input_dimension_count)), 0, False
+        ),
         (),
         NO_SEPARABLE,
         (),

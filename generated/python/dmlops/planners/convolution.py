@@ -17,6 +17,7 @@ from ..gpu.plans.definition_types import (
     DefinitionShader,
     Factors,
     Pass,
+    Rows,
     RowsPass,
     SelectedPass,
     Separable,
@@ -31,6 +32,7 @@ CONVOLUTION_MODE_CONVOLUTION = enums.ConvolutionMode.CONVOLUTION
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
+NO_ROWS = nothing(Rows)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
@@ -52,7 +54,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(1, 0, 3, 1),
     contracted=ContractedPass(2, 1, 0, 3),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
+    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -139,7 +141,7 @@ def inputs(desc: Any, index: int) -> Definition:
         ),
         NO_SLIDING,
         NO_ATTENTION_VIEWS,
-        (),
+        NO_ROWS,
         (),
         NO_SEPARABLE,
         (),

@@ -27,6 +27,7 @@ from ..gpu.plans.definition_types import (
     Factors,
     Intermediate,
     Pass,
+    Rows,
     RowsPass,
     SelectedPass,
     Separable,
@@ -40,6 +41,7 @@ TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_WINDOW = nothing(Window)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
+NO_ROWS = nothing(Rows)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
@@ -58,7 +60,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(2, 0, 1, 3),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
+    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -117,7 +119,7 @@ def inputs(desc: Any, index: int) -> Definition:
         ),
         NO_SLIDING,
         NO_ATTENTION_VIEWS,
-        (),
+        NO_ROWS,
         (),
         NO_SEPARABLE,
         (),

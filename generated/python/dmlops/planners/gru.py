@@ -26,6 +26,7 @@ from ..gpu.plans.definition_types import (
     Factors,
     Intermediate,
     Pass,
+    Rows,
     RowsPass,
     SelectedPass,
     Separable,
@@ -39,6 +40,7 @@ TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
+NO_ROWS = nothing(Rows)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
@@ -64,7 +66,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
+    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[
         SumsPass(5, 1, 0, 0, 1, 0, -1, 1, 10, 5), SumsPass(6, 14, 9, 0, 2, -1, 3, 3, 8, 4),
         SumsPass(7, 6, 9, 0, 2, -1, 3, 2, 8, 4), SumsPass(8, 8, 15, 0, 2, -1, 2, 1, 8, 4),
@@ -161,7 +163,7 @@ def inputs(desc: Any, index: int) -> Definition:
         NO_FACTORS,
         NO_SLIDING,
         NO_ATTENTION_VIEWS,
-        (),
+        NO_ROWS,
         (1, 1 if desc.LinearBeforeReset else 0, linear_before_reset, linear_before_reset),
         NO_SEPARABLE,
         (),

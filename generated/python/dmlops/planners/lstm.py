@@ -27,6 +27,7 @@ from ..gpu.plans.definition_types import (
     Factors,
     Intermediate,
     Pass,
+    Rows,
     RowsPass,
     SelectedPass,
     Separable,
@@ -40,6 +41,7 @@ TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
+NO_ROWS = nothing(Rows)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
@@ -65,7 +67,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
+    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[SumsPass(5, 1, 0, 0, 1, 0, -1, 1, 10, 5), SumsPass(6, 6, 7, 0, 2, -1, 2, 4, 8, 4)],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -161,7 +163,7 @@ def inputs(desc: Any, index: int) -> Definition:
         NO_FACTORS,
         NO_SLIDING,
         NO_ATTENTION_VIEWS,
-        (),
+        NO_ROWS,
         (1, 1),
         NO_SEPARABLE,
         (),

@@ -17,6 +17,7 @@ from ..gpu.plans.definition_types import (
     DefinitionShader,
     Factors,
     Pass,
+    Rows,
     RowsPass,
     SelectedPass,
     Separable,
@@ -31,6 +32,7 @@ TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
 NO_WINDOW = nothing(Window)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
+NO_ROWS = nothing(Rows)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
@@ -49,7 +51,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(1, 0, 2, 4),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
+    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -105,7 +107,7 @@ def inputs(desc: Any, index: int) -> Definition:
         ),
         NO_SLIDING,
         NO_ATTENTION_VIEWS,
-        (),
+        NO_ROWS,
         (),
         NO_SEPARABLE,
         (),

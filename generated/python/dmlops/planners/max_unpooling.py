@@ -17,6 +17,7 @@ from ..gpu.plans.definition_types import (
     Factors,
     Intermediate,
     Pass,
+    Rows,
     RowsPass,
     SelectedPass,
     Separable,
@@ -28,6 +29,7 @@ TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
+NO_ROWS = nothing(Rows)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
@@ -46,7 +48,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
+    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -78,7 +80,7 @@ def inputs(desc: Any, index: int) -> Definition:
         NO_FACTORS,
         NO_SLIDING,
         NO_ATTENTION_VIEWS,
-        (),
+        NO_ROWS,
         (),
         NO_SEPARABLE,
         (),

@@ -19,6 +19,7 @@ from ..gpu.plans.definition_types import (
     Factors,
     Intermediate,
     Pass,
+    Rows,
     RowsPass,
     SelectedPass,
     Separable,
@@ -36,6 +37,7 @@ MULTIHEAD_ATTENTION_MASK_TYPE_KEY_SEQUENCE_LENGTH = enums.MultiheadAttentionMask
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_SLIDING = nothing(Sliding)
+NO_ROWS = nothing(Rows)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
@@ -65,7 +67,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(-1, -1, -1, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(3, 0, 1, 2, 3, 2432),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
+    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -400,7 +402,7 @@ def inputs(desc: Any, index: int) -> Definition:
             else View(-1, (), (), (), (), (), ()),
             query_head_count,
         ),
-        (),
+        NO_ROWS,
         (),
         NO_SEPARABLE,
         (),

@@ -19,6 +19,7 @@ from ..gpu.plans.definition_types import (
     Factors,
     Frame,
     Pass,
+    Rows,
     RowsPass,
     SelectedPass,
     Separable,
@@ -29,6 +30,7 @@ from ..gpu.plans.definition_types import (
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
 NO_FACTORS = nothing(Factors)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
+NO_ROWS = nothing(Rows)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
@@ -47,7 +49,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(1, 0, 5, -1),
     contracted=ContractedPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
+    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -119,7 +121,7 @@ def inputs(desc: Any, index: int) -> Definition:
             else Frame(number2, number3, number4, input_sizes),
         ),
         NO_ATTENTION_VIEWS,
-        (),
+        NO_ROWS,
         (),
         NO_SEPARABLE,
         (),

@@ -18,6 +18,7 @@ from ..gpu.plans.definition_types import (
     DefinitionShader,
     Factors,
     Pass,
+    Rows,
     RowsPass,
     SelectedPass,
     Separable,
@@ -31,6 +32,7 @@ TENSOR_DATA_TYPE_INT8 = enums.TensorDataType.INT8
 TENSOR_DATA_TYPE_UINT8 = enums.TensorDataType.UINT8
 NO_SLIDING = nothing(Sliding)
 NO_ATTENTION_VIEWS = nothing(AttentionViews)
+NO_ROWS = nothing(Rows)
 NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
@@ -52,7 +54,7 @@ SHADER = DefinitionShader(
     sliding=SlidingPass(1, 0, 9, 3),
     contracted=ContractedPass(2, 3, 0, 9),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
-    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1),
+    rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -138,7 +140,7 @@ def inputs(desc: Any, index: int) -> Definition:
         ),
         NO_SLIDING,
         NO_ATTENTION_VIEWS,
-        (),
+        NO_ROWS,
         (),
         NO_SEPARABLE,
         (),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dmlgen.expr import ir
 from dmlgen.names import pascal
@@ -11,7 +11,7 @@ from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import Tensor
 from dmlgen.plans.params import Constant
-from dmlgen.schedules.rows import Rows
+from dmlgen.schedules.rows import Fold, Reduction, Rows
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Value:
 
 @dataclass(frozen=True)
 class Total:
-    """A fold over a row, of a `kind` (`schedules.rows`): its name, and an element's term."""
+    """A fold over a row, of a `kind` (`schedules.rows`): its name, and an element's term. That of a reduction
+    has the kind "state"."""
 
     name: str
     kind: str
@@ -93,12 +94,32 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Function:
+    """A function of a reduction, which the value `number` of an enumeration selects: the value of an element
+    x (`map`), that of two together (`merge`), the `neutral` one, that of a row as an element (`total`), and
+    the result from this (`finish`). `ranks`: the values are ranks. `chooses`: the result is the index of the
+    greatest.
+    """
+
+    case: str
+    number: int
+    map: str
+    merge: str = ""
+    neutral: str = "0"
+    total: str = ""
+    finish: str = ""
+    ranks: bool = False
+    chooses: bool = False
+
+
+@dataclass(frozen=True)
 class RowsPass(FormPass):
     """The only pass of a shader that computes all outputs by rows of `source`.
 
     `elements` are the tensors read at the element itself, of which totals need those that are `held`;
     `spread` are others, and `of_row` those read at the coordinate of the row, of which `single` only at 0.
-    `parts` are computed from `spread`.
+    `parts` are computed from `spread`. If there are `functions`, it is a reduction, with one total, the state
+    of a row; `choice` has the planner's operands that select one.
     """
 
     source: Tensor
@@ -112,6 +133,8 @@ class RowsPass(FormPass):
     each: tuple[tuple[Tensor, Value], ...]
     of_rows: tuple[tuple[Tensor, Value], ...]
     reduced: ir.Expr
+    functions: tuple[Function, ...] = ()
+    choice: Mapping[str, ir.Expr] = field(default_factory=dict)
     field = "rows"
     template = "rows"
     params = "RowsParams"
@@ -122,16 +145,20 @@ class RowsPass(FormPass):
         return {
             "source": self.source.member,
             "read": [one.member for one in self.read],
+            "spread": [one.member for one in self.spread],
             "single": [one.member for one in self.single],
             "each": each,
             "of_rows": of_rows,
-            "output": each[0],
+            "output": [*each, *of_rows][0],
         }
 
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
         (record,) = super().records
-        return ({**record, "turns": len(self.turns), "totals": len(self.totals)},)
+        choosing = sum(1 << one.number for one in self.functions if one.chooses)
+        totals = len(self.totals) + (choosing > 0)  # with an index
+        numbers = {"turns": len(self.turns), "totals": totals, "functions": len(self.functions)}
+        return ({**record, **numbers, "choosing": choosing},)
 
     @property
     def turns(self) -> Sequence[Sequence[str]]:
@@ -169,13 +196,13 @@ class RowsPass(FormPass):
 
     @property
     def in_float16(self) -> str:
-        if any(one.around and one.around.weight for one in self.stages):
+        if self.functions or any(one.around and one.around.weight for one in self.stages):
             return " && ".join(f"{tensor.macro}_BITS == 16" for tensor in self.tensors)
         return ""
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
-        return {"reduced": self.reduced}
+        return {"rows.reduced": self.reduced, **self.choice}
 
     def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:
         return {
@@ -185,7 +212,17 @@ class RowsPass(FormPass):
 
     @property
     def scratch(self) -> str:
-        return "uint" if self.turns else ""
+        return self.number_type if self.turns else ""
+
+    @property
+    def number_type(self) -> str:
+        """The type of a row's totals and statistics."""
+        return "State" if self.functions else "float"
+
+    @property
+    def element(self) -> str:
+        """The type in which elements are computed."""
+        return f"{self.source.macro}_VALUE" if self.functions else "float"
 
     @property
     def read(self) -> tuple[Tensor, ...]:
@@ -203,7 +240,8 @@ class RowsPass(FormPass):
 
 def rows_pass(printer: ShaderPrinter, rows: Rows, number: int) -> RowsPass:
     """The pass of rows, with its number."""
-    return _RowsPrinter(printer, rows).rows(number)
+    printed = _RowsPrinter(printer, rows)
+    return printed.rows(number) if rows.reduction is None else printed.reduction(rows.reduction, number)
 
 
 class _RowsPrinter:
@@ -225,6 +263,55 @@ class _RowsPrinter:
                     names.append(name)
                     self._named[_local(name + suffix)] = _local(tensor.local + suffix)
         self._of_rows |= {f"{printer.tensors[name].local}OfRow" for name in self._read["OfRow"]}
+
+    def reduction(self, reduction: Reduction, number: int) -> RowsPass:
+        """The pass of a reduction: one stage, whose only total is that of elements of any type."""
+        tensors, source = self._printer.tensors, self._printer.tensors[self._rows.source]
+        place, needed = "(item + u * REDUCTION_THREADS) * ALONG", ("total0",)
+        term = Value(f"StateOf({source.local}Element, {place} + k)", ())
+        chosen = f"{place} + k % ALONG == total0.index"
+        return RowsPass(
+            number=number,
+            source=source,
+            elements=(source,),
+            held=(source,),
+            spread=(),
+            of_row=(),
+            single=(),
+            stages=(Stage((Total("total0", "state", term),), (), 1),),
+            parts=(),
+            each=tuple(
+                (tensors[name], Value(f"({tensors[name].macro}_VALUE)({chosen})", needed))
+                for name in self._rows.each
+            ),
+            of_rows=tuple((tensors[name], Value("ResultOf(total0)", needed)) for name in self._rows.of_rows),
+            reduced=self._rows.reduced,
+            functions=tuple(self._function(value, fold) for value, fold in reduction.folds.items()),
+            choice={
+                "rows.decreasing": reduction.decreasing,
+                **({} if reduction.function is None else {"rows.function": reduction.function}),
+            },
+        )
+
+    def _function(self, selected_by: ir.EnumValue | None, fold: Fold) -> Function:
+        """A function of a reduction. The greatest or least element is found by rank, which orders NaN."""
+        case, number = ("", 0) if selected_by is None else (selected_by.name, selected_by.value)
+        value, finish = map(self._printer.print, (fold.map, fold.finish))
+        source, call = self._printer.tensors[self._rows.source], self._printer.call_of
+
+        def turned(text: str) -> str:
+            return call("Opposite", source.values, text) if fold.kind in ("min", "argmin") else text
+
+        match fold.kind:
+            case "argmax" | "argmin":
+                rank = call("TiedRank", source.values, turned(value))
+                return Function(case, number, rank, ranks=True, chooses=True)
+            case "max" | "min":
+                rank = call("Rank", source.values, turned(value))
+                total = turned(call("OfRank", {"uint", "uint64_t"}, "total", f"({source.macro}_VALUE)0"))
+                return Function(case, number, rank, "max(x, y)", "0", total, finish, ranks=True)
+        merge, neutral = ("x + y", "-0.0") if fold.kind == "sum" else ("x * y", "1")
+        return Function(case, number, value, merge, neutral, "total", finish)
 
     def rows(self, number: int) -> RowsPass:
         rows, stages, each = self._rows, self._stages(), self._from_terms()

@@ -103,20 +103,24 @@ class SumsPass(NamedTuple):
 
 class RowsPass(NamedTuple):
     """Pass `number` of the shader, or NONE, computes all outputs by rows of a tensor, `source`. `read` has a
-    bit for each tensor that is read, `single` for those with one element, `each` and `of_rows` for outputs as
-    large as that tensor and for those with an entry per row. `output` is one of the former. `totals`: the
-    number of totals of a row, for all statistics; `turns`: the dispatches that compute those of parts, if
-    rows are split."""
+    bit for each tensor that is read, `spread` for those that may have an element for a whole row, `single`
+    for those with one element, `each` and `of_rows` for outputs as large as that tensor and for those with an
+    entry per row. `output` is one of these. `turns`: the dispatches that compute totals of parts of rows, if
+    rows are split; `totals`: how many of them a part has. `functions`: those of a reduction, 0 if it is none;
+    `choosing` has a bit for each of them that chooses an element."""
 
     number: int
     source: int
     read: int
+    spread: int
     single: int
     each: int
     of_rows: int
     output: int
     turns: int
     totals: int
+    functions: int
+    choosing: int
 
 
 class SeparablePass(NamedTuple):
@@ -281,12 +285,20 @@ class Separable(NamedTuple):
     applies: Sizes
 
 
+class Rows(NamedTuple):
+    """`reduced`: for each dimension 1 if rows run along it, else 0; empty if there are no statistics. The
+    `function` of a reduction; `decreasing`: of equally good elements, it chooses the last."""
+
+    reduced: Sizes
+    function: int
+    decreasing: bool
+
+
 class Definition(NamedTuple):
     """The planner's input for a definition: the sizes of intermediate tensors, and the lists and numbers that
     depend only on the description; `elements` are numbers of a tensor's type, two words each. `is_double`:
-    floats are computed in double precision. `reduced`: for each dimension 1 if rows run along it, else 0;
-    empty if there are no statistics. `sums`: for each pass of sums 1 if it applies, else 0. `terms`: the
-    sizes of the box of terms of which some are selected."""
+    floats are computed in double precision. `sums`: for each pass of sums 1 if it applies, else 0. `terms`:
+    the sizes of the box of terms of which some are selected."""
 
     is_double: bool
     tensors: Tensors
@@ -299,7 +311,7 @@ class Definition(NamedTuple):
     factors: Factors
     sliding: Sliding
     attention: AttentionViews
-    reduced: Sizes
+    rows: Rows
     sums: Sizes
     separable: Separable
     terms: Sizes

@@ -1,4 +1,5 @@
-"""Rows: outputs whose elements depend on statistics of their row, such as normalizations."""
+"""Rows: outputs whose elements depend on statistics of their row, such as normalizations, and reductions of
+rows."""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ from .loops import (
     Words,
     ceil_div,
     repeats,
+    times,
 )
-from .operands import NO_MEMBER, Eight
+from .operands import NO_MEMBER, Eight, Tensor
 from .planning import Planning
 from .reasons import Reason
 from .sets import (
@@ -75,7 +77,7 @@ def fits(op: Definition, rows: RowsPass) -> bool:
             for d, size in enumerate(tensor.sizes):
                 if size != 1 and rows.single >> place & 1 == 1:
                     return False
-                is_one = rows.of_rows >> place & 1 == 1 and op.reduced[d] == 1
+                is_one = rows.of_rows >> place & 1 == 1 and op.rows.reduced[d] == 1
                 is_whole = size == (1 if is_one else source.sizes[d])
                 if not is_whole and (size != 1 or rows.read >> place & 1 == 0):
                     return False
@@ -100,9 +102,22 @@ def define_vectors(
         if (rows.read | rows.each) >> place & 1 == 1:
             is_packed = tensor.is_present and widths[place] >= vector
             out.define(f"{tensor.macro}_VECTOR", vector if is_packed else 1)
-            if rows.read >> place & 1 == 1:
+            if rows.spread >> place & 1 == 1:
                 is_one = all(loop.strides[place + 1] == 0 for loop in reduced)
                 out.define(f"{tensor.macro}_SINGLE", int(is_one))
+
+
+def order_within(op: Definition, source: Tensor, chooses: bool) -> Eight:
+    """The strides by which dimensions within rows are sorted: those of their tensor or, if a reduction
+    `chooses` an element, those with which the elements of a row are numbered."""
+    strides: Eight = []
+    stride = 1
+    for place in range(len(source.sizes)):
+        axis = len(source.sizes) - 1 - place
+        strides.insert(0, stride if chooses else source.strides[axis])
+        if chooses and op.rows.reduced[axis] == 1:
+            stride = times(stride, source.sizes[axis])
+    return strides
 
 
 def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> None:
@@ -112,24 +127,32 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> None:
         out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
         return
     known = begin_form(out, op, shader, op.tensors[rows.output])
+    chooses = rows.choosing >> op.rows.function & 1 == 1
+    if rows.functions > 1:
+        out.define("FUNCTION", op.rows.function)
+    if chooses:
+        out.define("DECREASING", int(op.rows.decreasing))
+    has_statistics, has_elements = rows.turns > 0, rows.each != 0
     flags: Eight = []
-    flags.extend(op.reduced)
+    flags.extend(op.rows.reduced)
     if len(flags) == 0:
         flags.extend([1] * len(source.sizes))
+    order = order_within(op, source, chooses)
     kept = loops_along(source, op.tensors, taking_part(rows), axes_of(flags, 0), source.strides)
-    reduced = loops_along(source, op.tensors, taking_part(rows), axes_of(flags, 1), source.strides)
-    if len(op.reduced) == 0 and len(reduced) > 1:  # any loop can be a row, and the innermost is best
+    reduced = loops_along(source, op.tensors, taking_part(rows), axes_of(flags, 1), order)
+    if len(op.rows.reduced) == 0 and len(reduced) > 1:  # any loop can be a row, and the innermost is best
         kept = reduced[:-1]
         reduced = reduced[-1:]
+    if repeats(reduced) >= COUNT_LIMIT // 2:
+        out.refuse(Reason.REDUCTION_TOO_LARGE, NO_MEMBER, repeats(reduced))
     is_across = are_across(kept, reduced)
     widths = widths_along(op.tensors, kept, reduced, is_across)
     vector = vector_along(op, rows, widths)
-    if is_across and repeats(kept) < SATURATING_THREADS:
+    if is_across and has_elements and repeats(kept) < SATURATING_THREADS:
         vector = 1
     steps = vector_loop(kept, reduced, is_across).strides
     define_vectors(out, op, rows, reduced, widths, vector)
-    sets = sets_of(kept, reduced, vector, is_across, True)
-    has_statistics = rows.turns > 0
+    sets = sets_of(kept, reduced, vector, is_across, has_elements)
     extent = part_extent(sets) if has_statistics else sets.extent
     sharing = shared(sets, extent)
     if not has_statistics:
@@ -139,27 +162,33 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     is_split = has_statistics and parts > 1
     if has_statistics:
         totals = rows.totals * sets.number * (vector if is_across else 1)
-        out.write(out.scratch(4 * totals * parts if is_split else 8))
-    groups = define_sharing(out, sets, sharing, has_statistics)
-    out.define("EVEN", int(is_even(sets, sharing)))
+        word = 8 if source.bits == 64 else 4
+        out.write(out.scratch(word * totals * parts if is_split else 8))
     out.define("VECTOR", vector)
     out.share()
-    params = RowsParams(
-        known.lists,
-        known.activations,
-        op.elements,
-        known.scalars,
-        sets.number,
-        sets.extent,
-        extent,
-        parts,
-        groups.columns,
-        [stride % COUNT_LIMIT for stride in steps[1:-1]],
-        of_tensors(sets.kept),
-        of_tensors(sets.reduced),
-    )
-    for place in range(rows.turns + 1 if is_split else 1):
+    turns = rows.turns + 1 if is_split else 1
+    for place in range(turns):
+        if place > 0 and place == turns - 1 and not has_elements:
+            sets = sets._replace(extent=parts)
+            sharing = shared(sets, parts)
+        groups = define_sharing(out, sets, sharing, has_statistics)
+        out.define("EVEN", int(is_even(sets, sharing)))
         if has_statistics:
-            out.define("WHOLE", int(extent <= sharing.lanes * sharing.unroll))
             out.define("TURN", place + int(is_split))
+            if has_elements:
+                out.define("WHOLE", int(extent <= sharing.lanes * sharing.unroll))
+        params = RowsParams(
+            known.lists,
+            known.activations,
+            op.elements,
+            known.scalars,
+            sets.number,
+            sets.extent,
+            extent,
+            parts,
+            groups.columns,
+            [stride % COUNT_LIMIT for stride in steps[1:-1]],
+            of_tensors(sets.kept),
+            of_tensors(sets.reduced),
+        )
         out.dispatch(params, groups, place > 0)
