@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-import dmlops
 from dmlops import gpu
 from dmlops.gpu import compiler, detection
 from dmlops.gpu.plans import contraction, implicit_gemm
@@ -18,16 +16,10 @@ from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.tile_cost import Tile
 from gpu_device import device
 from gpu_results import COOPERATIVE, check_cooperative, inputs_of
+from product_cases import RELU, channels_last, convolution, phases, product, products, windows
 from spirv_modules import declared_memory
 from tensors import of
-from test_schedules_contraction import (
-    channels_last,
-    column_by_column,
-    convolution,
-    product,
-    spread,
-    tiles_of_any_size,
-)
+from test_schedules_contraction import tiles_of_any_size
 
 __all__ = ["device", "tiles_of_any_size"]  # fixtures
 
@@ -39,115 +31,8 @@ def half(*sizes: int, strides: tuple[int, ...] | None = None) -> Any:
     return of("FLOAT16", *sizes, strides=strides)
 
 
-PRODUCTS = {
-    "with C": product(half(70, 40), half(40, 136), half(70, 136)),
-    "batch, B turned, activated": product(
-        half(3, 70, 40), half(3, 136, 40), half(3, 70, 136), "NT", dmlops.make.activation_relu()
-    ),
-    "another activation": product(
-        half(40, 40), half(40, 40), None, "NN", dmlops.make.activation_leaky_relu(Alpha=0.1)
-    ),
-    "both turned": product(half(2, 40, 72), half(2, 136, 40), None, "TT"),
-    "odd sizes": product(half(33, 39), half(39, 131), half(33, 131)),
-    "in twos": product(half(34, 38), half(130, 34), None, "TT"),
-    "batch of odd ones": product(half(2, 3, 33, 39), half(2, 3, 131, 39), half(2, 3, 33, 131), "NT"),
-    "in parts, odd depth": product(half(21, 2055), half(2055, 72), None),
-    "in fours": product(half(36, 44), half(44, 132), None),
-    "with gaps": product(
-        half(40, 29, strides=(61, 2)), half(50, 29, strides=(42, 1)), half(40, 50, strides=(0, 1)), "NT"
-    ),
-    "in parts, odd columns": product(half(2, 40, 2056), half(2, 2056, 35), half(2, 40, 35)),
-    "few rows, in parts": product(half(5, 2056), half(2056, 72), half(5, 72)),
-    "few columns, in parts": product(half(70, 2056), half(2056, 13), half(70, 13)),
-    "some rows, in parts": product(half(40, 2056), half(2056, 72), None),
-    "one matrix for all": product(half(3, 2, 40, 16), half(3, 2, 16, 40, strides=(0, 0, 40, 1)), None),
-    "column by column": column_by_column(product(half(2, 72, 40), half(2, 40, 100), half(2, 72, 100))),
-    "column by column, odd sizes": column_by_column(product(half(35, 40), half(40, 101), None), 3),
-    "column by column, in parts": column_by_column(product(half(40, 2056), half(2056, 37), None)),
-}
-WINDOWS = {
-    "whole places": convolution(half(4, 32, 17, 31), half(40, 32, 3, 3)),
-    "few channels": convolution(
-        half(1, 3, 21, 19), half(24, 3, 7, 7), Strides=2, StartPadding=3, EndPadding=3, bias=False
-    ),
-    "mirrored": convolution(half(1, 3, 11, 9), half(24, 3, 3, 5), Mode="CONVOLUTION", Strides=2, bias=False),
-    "one place": convolution(half(2, 32, 8, 8), half(48, 32, 1, 1), StartPadding=0, EndPadding=0),
-    "many places": convolution(half(2, 16, 12, 12), half(136, 16, 1, 1), StartPadding=0, EndPadding=0),
-    "one place, odd": convolution(half(2, 32, 7, 7), half(48, 32, 1, 1), StartPadding=0, EndPadding=0),
-    "one place, in fours": convolution(half(2, 32, 6, 6), half(48, 32, 1, 1), StartPadding=0, EndPadding=0),
-    "one place, in fours, groups": convolution(
-        half(3, 40, 2, 6), half(48, 20, 1, 1), StartPadding=0, EndPadding=0, GroupCount=2
-    ),
-    "one place, in twos": convolution(half(3, 32, 7, 6), half(48, 32, 1, 1), StartPadding=0, EndPadding=0),
-    "one place, in steps": convolution(
-        half(2, 32, 16, 16), half(48, 32, 1, 1), StartPadding=0, EndPadding=0, Strides=2
-    ),
-    "one place, in parts": convolution(half(1, 512, 8, 8), half(48, 512, 1, 1), StartPadding=0, EndPadding=0),
-    "groups, dilated, with gaps": convolution(
-        half(2, 24, 7, 7, strides=(2000, 80, 11, 1)), half(32, 12, 3, 3), Dilations=2, GroupCount=2
-    ),
-    "three dimensions": convolution(half(1, 4, 5, 6, 7), half(24, 4, 2, 3, 3), OutputPadding=1),
-    "in parts": convolution(
-        half(1, 128, 6, 6), half(36, 128, 3, 3), FusedActivation=dmlops.make.activation_tanh()
-    ),
-    "in parts, odd pixels": convolution(half(1, 128, 7, 7), half(36, 128, 3, 3)),
-    "channels last": channels_last(
-        convolution(half(2, 32, 9, 10), half(40, 32, 3, 3), Strides=2),
-        "InputTensor",
-        "FilterTensor",
-        "OutputTensor",
-    ),
-    "channels last, taps within tiles, odd filters": channels_last(
-        convolution(half(1, 24, 9, 10), half(37, 24, 3, 3)), gap=8
-    ),
-    "channels last, few channels": channels_last(convolution(half(2, 4, 9, 10), half(40, 4, 3, 3))),
-    "channels last, groups, activated": channels_last(
-        convolution(
-            half(2, 32, 7, 9), half(40, 16, 3, 3), GroupCount=2, FusedActivation=dmlops.make.activation_relu()
-        )
-    ),
-    "channels last, many places": channels_last(
-        convolution(half(2, 16, 12, 12), half(136, 16, 1, 1), StartPadding=0, EndPadding=0)
-    ),
-    "channels last, one place": channels_last(
-        convolution(half(2, 64, 8, 9), half(48, 64, 1, 1), StartPadding=0, EndPadding=0),
-        "InputTensor",
-        "FilterTensor",
-        "OutputTensor",
-    ),
-    "channels last, in parts": channels_last(convolution(half(1, 128, 6, 7), half(38, 128, 3, 3))),
-    "channels last, three dimensions": channels_last(
-        convolution(half(1, 16, 5, 6, 7), half(24, 16, 2, 3, 3))
-    ),
-    "only results channels last": channels_last(
-        convolution(half(2, 32, 9, 11), half(40, 32, 3, 3)), "OutputTensor"
-    ),
-    "backward, channels last, odd sizes": channels_last(
-        spread(half(2, 32, 9, 7), half(32, 20, 3, 3), Strides=2), gap=8
-    ),
-    "backward, channels last, in parts": channels_last(
-        spread(half(1, 128, 5, 3), half(128, 20, 4, 4), Strides=2)
-    ),
-    "backward": spread(half(2, 32, 9, 7), half(32, 20, 3, 3)),
-    "backward, in twos": spread(half(2, 32, 9, 7), half(32, 20, 4, 4), Strides=2),
-    "backward, groups, few channels": spread(
-        half(1, 12, 7, 6), half(12, 9, 3, 5), GroupCount=2, Strides=[2, 3], Dilations=[2, 1]
-    ),
-    "backward, in parts": spread(half(1, 128, 3, 2), half(128, 36, 4, 4), Strides=2),
-    "backward, groups, with gaps": spread(
-        half(2, 48, 5, 6, strides=(2400, 49, 8, 1)), half(48, 9, 4, 3), GroupCount=2, Strides=[2, 3]
-    ),
-    "backward, three dimensions": spread(half(2, 40, 3, 4, 5), half(40, 20, 2, 3, 4), Strides=[1, 2, 3]),
-    "backward, side by side": spread(
-        half(2, 32, 8, 6), half(32, 10, 2, 4), Strides=[2, 4], GroupCount=2, StartPadding=0, EndPadding=0
-    ),
-    "backward, side by side, mirrored": spread(
-        half(2, 32, 4, 4), half(32, 20, 2, 2), Mode="CONVOLUTION", Strides=2, StartPadding=0, EndPadding=0
-    ),
-    "backward, side by side, cut": spread(
-        half(2, 32, 8, 8), half(32, 20, 2, 2), Strides=2, StartPadding=0, EndPadding=1
-    ),
-}
+WINDOWS = windows("FLOAT16") | phases("FLOAT16")
+CASES = products("FLOAT16") | WINDOWS
 ROWS = {  # windows of which tiles have places beside each other at once
     "whole": convolution(half(2, 32, 9, 31), half(140, 32, 3, 3)),
     "narrow": convolution(half(40, 32, 7, 7), half(40, 32, 3, 3)),
@@ -162,9 +47,11 @@ ROWS = {  # windows of which tiles have places beside each other at once
     ),
     "more before": convolution(half(3, 16, 4, 23), half(20, 16, 1, 4), StartPadding=[0, 4], EndPadding=0),
     "three dimensions, activated": convolution(
-        half(1, 16, 3, 4, 17), half(20, 16, 2, 3, 3), FusedActivation=dmlops.make.activation_relu()
+        half(1, 16, 3, 4, 17), half(20, 16, 2, 3, 3), FusedActivation=RELU
     ),
-    "mirrored": convolution(half(1, 16, 5, 18), half(24, 16, 3, 3), Mode="CONVOLUTION", bias=False),
+    "few channels, mirrored": convolution(
+        half(1, 16, 5, 18), half(24, 16, 3, 3), Mode="CONVOLUTION", bias=False
+    ),
     "channels last": channels_last(convolution(half(2, 32, 9, 31), half(72, 32, 3, 3))),
 }
 
@@ -176,7 +63,6 @@ def tile_of(*numbers: int) -> Tile:
 ROW_TILES = {
     "few": None, "tall": tile_of(128, 256, 16, 64, 64, 1), "wide": tile_of(64, 256, 16, 32, 64, 1),
 }  # fmt: skip
-CASES = {**PRODUCTS, **WINDOWS}
 WINDOW_TILES = (  # windows whose places, groups, borders and phases a tile meets, each at least once
     *((name, tile_of(128, 128, 32, 64, 32, 1)) for name in (
         "whole places", "few channels", "one place, in steps", "groups, dilated, with gaps",
@@ -187,7 +73,7 @@ WINDOW_TILES = (  # windows whose places, groups, borders and phases a tile meet
     *((name, tile_of(16, 64, 32, 16, 16, 4)) for name in ("whole places", "one place, odd")),
     *((name, tile_of(32, 128, 64, 32, 16, 2)) for name in ("in parts", "one place")),
     *((name, tile_of(64, 128, 32, 32, 64, 2)) for name in (
-        "channels last", "channels last, groups, activated", "channels last, one place",
+        "channels last, all", "channels last, groups, activated", "channels last, one place",
         "backward, channels last, odd sizes",
     )),
     *((name, tile_of(64, 128, 32, 32, 64, 1)) for name in ("backward, in twos", "backward, in parts")),
@@ -208,17 +94,16 @@ def multiplying(desc: Any) -> Any:
     return found
 
 
-def threads(made: Mapping[str, Any]) -> int:
-    """Those in a group that multiplies tiles."""
-    rows, columns = (int(made[f"TILE_{side}"]) // int(made[f"WAVE_{side}"]) for side in ("ROWS", "COLUMNS"))
-    return rows * columns * 32
-
-
 def test_plans_for_devices_without_them_have_none() -> None:
     for desc in CASES.values():
         assert desc.validate("6.4") == []
         assert gpu.plan(desc) == gpu.plan(desc, NO_CAPABILITIES)
         assert not any("COOPERATIVE_MATRIX" in one.defines for one in gpu.plan(desc).dispatches)
+
+
+def test_deep_sums_are_split() -> None:
+    for name, desc in CASES.items():
+        assert multiplying(desc).defines.get("SPLIT_K", 0) or "in parts" not in name, name
 
 
 def test_only_halves_with_enough_to_do_are_for_them() -> None:
@@ -238,9 +123,6 @@ def test_only_halves_with_enough_to_do_are_for_them() -> None:
         ("both turned", {"LEFT_VECTOR": 8, "LEFT_ALONG": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 1}),
         ("odd sizes", {"LEFT_VECTOR": 1, "RIGHT_VECTOR": 1, "OUTPUT_VECTOR": 1}),
         ("in twos", {"LEFT_VECTOR": 2, "RIGHT_VECTOR": 2}),
-        ("few rows, in parts", {"SPLIT_K": 1}),
-        ("in parts, odd columns", {"SPLIT_K": 1}),
-        ("in parts, odd pixels", {"SPLIT_K": 1}),
         ("whole places", {"PACKED": 1, "WHOLE_TAPS": 1, "RIGHT_VECTOR": 1}),
         ("few channels", {"PACKED": 1, "WHOLE_TAPS": 0}),
         ("one place", {"PACKED": 0, "RIGHT_VECTOR": 8, "RIGHT_ALONG": 0}),

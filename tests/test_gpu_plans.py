@@ -21,6 +21,7 @@ from dmlops import gpu
 from dmlops.gpu import compiler, detection
 from dmlops.gpu.plans.capabilities import NO_CAPABILITIES, Capability
 from dmlops.gpu.plans.loops import MULTIPROCESSORS
+from product_cases import convolution, of_many_images, product
 from spirv_modules import declared_memory, group_memory, instructions, validate
 from tensors import of
 
@@ -34,7 +35,7 @@ HALVES, BYTES, DOTS = (
 def products(kind: str, *sizes: tuple[int, int, int]) -> list[Any]:
     """Products of matrices with rows, depth and columns."""
     some = ((of(kind, rows, depth), of(kind, depth, columns)) for rows, depth, columns in sizes)
-    return [contraction.product(left, right, None) for left, right in some]
+    return [product(left, right, None) for left, right in some]
 
 
 def bytes_of(*sizes: tuple[int, int, int]) -> list[Any]:
@@ -51,7 +52,7 @@ def bytes_of(*sizes: tuple[int, int, int]) -> list[Any]:
 def windows(kind: str, *sizes: tuple[int, int, int, int, int]) -> list[Any]:
     """Convolutions by images, channels, their size, filters and the window's size."""
     return [
-        contraction.convolution(
+        convolution(
             of(kind, images, channels, size, size), of(kind, filters, channels, window, window), bias=False,
             StartPadding=window // 2, EndPadding=window // 2,
         )
@@ -81,7 +82,7 @@ def networks(kind: str, *sizes: tuple[int, int]) -> list[Any]:
     ]
 
 
-WINDOWS = [*contraction.WINDOWS.values(), *contraction.SPREAD.values()]
+WINDOWS = [*(contraction.WINDOWS | contraction.BACKWARD | contraction.FEW).values()]
 LARGE = sliding.channelwise(of("FLOAT32", 32, 128, 56, 56), (128, 1, 3, 3))
 MANY = of_bytes.product("MatrixMultiplyInteger", of("INT8", 4096, 64), of("UINT8", 64, 4096), "INT32", "aB")
 CASES: dict[str, tuple[list[Any], tuple[Capability, ...]]] = {
@@ -97,13 +98,13 @@ CASES: dict[str, tuple[list[Any], tuple[Capability, ...]]] = {
         (NO_CAPABILITIES, BYTES, DOTS, BYTES | DOTS),
     ),
     "contraction": (
-        [*contraction.CASES.values(), *WINDOWS, *map(contraction.of_many_images, WINDOWS)],
+        [*(contraction.CASES | contraction.HALVES).values(), *WINDOWS, *map(of_many_images, WINDOWS)],
         (NO_CAPABILITIES,),
     ),
     "cooperative matrices": (
         [
             *cooperative.CASES.values(),
-            *map(contraction.of_many_images, cooperative.WINDOWS.values()),
+            *map(of_many_images, cooperative.WINDOWS.values()),
             *products("FLOAT16", *((size, size, size) for size in (1024, 2048, 4096))),
         ],
         (NO_CAPABILITIES, HALVES),
@@ -202,7 +203,7 @@ def test_k_is_split_only_where_tiles_are_few(kind: str, capabilities: Capability
 # What devices have.
 
 TURNED = [
-    contraction.product(
+    product(
         of("FLOAT16", *((rows, 4096) if turns[0] == "N" else (4096, rows))),
         of("FLOAT16", *((4096, columns) if turns[1] == "N" else (columns, 4096))), None, turns,
     )

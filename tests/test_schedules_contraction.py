@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,14 @@ import pytest
 
 import dmlops
 from dmlgen.schedules.contraction import Contraction
-from dmlops import TensorDesc, gpu
+from dmlops import gpu
 from dmlops.gpu import compiler
 from dmlops.gpu.plans import contraction, convolutions, gemm_view, implicit_gemm, sliding
 from dmlops.gpu.plans.capabilities import Capability
 from dmlops.gpu.plans.tile_cost import Tile
 from gpu_device import device
 from gpu_results import check_results, inputs_of
+from product_cases import RELU, convolution, of_many_images, phases, product, products, spread, windows
 from schedule_cases import SPECS, Variant, described, planned_by
 from tensors import of
 
@@ -176,7 +176,7 @@ def test_what_nearly_is_a_sum_is_none(old: str, new: str, tmp_path: Path) -> Non
     """Backward convolutions are as they were."""
     one = convolved(tmp_path, old, new)
     assert not planned(one, WINDOWS["whole places"], "applies")
-    assert planned(one, SPREAD["in twos"], "applies")
+    assert planned(one, SPREAD["backward, in twos"], "applies")
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_what_nearly_is_a_sum_is_none(old: str, new: str, tmp_path: Path) -> Non
 def test_what_nearly_is_a_quotient_is_none(old: str, new: str, tmp_path: Path) -> None:
     """Forward convolutions are as they were."""
     one = convolved(tmp_path, old, new)
-    assert not planned(one, SPREAD["in twos"], "applies")
+    assert not planned(one, SPREAD["backward, in twos"], "applies")
     assert planned(one, WINDOWS["whole places"], "applies")
 
 
@@ -202,205 +202,38 @@ def test_forward_and_backward_are_one_contraction(tmp_path: Path) -> None:
     one = convolved(tmp_path, "", "")
     for desc, left, divisors in (
         (WINDOWS["whole places"], [1, 4], [1, 1]),
-        (SPREAD["in twos"], [4, 1], [2, 2]),
+        (SPREAD["backward, in twos"], [4, 1], [2, 2]),
     ):
         assert planned(one, desc, "applies")
         assert list(planned(one, desc, "left")) == left
         assert list(planned(one, desc, "window.right_divisors")) == divisors
 
 
-def product(
-    a: TensorDesc, b: TensorDesc, c: TensorDesc | None, turns: str = "NN", activation: Any = None
-) -> Any:
-    ways = {"N": "NONE", "T": "TRANSPOSE"}
-    turned = {"TransA": ways[turns[0]], "TransB": ways[turns[1]]}
-    desc = dmlops.Gemm(
-        ATensor=a, BTensor=b, CTensor=c, Alpha=0.5, Beta=2.0, FusedActivation=activation, **turned
-    )
-    return desc.infer()
-
-
-def channels_last(desc: Any, *names: str, gap: int = 0) -> Any:
-    """The cases with tensors whose channels are innermost in memory, `gap` elements apart from the next
-    pixel's: input and output, or those that are named."""
-
-    def last(tensor: TensorDesc) -> TensorDesc:
-        order = [0, *range(2, len(tensor.Sizes)), 1]
-        strides, step = [0] * len(order), 1
-        for axis in reversed(order):
-            strides[axis] = step
-            step = step * tensor.Sizes[axis] + (gap if axis == 1 else 0)
-        return TensorDesc(tensor.DataType, tensor.Sizes, Strides=strides)
-
-    which = names or ("InputTensor", "OutputTensor")
-    return replace(desc, **{name: last(getattr(desc, name)) for name in which})
-
-
-def column_by_column(desc: Any, gap: int = 0) -> Any:
-    """A product whose matrices are stored column by column, `gap` elements apart."""
-    *lead, rows, columns = desc.OutputTensor.Sizes
-    strides, step = [1, rows + gap], (rows + gap) * columns
-    for size in reversed(lead):
-        strides.insert(0, step)
-        step *= size
-    output = TensorDesc(desc.OutputTensor.DataType, desc.OutputTensor.Sizes, Strides=strides)
-    return replace(desc, OutputTensor=output)
-
-
-CASES = {
-    "packed": product(of("FLOAT32", 2, 20, 24), of("FLOAT32", 2, 24, 136), of("FLOAT32", 2, 20, 136)),
-    "odd sizes, transposed": product(of("FLOAT32", 1, 19, 17), of("FLOAT32", 1, 131, 19), None, "TT"),
-    "halves, one matrix for all": product(
-        of("FLOAT16", 3, 2, 20, 16), of("FLOAT16", 3, 2, 16, 20, strides=(0, 0, 20, 1)), None, "NN"
+CASES = products("FLOAT32")
+WINDOWS = windows("FLOAT32")
+SPREAD = phases("FLOAT32")
+HALVES = {
+    f"halves, {name}": (products("FLOAT16") | windows("FLOAT16"))[name]
+    for name in ("with gaps", "one matrix for all", "few channels, mirrored", "channels last, all")
+}
+FEW = {  # too few rows or columns for tiles
+    "by channel, activated": convolution(
+        of("FLOAT16", 2, 8, 12, 13), of("FLOAT16", 8, 1, 3, 3), GroupCount=8, FusedActivation=RELU
     ),
-    "halves with gaps, activated": product(
-        of("FLOAT16", 18, 9, strides=(31, 3)), of("FLOAT16", 30, 9, strides=(12, 1)),
-        of("FLOAT16", 18, 30, strides=(0, 1)), "NT", dmlops.make.activation_leaky_relu(Alpha=0.1),
-    ),
-    "in parts": product(of("FLOAT32", 5, 1030), of("FLOAT32", 1030, 12), of("FLOAT32", 5, 12)),
-    "column by column": column_by_column(
-        product(of("FLOAT32", 2, 20, 24), of("FLOAT32", 2, 24, 70), of("FLOAT32", 2, 20, 70))
-    ),
-    "column by column, odd sizes": column_by_column(
-        product(of("FLOAT32", 19, 17), of("FLOAT32", 131, 19), None, "TT"), 2
-    ),
-    "column by column, in parts": column_by_column(
-        product(of("FLOAT32", 20, 1030), of("FLOAT32", 1030, 18), of("FLOAT32", 20, 18))
-    ),
-    "in parts, odd": product(of("FLOAT32", 20, 1030), of("FLOAT32", 1030, 13), of("FLOAT32", 20, 13)),
-    "neither in whole vectors": product(
-        of("FLOAT32", 2, 37, 41), of("FLOAT32", 2, 41, 131), of("FLOAT32", 2, 37, 131)
-    ),
-    "not the left one, turned": product(of("FLOAT32", 41, 37), of("FLOAT32", 41, 132), None, "TN"),
-    "not the right one, turned": product(of("FLOAT32", 36, 41), of("FLOAT32", 70, 41), None, "NT"),
-    "products apart": product(
-        of("FLOAT32", 3, 2, 33, 7, strides=(2000, 900, 3, 101)), of("FLOAT32", 3, 2, 7, 65), None
-    ),
-    "in parts, no whole vectors": product(of("FLOAT32", 19, 1031), of("FLOAT32", 1031, 35), None),
-}  # fmt: skip
-
-
-def convolution(data: TensorDesc, weights: TensorDesc, *, bias: bool = True, **members: Any) -> Any:
-    dims = len(data.Sizes) - 2
-    each = {"Strides": 1, "Dilations": 1, "StartPadding": 1, "EndPadding": 1, "OutputPadding": 0}
-    given = {name: members.pop(name, value) for name, value in each.items()}
-    lists = {name: value if isinstance(value, list) else [value] * dims for name, value in given.items()}
-    usual = {"Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "GroupCount": 1, "DimensionCount": dims}
-    is_back = members.get("Direction") == "BACKWARD"
-    filters = weights.Sizes[1] * members.get("GroupCount", 1) if is_back else weights.Sizes[0]
-    added = TensorDesc(data.DataType, (1, filters) + (1,) * dims) if bias else None
-    tensors = {"InputTensor": data, "FilterTensor": weights, "BiasTensor": added}
-    return dmlops.Convolution(**tensors, **lists, **{**usual, **members}).infer()
-
-
-WINDOWS = {
-    "whole places": convolution(of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 20, 16, 3, 3)),
-    "few channels, mirrored": convolution(
-        of("FLOAT16", 1, 3, 11, 9), of("FLOAT16", 24, 3, 3, 5), Mode="CONVOLUTION", Strides=2, bias=False
-    ),
-    "one place": convolution(
-        of("FLOAT32", 2, 32, 6, 8), of("FLOAT32", 20, 32, 1, 1), StartPadding=0, EndPadding=0
-    ),
-    "groups, dilated, with gaps": convolution(
-        of("FLOAT32", 2, 24, 7, 7, strides=(2000, 80, 11, 1)), of("FLOAT32", 32, 12, 3, 3),
-        Dilations=2, GroupCount=2,
-    ),
-    "three dimensions, padded": convolution(
-        of("FLOAT32", 1, 4, 5, 6, 7), of("FLOAT32", 24, 4, 2, 3, 3), OutputPadding=1
-    ),
-    "channel by channel, activated": convolution(
-        of("FLOAT16", 2, 8, 12, 13), of("FLOAT16", 8, 1, 3, 3), GroupCount=8,
-        FusedActivation=dmlops.make.activation_relu(),
-    ),
-    "in parts": convolution(of("FLOAT32", 1, 64, 6, 6), of("FLOAT32", 36, 64, 3, 3)),
-    "weights with gaps": convolution(
-        of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 18, 16, 3, 3, strides=(220, 13, 4, 1))
-    ),
-    "channels last": channels_last(
-        convolution(of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 20, 16, 3, 3), Strides=2),
-        "InputTensor", "FilterTensor", "OutputTensor",
-    ),
-    "channels last, taps within tiles, odd filters": channels_last(
-        convolution(of("FLOAT32", 2, 12, 7, 9), of("FLOAT32", 21, 12, 3, 3)), gap=4
-    ),
-    "channels last, in pairs, groups, activated": channels_last(
-        convolution(
-            of("FLOAT32", 1, 12, 8, 9), of("FLOAT32", 24, 6, 3, 3), GroupCount=2,
-            FusedActivation=dmlops.make.activation_relu(),
-        )
-    ),
-    "channels last, in parts": channels_last(
-        convolution(of("FLOAT32", 1, 64, 6, 7), of("FLOAT32", 38, 64, 3, 3))
-    ),
-    "channels last, halves": channels_last(
-        convolution(of("FLOAT16", 2, 16, 7, 7), of("FLOAT16", 20, 16, 3, 3))
-    ),
-    "only results channels last": channels_last(
-        convolution(of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 20, 16, 3, 3)), "OutputTensor"
-    ),
-    "only images channels last, one place": channels_last(
-        convolution(of("FLOAT32", 2, 32, 6, 8), of("FLOAT32", 20, 32, 1, 1), StartPadding=0, EndPadding=0),
-        "InputTensor",
-    ),
-    "channels last, three dimensions": channels_last(
-        convolution(of("FLOAT32", 1, 8, 5, 6, 7), of("FLOAT32", 24, 8, 2, 3, 3))
-    ),
-}  # fmt: skip
-
-
-def spread(data: TensorDesc, weights: TensorDesc, **members: Any) -> Any:
-    return convolution(data, weights, Direction="BACKWARD", **members)
-
-
-SPREAD = {
-    "in ones": spread(of("FLOAT32", 2, 16, 9, 10), of("FLOAT32", 16, 20, 3, 3)),
-    "in twos": spread(of("FLOAT32", 2, 16, 6, 5), of("FLOAT32", 16, 18, 4, 4), Strides=2),
-    "beside each other": spread(
-        of("FLOAT32", 1, 16, 8, 8), of("FLOAT32", 16, 20, 2, 2), Strides=2, StartPadding=0, EndPadding=0
-    ),
-    "channels last, odd sizes": channels_last(
-        spread(of("FLOAT32", 2, 16, 6, 5), of("FLOAT32", 16, 20, 3, 3), Strides=2), gap=4
-    ),
-    "channels last, in parts": channels_last(
-        spread(of("FLOAT32", 1, 96, 5, 3), of("FLOAT32", 96, 20, 4, 4), Strides=2)
-    ),
-    "larger, activated": spread(
-        of("FLOAT32", 2, 8, 6, 5), of("FLOAT32", 8, 20, 3, 3), Strides=2, OutputPadding=1,
-        FusedActivation=dmlops.make.activation_relu(),
-    ),
-    "halves, few channels, mirrored": spread(
-        of("FLOAT16", 1, 6, 11, 9), of("FLOAT16", 6, 5, 3, 5), Mode="CONVOLUTION", Strides=[2, 3], bias=False
-    ),
-    "groups, dilated, with gaps": spread(
-        of("FLOAT32", 2, 24, 7, 7, strides=(2000, 80, 11, 1)), of("FLOAT32", 24, 8, 3, 3),
-        GroupCount=2, Dilations=[2, 3], Strides=[2, 4],
-    ),
-    "beside each other, mirrored, cut": spread(
-        of("FLOAT32", 2, 16, 4, 6), of("FLOAT32", 16, 20, 2, 3), Strides=[2, 3], StartPadding=0,
-        EndPadding=[0, 1], Mode="CONVOLUTION",
-    ),
-    "line": spread(
-        of("FLOAT32", 3, 16, 50), of("FLOAT32", 16, 9, 7), Strides=3, StartPadding=2, EndPadding=1
-    ),
-    "three dimensions": spread(
-        of("FLOAT32", 1, 4, 5, 6, 7), of("FLOAT32", 4, 24, 2, 3, 3), Strides=[1, 2, 1]
-    ),
-    "phases without products": spread(
-        of("FLOAT32", 1, 16, 9, 9), of("FLOAT32", 16, 20, 2, 2), Strides=5, Dilations=2
-    ),
-    "in parts": spread(of("FLOAT32", 1, 128, 3, 3), of("FLOAT32", 128, 34, 4, 4), Strides=2),
-    "few rows": spread(of("FLOAT32", 1, 64, 9, 9), of("FLOAT32", 64, 3, 4, 4), Strides=2),
-    "channel by channel, in twos": spread(
+    "backward, few rows": spread(of("FLOAT32", 1, 64, 9, 9), of("FLOAT32", 64, 3, 4, 4), Strides=2),
+    "backward, by channel, in twos": spread(
         of("FLOAT32", 2, 8, 9, 9), of("FLOAT32", 8, 1, 4, 4), GroupCount=8, Strides=2
     ),
-    "cut on all sides": spread(
-        of("FLOAT32", 1, 16, 5, 7), of("FLOAT32", 16, 20, 5, 4), Strides=[3, 2], StartPadding=[4, 1],
-        EndPadding=[3, 3],
+    "backward, channel by channel": spread(
+        of("FLOAT32", 2, 8, 9, 9), of("FLOAT32", 8, 1, 3, 3), GroupCount=8
     ),
-    "channel by channel": spread(of("FLOAT32", 2, 8, 9, 9), of("FLOAT32", 8, 1, 3, 3), GroupCount=8),
-    "two filters a channel": spread(
+    "backward, two filters a channel": spread(
         of("FLOAT32", 2, 8, 9, 9), of("FLOAT32", 8, 2, 3, 2), GroupCount=4, Mode="CONVOLUTION", Dilations=2
     ),
+}
+BACKWARD = {
+    **SPREAD, "halves, mirrored": phases("FLOAT16")["backward, few channels, mirrored"],
+    **{name: desc for name, desc in FEW.items() if name.startswith("backward")},
 }  # fmt: skip
 
 
@@ -413,35 +246,12 @@ def without_sums(numbers: list[Any]) -> list[Any]:
     return [number for number in numbers if number != 3]
 
 
-def test_which_windows_are_worth_a_tile() -> None:
-    assert all(desc.validate("6.4") == [] for desc in WINDOWS.values())
-    found = {name: without_sums(passes(desc)) for name, desc in WINDOWS.items()}
-    others = {"channel by channel, activated": [1], "weights with gaps": [4, 2]}
-    assert passes(WINDOWS["in parts"]) == [2, 3]
-    assert found == {name: others.get(name, [2]) for name in WINDOWS}
-
-
 def test_weights_are_put_in_order_where_that_pays() -> None:
     large = convolution(of("FLOAT32", 32, 64, 56, 56), of("FLOAT32", 64, 64, 3, 3))
     one_place = convolution(
         of("FLOAT32", 32, 64, 56, 56), of("FLOAT32", 256, 64, 1, 1), StartPadding=0, EndPadding=0
     )
     assert (passes(large), passes(one_place)) == ([4, 2], [2])
-
-
-def test_each_phase_of_the_output_is_a_matrix() -> None:
-    assert all(desc.validate("6.4") == [] for desc in SPREAD.values())
-    found = {name: without_sums(passes(desc)) for name, desc in SPREAD.items()}
-    others = {
-        "in ones": [2], "few rows": [1], "channel by channel, in twos": [1],
-        "channel by channel": [1], "two filters a channel": [1],
-    }  # fmt: skip
-    assert passes(SPREAD["in parts"]) == [4, 2, 3]
-    assert found == {name: others.get(name, [4, 2]) for name in SPREAD}
-    tile = gpu.plan(SPREAD["in twos"]).dispatches[1].defines
-    assert tile["PHASED"] == tile["PACKED"] == 1 and tile["RIGHT_VECTOR"] == 1
-    assert gpu.plan(SPREAD["beside each other"]).dispatches[1].defines["RIGHT_VECTOR"] == 4
-    assert gpu.plan(SPREAD["beside each other, mirrored, cut"]).dispatches[1].defines["RIGHT_VECTOR"] == 1
 
 
 def test_phases_that_meet_nothing_are_few() -> None:
@@ -454,23 +264,12 @@ def test_phases_that_meet_nothing_are_few() -> None:
     assert passes(spread(*alone, Strides=4, **small)) == [0]
 
 
-def of_many_images(desc: Any) -> Any:
-    """The same with so many of them that no window slides where there are rows for tiles."""
-    tensors = {name: getattr(desc, name) for name in ("InputTensor", "OutputTensor")}
-    sizes = {name: (4096 * one.Sizes[0], *one.Sizes[1:]) for name, one in tensors.items()}
-    return replace(desc, **{name: replace(one, Sizes=sizes[name]) for name, one in tensors.items()})
-
-
 def test_small_convolutions_slide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    windows = WINDOWS | SPREAD
-    assert {name: passes(desc) for name, desc in windows.items()} == {name: [1] for name in windows}
-    many = {name: passes(of_many_images(desc)) for name, desc in windows.items()}
-    few_rows = {
-        "channel by channel, activated", "few rows", "channel by channel, in twos", "channel by channel",
-        "two filters a channel", "halves, few channels, mirrored", "groups, dilated, with gaps",
-    }  # fmt: skip
-    assert {name for name, found in many.items() if found == [1]} == few_rows
+    small = WINDOWS | SPREAD | FEW
+    assert {name: passes(desc) for name, desc in small.items()} == {name: [1] for name in small}
+    many = {name for name, desc in small.items() if passes(of_many_images(desc)) == [1]}
+    assert many == {*FEW, "backward, groups, dilated, with gaps"}
     point = convolution(of("FLOAT16", 1, 64, 9, 9), of("FLOAT16", 64, 64, 1, 1), StartPadding=0, EndPadding=0)
     assert passes(point) == [1]
     units = gpu.plan(point, Capability.COOPERATIVE_MATRIX).dispatches
@@ -478,15 +277,21 @@ def test_small_convolutions_slide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_worth_a_tile(monkeypatch: pytest.MonkeyPatch) -> None:
-    for desc in CASES.values():
-        assert desc.validate("6.4") == []
-        assert gpu.plan(desc).dispatches[0].defines["PASS"] == 2
+    """Each phase of a backward convolution is a matrix; its weights are put in order, as those with gaps."""
+    for name, desc in (CASES | WINDOWS | SPREAD | HALVES | FEW).items():
+        assert desc.validate("6.4") == [], name
+        found = passes(desc)
+        in_order = name in {"weights with gaps", *SPREAD} - {"backward, in ones"}
+        assert without_sums(found) == ([1] if name in FEW else [4, 2] if in_order else [2]), name
+        assert 3 in found or "in parts" not in name, name
+    tile = gpu.plan(SPREAD["backward, in twos"]).dispatches[1].defines
+    assert tile["PHASED"] == tile["PACKED"] == 1 and tile["RIGHT_VECTOR"] == 1
+    for name, vector in (("side by side", 4), ("side by side, cut", 1)):
+        assert gpu.plan(SPREAD[f"backward, {name}"]).dispatches[1].defines["RIGHT_VECTOR"] == vector
     small = product(of("FLOAT32", 5, 3), of("FLOAT32", 3, 6), None)
-    assert [one.defines["PASS"] for one in gpu.plan(small).dispatches] == [0, 1]
-    for name in ("in parts", "in parts, odd"):
-        assert len(gpu.plan(CASES[name]).dispatches) == 2
+    assert passes(small) == [0, 1]
     monkeypatch.setattr(gemm_view, "TILE_PRODUCTS", 0)
-    assert gpu.plan(small).dispatches[0].defines["PASS"] == 2
+    assert passes(small)[0] == 2
 
 
 def test_batches_of_small_matrices_have_small_tiles() -> None:
@@ -506,9 +311,12 @@ def check(device: Any, desc: Any, **special: float) -> None:
     check_results(device, desc, inputs_of(desc, **special))
 
 
-@pytest.mark.parametrize("desc", [*CASES.values(), *WINDOWS.values()], ids=[*CASES, *WINDOWS])
-def test_tiles_give_what_the_reference_gives(desc: Any, device: Any) -> None:
-    check(device, desc)
+FORWARD = {**CASES, **WINDOWS, **HALVES, "by channel": FEW["by channel, activated"]}
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_tiles_give_what_the_reference_gives(name: str, device: Any) -> None:
+    check(device, FORWARD[name])
 
 
 ACTIVATIONS = {
@@ -534,7 +342,7 @@ def test_what_is_precise_stays_so_where_threads_have_many_elements(
     check(device, ACTIVATED[name](ACTIVATIONS[activation]))
 
 
-@pytest.mark.parametrize("name", SPREAD)
+@pytest.mark.parametrize("name", BACKWARD)
 def test_no_phase_rests_on_remainders_of_negative_numbers(
     name: str, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -553,12 +361,12 @@ def test_no_phase_rests_on_remainders_of_negative_numbers(
 
     monkeypatch.setattr(compiler, "compile", changed)
     monkeypatch.setattr(gpu, "_byte_code", gpu._byte_code.__wrapped__)  # which remembers nothing
-    check(device, SPREAD[name])
+    check(device, BACKWARD[name])
 
 
-@pytest.mark.parametrize("name", SPREAD)
+@pytest.mark.parametrize("name", BACKWARD)
 def test_tiles_of_phases_give_what_reference_and_torch_give(name: str, device: Any) -> None:
-    desc = SPREAD[name]
+    desc = BACKWARD[name]
     inputs = inputs_of(desc)
     found = check_results(device, desc, inputs)["OutputTensor"]
     torch = pytest.importorskip("torch")
@@ -596,8 +404,8 @@ def test_weights_in_order_do_so_too(name: str, device: Any, monkeypatch: pytest.
 def test_what_is_outside_takes_no_part_even_beside_infinity(device: Any) -> None:
     for name in ("whole places", "few channels, mirrored"):
         check(device, WINDOWS[name], FilterTensor=np.inf)
-    for name in ("in ones", "in twos", "phases without products"):
-        check(device, SPREAD[name], FilterTensor=np.inf)
+    for name in ("in ones", "in twos", "without products"):
+        check(device, SPREAD[f"backward, {name}"], FilterTensor=np.inf)
 
 
 @pytest.mark.parametrize(
@@ -628,5 +436,5 @@ def test_all_tiles_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.Monkey
 )
 def test_all_tiles_of_windows_do_so_too(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(implicit_gemm, "float_window_tiles", lambda *given: [tile])
-    for window in (WINDOWS["in parts"], SPREAD["in parts"]):
+    for window in (WINDOWS["in parts"], SPREAD["backward, in parts"]):
         check(device, window)

@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-import dmlops
 from dmlops import gpu
 from dmlops.gpu import compiler, shader
 from dmlops.gpu.plans import skinny
 from dmlops.gpu.plans.capabilities import Capability
 from gpu_device import device, run_in_guard_zones
+from product_cases import RELU, column_by_column, product
 from tensors import filled, of
-from test_schedules_contraction import column_by_column, passes, product
+from test_schedules_contraction import passes
 
 __all__ = ["device"]
 
-RELU = dmlops.make.activation_relu()
 CASES = {
     "1 row": product(of("FLOAT32", 1, 64), of("FLOAT32", 64, 132), None),
     "2 rows, halves": product(of("FLOAT16", 2, 67), of("FLOAT16", 67, 136), of("FLOAT16", 2, 136)),

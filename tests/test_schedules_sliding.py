@@ -15,6 +15,7 @@ from dmlops.gpu import detection
 from dmlops.gpu.plans import sliding
 from gpu_device import device
 from gpu_results import check_results, inputs_of
+from product_cases import convolution
 from schedule_cases import SPECS, Variant
 from spirv_modules import declared_memory
 from tensors import last, of
@@ -160,25 +161,12 @@ CASES = {
 }  # fmt: skip
 
 
-def channelwise(data: TensorDesc, filters: tuple[int, ...], *, bias: bool = False, **members: Any) -> Any:
-    dims, groups = len(data.Sizes) - 2, data.Sizes[1]
-    each = {"Strides": 1, "Dilations": 1, "StartPadding": 1, "EndPadding": 1, "OutputPadding": 0}
-    lists = {name: [members.pop(name, value)] * dims for name, value in each.items()}
-    usual = {
-        "Mode": "CROSS_CORRELATION",
-        "Direction": "FORWARD",
-        "GroupCount": groups,
-        "DimensionCount": dims,
-    }
-    rows = (
-        filters[1] * members.get("GroupCount", groups)
-        if members.get("Direction") == "BACKWARD"
-        else filters[0]
-    )
-    added = TensorDesc(data.DataType, (1, rows) + (1,) * dims) if bias else None
-    weights = members.pop("weights", TensorDesc(data.DataType, filters))
-    tensors = {"InputTensor": data, "FilterTensor": weights, "BiasTensor": added}
-    return dmlops.Convolution(**tensors, **lists, **{**usual, **members}).infer()
+def channelwise(
+    data: TensorDesc, filters: tuple[int, ...], weights: TensorDesc | None = None, **members: Any
+) -> Any:
+    """A convolution, in which each channel is a group and there is no bias, unless told otherwise."""
+    usual = {"GroupCount": data.Sizes[1], "bias": False}
+    return convolution(data, weights or TensorDesc(data.DataType, filters), **{**usual, **members})
 
 
 CONVOLUTIONS = {
