@@ -8710,7 +8710,7 @@ DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_pl
     int64_t unroll = (is_whole || is_deep) ? 8 : 4;
     int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
     while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
-        && (dmlops_plan_times(planning, number, lanes) < 16384))) {
+        && (dmlops_plan_times(planning, number, lanes) < 32768))) {
         unroll = dmlops_divide(unroll, 2);
         lanes = dmlops_plan_ceil_div(planning, extent, unroll);
     }
@@ -8936,7 +8936,7 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_int_64 widths;
     dmlops_plan_widths_along(planning, &op->tensors, &kept, &reduced, is_across, &widths);
     int64_t vector = dmlops_plan_vector_along(planning, op, rows, &widths);
-    if (is_across && has_elements && (dmlops_plan_repeats(planning, &kept) < 16384)) {
+    if (is_across && has_elements && (dmlops_plan_repeats(planning, &kept) < 32768)) {
         vector = 1;
     }
     dmlops_plan_Loop made_7;
@@ -11189,7 +11189,7 @@ DMLOPS_CALLED void dmlops_plan_selectors_of(dmlops_planning* planning, int64_t l
     int64_t most = 16384;
     if (length <= most) {
         threads = dmlops_max(64, dmlops_plan_tile_of(planning, dmlops_plan_ceil_div(planning, length, 32)));
-        if ((dmlops_multiply(2, threads) <= 512) && (dmlops_plan_times(planning, lines, threads) < 16384)) {
+        if ((dmlops_multiply(2, threads) <= 512) && (dmlops_plan_times(planning, lines, threads) < 32768)) {
             threads = dmlops_max(threads, dmlops_plan_tile_of(planning, dmlops_plan_ceil_div(planning, length,
                 dmlops_divide(32, 2))));
         }
@@ -11323,7 +11323,7 @@ DMLOPS_CALLED void dmlops_plan_sort(dmlops_planning* planning, const dmlops_plan
     int64_t items = dmlops_min((length <= tile) ? 16 : 8, tile);
     int64_t threads = dmlops_divide(tile, items);
     while (planning->reason == DMLOPS_REASON_NONE && ((items > 2) && (dmlops_multiply(2, threads) <= 512) &&
-        (dmlops_plan_times(planning, count, threads) < 16384))) {
+        (dmlops_plan_times(planning, count, threads) < 32768))) {
         int64_t made_1 = dmlops_divide(items, 2);
         int64_t made_2 = dmlops_multiply(2, threads);
         items = made_1;

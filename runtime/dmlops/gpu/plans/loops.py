@@ -13,7 +13,7 @@ from .reasons import Reason
 
 MULTIPROCESSORS = 132  # NVIDIA H200: has that many
 "multiprocessors, each with its own registers and shared memory, that work is shared among"
-SATURATING_THREADS = 16384  # NVIDIA H200: for reductions 8192 at 0.83 to 1.12, 65536 at 0.85 to 1.00
+SATURATING_THREADS = 32768  # NVIDIA H200: for rows 16384 at 0.92 to 1.00
 "threads that saturate a GPU; with fewer, each reduces or sorts less"
 ELEMENTWISE_BUSY = 262144  # NVIDIA H200: 1 at 0.89, 16384 at 0.96, 65536 at 0.98
 "threads that saturate a GPU; with fewer, each writes single bytes, not words of them, or a single vector"
