@@ -39,8 +39,6 @@
 #define UINT32 uint, 32, uint
 #define STORED_OF(stored, bits, value) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
-#define BITS(type) BITS_OF(type)
 #define VALUE_OF(stored, bits, value) value
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)

@@ -57,8 +57,6 @@
 #define LOWEST(type) LOWEST_OF(type)
 #define HIGHEST_OF(stored, bits, value, lowest, highest, is_float) highest
 #define HIGHEST(type) HIGHEST_OF(type)
-#define IS_FLOAT_OF(stored, bits, value, lowest, highest, is_float) is_float
-#define IS_FLOAT(type) IS_FLOAT_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_BITS BITS(A_TYPE)
 #define A_VALUE VALUE(A_TYPE)

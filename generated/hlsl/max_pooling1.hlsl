@@ -92,10 +92,6 @@
 #define VALUE(type) VALUE_OF(type)
 #define LOWEST_OF(stored, bits, value, lowest, highest, is_float) lowest
 #define LOWEST(type) LOWEST_OF(type)
-#define HIGHEST_OF(stored, bits, value, lowest, highest, is_float) highest
-#define HIGHEST(type) HIGHEST_OF(type)
-#define IS_FLOAT_OF(stored, bits, value, lowest, highest, is_float) is_float
-#define IS_FLOAT(type) IS_FLOAT_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)

@@ -205,8 +205,6 @@
 #define UINT32 uint, 32, uint
 #define STORED_OF(stored, bits, value) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
-#define BITS(type) BITS_OF(type)
 #define VALUE_OF(stored, bits, value) value
 #define VALUE(type) VALUE_OF(type)
 #define QUERY_STORED STORED(QUERY_TYPE)

@@ -55,8 +55,6 @@
 #define FLOAT32 float, 32, float
 #define STORED_OF(stored, bits, value) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
-#define BITS(type) BITS_OF(type)
 #define VALUE_OF(stored, bits, value) value
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)

@@ -568,8 +568,7 @@ typedef struct dmlops_plan_Pass {
     int64_t outputs;
     int64_t reads;
     int is_along;
-    int64_t box_list;
-    int64_t box_tensor;
+    int64_t box;
     int64_t apart;
 } dmlops_plan_Pass;
 
@@ -8204,12 +8203,8 @@ DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlo
 /* The sizes of the box that a pass visits. */
 DMLOPS_CALLED void dmlops_plan_box_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one, dmlops_plan_int_8* result) {
-    if (one->box_list != -1) {
-        *result = op->lists.items[dmlops_item(planning, one->box_list, op->lists.count)];
-        return;
-    }
-    if (one->box_tensor != -1) {
-        *result = op->tensors.items[dmlops_item(planning, one->box_tensor, op->tensors.count)].sizes;
+    if (one->box != -1) {
+        *result = op->tensors.items[dmlops_item(planning, one->box, op->tensors.count)].sizes;
         return;
     }
     *result = *(one->writes_kept ? &op->kept_sizes.items[dmlops_item(planning, one->target, op->kept_sizes.count)] :
@@ -9191,7 +9186,7 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         int from_zeros = 0;
         for (int64_t each_6 = 0; each_6 < way.passes.count; ++each_6) {
             const dmlops_plan_Pass* one = &way.passes.items[each_6];
-            from_zeros = from_zeros || ((one->box_list != -1) || (one->box_tensor != -1));
+            from_zeros = from_zeros || (one->box != -1);
         }
         dmlops_plan_Buffer made_7;
         made_7 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
@@ -9343,8 +9338,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
 /* Whether threads of a pass write words, of four bytes each, to its only output: it must have enough of them. */
 DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one) {
-    if (one->writes_kept || (one->outputs != dmlops_shift(1, one->target)) || (one->box_tensor != -1) || (one->box_list
-        != -1)) {
+    if (one->writes_kept || (one->outputs != dmlops_shift(1, one->target)) || (one->box != -1)) {
         return 0;
     }
     const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, one->target, op->tensors.count)];
@@ -9368,7 +9362,7 @@ DMLOPS_CALLED int dmlops_plan_writes_words(dmlops_planning* planning, const dmlo
    scatters is faster without: neighboring threads then write to neighboring places. */
 DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape) {
-    if ((one->box_list != -1) || (one->box_tensor != -1)) {
+    if (one->box != -1) {
         return 0;
     }
     dmlops_plan_int_8 made_1;
@@ -9384,7 +9378,7 @@ DMLOPS_CALLED int dmlops_plan_writes_pairs(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED void dmlops_plan_order_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, dmlops_plan_int_8* result) {
     result->count = 0;
-    if (one->writes_kept || (one->box_list != -1) || (one->box_tensor != -1)) {
+    if (one->writes_kept || (one->box != -1)) {
         dmlops_plan_int_8_fill(planning, result, shape->count, 0);
     } else {
         dmlops_plan_int_8_extend(planning, result, op->tensors.items[dmlops_item(planning, one->target,
@@ -12900,7 +12894,7 @@ static const uint8_t dmlops_activation_thresholded_relu_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1}};
 static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW", "INPUT_SIZES2"};
 static const int64_t dmlops_convolution_divisors[] = {9, 13};
 static const char* const dmlops_convolution_bounds[] = {"DIMS", "ANY_IS_OUTPUT_SIZES_ENTRY"};
@@ -13040,7 +13034,7 @@ static const uint8_t dmlops_convolution_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_gemm_kept[] = {{"KEPT_PRODUCT", 1, 0}};
-static const dmlops_plan_Pass dmlops_gemm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_gemm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 3, 0, 8, 1, 0, -1, -1}};
 static const int64_t dmlops_gemm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_gemm_shader = {
     {1, dmlops_gemm_kept},
@@ -13153,7 +13147,7 @@ static const uint8_t dmlops_reduce_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_average_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_average_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
 static const char* const dmlops_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling_shader = {
@@ -13255,7 +13249,7 @@ static const uint8_t dmlops_average_pooling_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_lp_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_lp_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_lp_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_lp_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling_shader = {
@@ -13319,7 +13313,7 @@ static const uint8_t dmlops_lp_pooling_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_max_pooling_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_max_pooling_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_max_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling_shader = {
@@ -13382,7 +13376,7 @@ static const uint8_t dmlops_max_pooling_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_roi_pooling_passes[] = {{0, 0, 2, 0, 4, 0, 0, -1, -1, 1}};
+static const dmlops_plan_Pass dmlops_roi_pooling_passes[] = {{0, 0, 2, 0, 4, 0, 0, -1, 1}};
 static const char* const dmlops_roi_pooling_lists[] = {"POOLED"};
 static const dmlops_plan_DefinitionShader dmlops_roi_pooling_shader = {
     {0, NULL},
@@ -13554,7 +13548,7 @@ static const uint8_t dmlops_value_scale_2d_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_upsample_2d_kept[] = {{"KEPT_COORDINATE", 1, 0}};
-static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_upsample_2d_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_upsample_2d_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_upsample_2d_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 0, 0}};
 static const dmlops_plan_DefinitionShader dmlops_upsample_2d_shader = {
@@ -13801,7 +13795,7 @@ static const uint8_t dmlops_mean_variance_normalization_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_local_response_normalization_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_local_response_normalization_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_local_response_normalization_lists[] = {"BEFORE", "SPAN"};
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_shader = {
     {0, NULL},
@@ -13894,7 +13888,7 @@ static const uint8_t dmlops_lp_normalization_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_rnn_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1}};
 static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 0, 1, 0, -1, 1, 10, 5}, {5, 2, 3, 0, 2, -1, 1, 1, 8, 4}};
@@ -13975,7 +13969,7 @@ static const uint8_t dmlops_rnn_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_lstm_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1}};
 static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"};
 static const char* const dmlops_lstm_bounds[] = {"COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
@@ -14072,7 +14066,7 @@ static const uint8_t dmlops_lstm_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_gru_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_UPDATE", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 6, 0, 9, 1, -1, -1, -1}, {2, 1, 3, 8, 0, 15, 1, -1, -1, -1}, {3, 0, 6, 0, 64, 8, 0, -1, -1, -1}, {4, 0, 7, 0, 128, 8, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 6, 0, 9, 1, -1, -1}, {2, 1, 3, 8, 0, 15, 1, -1, -1}, {3, 0, 6, 0, 64, 8, 0, -1, -1}, {4, 0, 7, 0, 128, 8, 0, -1, -1}};
 static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 0, 1, 0, -1, 1, 10, 5}, {6, 14, 9, 0, 2, -1, 3, 3, 8, 4}, {7, 6, 9, 0, 2, -1, 3, 2, 8, 4}, {8, 8, 15, 0, 2, -1, 2, 1, 8, 4}};
@@ -14362,7 +14356,7 @@ static const uint8_t dmlops_activation_shrink_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_max_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_max_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1}};
 static const char* const dmlops_max_pooling1_lists[] = {"STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_max_pooling1_bounds[] = {"DIMS", "DIMENSION_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling1_shader = {
@@ -14430,7 +14424,7 @@ static const uint8_t dmlops_max_pooling1_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_max_unpooling_kept[] = {{"KEPT_LAST", 0, 0}};
-static const dmlops_plan_Pass dmlops_max_unpooling_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, 0, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_max_unpooling_passes[] = {{0, 1, 0, 1, 0, 0, 0, 0, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
 static const int64_t dmlops_max_unpooling_divisors[] = {0};
 static const dmlops_plan_DefinitionShader dmlops_max_unpooling_shader = {
     {1, dmlops_max_unpooling_kept},
@@ -14525,7 +14519,7 @@ static const uint8_t dmlops_one_hot_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_resample_kept[] = {{"KEPT_COORDINATE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_lists[] = {"SCALES"};
 static const char* const dmlops_resample_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 0, 0}};
@@ -14815,7 +14809,7 @@ static const uint8_t dmlops_scatter_nd_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_max_pooling2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_max_pooling2_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 0, 0, -1, -1}};
 static const char* const dmlops_max_pooling2_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_max_pooling2_bounds[] = {"DIMS", "DIMENSION_COUNT"};
 static const dmlops_plan_DefinitionShader dmlops_max_pooling2_shader = {
@@ -15017,7 +15011,7 @@ static const uint8_t dmlops_mean_variance_normalization1_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_resample1_kept[] = {{"KEPT_COORDINATE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample1_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample1_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 0, 0}};
@@ -15075,7 +15069,7 @@ static const uint8_t dmlops_resample1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_matrix_multiply_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_passes},
@@ -15146,7 +15140,7 @@ static const uint8_t dmlops_matrix_multiply_integer_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_quantized_linear_matrix_multiply_passes[] = {{0, 0, 8, 0, 256, 0, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_matrix_multiply_shader = {
     {0, NULL},
     {1, dmlops_quantized_linear_matrix_multiply_passes},
@@ -15229,7 +15223,7 @@ static const uint8_t dmlops_quantized_linear_matrix_multiply_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_convolution_integer_passes[] = {{0, 0, 4, 0, 16, 0, 0, -1, -1}};
 static const char* const dmlops_convolution_integer_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER"};
 static const int64_t dmlops_convolution_integer_divisors[] = {10};
 static const char* const dmlops_convolution_integer_bounds[] = {"DIMS"};
@@ -15335,7 +15329,7 @@ static const uint8_t dmlops_convolution_integer_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_quantized_linear_convolution_passes[] = {{0, 0, 9, 0, 512, 0, 0, -1, -1}};
 static const char* const dmlops_quantized_linear_convolution_lists[] = {"GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW", "NUMBER", "NUMBER2", "NUMBER3", "NUMBER4"};
 static const int64_t dmlops_quantized_linear_convolution_divisors[] = {20};
 static const char* const dmlops_quantized_linear_convolution_bounds[] = {"DIMS"};
@@ -15562,7 +15556,7 @@ static const uint8_t dmlops_activation_relu_grad_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_average_pooling_grad_kept[] = {{"KEPT_SHARE", 1, 0}};
-static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_average_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_average_pooling_grad_lists[] = {"STRIDES", "START_PADDING", "PADDED_SIZES", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
 static const int64_t dmlops_average_pooling_grad_divisors[] = {4};
 static const char* const dmlops_average_pooling_grad_bounds[] = {"DIMS"};
@@ -15619,7 +15613,7 @@ static const uint8_t dmlops_average_pooling_grad_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_max_pooling_grad_kept[] = {{"KEPT_WINNER", 0, 0}};
-static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_max_pooling_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 2, 0, 4, 1, 0, -1, -1}};
 static const char* const dmlops_max_pooling_grad_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS"};
 static const int64_t dmlops_max_pooling_grad_divisors[] = {6};
 static const char* const dmlops_max_pooling_grad_bounds[] = {"DIMS"};
@@ -15693,7 +15687,7 @@ static const uint8_t dmlops_nonzero_coordinates_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_resample_grad_kept[] = {{"KEPT_COORDINATE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample_grad_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_grad_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_grad_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
@@ -15908,7 +15902,7 @@ static const uint8_t dmlops_argmax_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_roi_align_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1}};
+static const dmlops_plan_Pass dmlops_roi_align_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_shader = {
     {4, dmlops_roi_align_kept},
     {2, dmlops_roi_align_passes},
@@ -16060,7 +16054,7 @@ static const uint8_t dmlops_element_wise_difference_square_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_local_response_normalization_grad_kept[] = {{"KEPT_BASE", 1, 0}, {"KEPT_SHARES", 1, 0}};
-static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 1, 0, -1, -1, -1}, {1, 0, 2, 0, 4, 3, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_local_response_normalization_grad_passes[] = {{0, 1, 0, 3, 0, 1, 0, -1, -1}, {1, 0, 2, 0, 4, 3, 0, -1, -1}};
 static const char* const dmlops_local_response_normalization_grad_lists[] = {"BEFORE", "SPAN", "AFTER"};
 static const dmlops_plan_DefinitionShader dmlops_local_response_normalization_grad_shader = {
     {2, dmlops_local_response_normalization_grad_kept},
@@ -16244,7 +16238,7 @@ static const uint8_t dmlops_dynamic_quantize_linear_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_roi_align1_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}};
-static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, -1, 1}};
+static const dmlops_plan_Pass dmlops_roi_align1_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 0, 3, 0, 8, 13, 0, -1, 1}};
 static const dmlops_plan_DefinitionShader dmlops_roi_align1_shader = {
     {4, dmlops_roi_align1_kept},
     {2, dmlops_roi_align1_passes},
@@ -16315,7 +16309,7 @@ static const uint8_t dmlops_roi_align1_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_roi_align_grad_kept[] = {{"KEPT_STARTS", 1, 0}, {"KEPT_LENGTHS", 1, 0}, {"KEPT_SAMPLES", 0, 0}, {"KEPT_PACES", 1, 0}, {"KEPT_ROWS", 1, 0}, {"KEPT_COLUMNS", 1, 0}, {"KEPT_BEST", 0, 0}};
-static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1, -1}, {1, 1, 4, 16, 0, 13, 0, -1, -1, -1}, {2, 1, 5, 32, 0, 13, 0, -1, -1, -1}, {3, 1, 6, 64, 0, 13, 0, -1, -1, -1}, {4, 0, 4, 0, 16, 125, 0, -1, -1, -1}, {5, 0, 5, 0, 32, 77, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_roi_align_grad_passes[] = {{0, 1, 0, 15, 0, 7, 0, -1, -1}, {1, 1, 4, 16, 0, 13, 0, -1, -1}, {2, 1, 5, 32, 0, 13, 0, -1, -1}, {3, 1, 6, 64, 0, 13, 0, -1, -1}, {4, 0, 4, 0, 16, 125, 0, -1, -1}, {5, 0, 5, 0, 32, 77, 0, -1, -1}};
 static const char* const dmlops_roi_align_grad_lists[] = {"INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3", "ROI_COUNT2"};
 static const char* const dmlops_roi_align_grad_bounds[] = {"IS_AVERAGE", "IS_LINEAR"};
 static const dmlops_plan_DefinitionShader dmlops_roi_align_grad_shader = {
@@ -16737,7 +16731,7 @@ static const uint8_t dmlops_activation_hardmax1_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_resample2_kept[] = {{"KEPT_COORDINATE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample2_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample2_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample2_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample2_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 0, 0}};
@@ -16798,7 +16792,7 @@ static const uint8_t dmlops_resample2_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_resample_grad1_kept[] = {{"KEPT_COORDINATE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample_grad1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample_grad1_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample_grad1_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample_grad1_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}};
@@ -16880,7 +16874,7 @@ static const uint8_t dmlops_diagonal_matrix1_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_multihead_attention_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_multihead_attention_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 11, 0, 2048, 8, 0, -1, -1}, {5, 0, 12, 0, 4096, 2, 0, -1, -1}, {6, 0, 13, 0, 8192, 4, 0, -1, -1}};
 static const char* const dmlops_multihead_attention_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "HEAD_COUNT", "HEAD_COUNT2"};
 static const int64_t dmlops_multihead_attention_divisors[] = {32, 33};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention_shader = {
@@ -17304,7 +17298,7 @@ static const uint8_t dmlops_multihead_attention_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_lp_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_lp_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_lp_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE"};
 static const char* const dmlops_lp_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_lp_pooling1_shader = {
@@ -17371,7 +17365,7 @@ static const uint8_t dmlops_lp_pooling1_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_average_pooling1_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_average_pooling1_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
 static const char* const dmlops_average_pooling1_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_average_pooling1_shader = {
@@ -17504,7 +17498,7 @@ static const uint8_t dmlops_activation_hard_swish_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_quantized_linear_average_pooling_passes[] = {{0, 0, 5, 0, 32, 0, 0, -1, -1}};
 static const char* const dmlops_quantized_linear_average_pooling_lists[] = {"STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "PADDED_SIZES"};
 static const char* const dmlops_quantized_linear_average_pooling_bounds[] = {"DIMS"};
 static const dmlops_plan_DefinitionShader dmlops_quantized_linear_average_pooling_shader = {
@@ -17622,7 +17616,7 @@ static const uint8_t dmlops_quantized_linear_average_pooling_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 128, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_matrix_multiply_integer_to_float_passes[] = {{0, 0, 7, 0, 128, 0, 0, -1, -1}};
 static const dmlops_plan_DefinitionShader dmlops_matrix_multiply_integer_to_float_shader = {
     {0, NULL},
     {1, dmlops_matrix_multiply_integer_to_float_passes},
@@ -17748,7 +17742,7 @@ static const uint8_t dmlops_mean_variance_normalization2_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_multihead_attention1_kept[] = {{"KEPT_QUERY", 1, 0}, {"KEPT_PRESENT_KEY", 1, 0}, {"KEPT_PRESENT_VALUE", 1, 0}, {"KEPT_CONTEXT", 1, 0}};
-static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_multihead_attention1_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 0, 0, -1, -1}, {2, 1, 2, 4, 0, 0, 0, -1, -1}, {3, 1, 3, 8, 0, 7, 0, -1, -1}, {4, 0, 12, 0, 4096, 8, 0, -1, -1}, {5, 0, 13, 0, 8192, 2, 0, -1, -1}, {6, 0, 14, 0, 16384, 4, 0, -1, -1}};
 static const char* const dmlops_multihead_attention1_lists[] = {"HEADS", "KEY_SEQUENCE_LENGTH", "KEY_VALUE_HEADS", "KEY_VALUE_HEADS2", "KEY_VALUE_HEAD_COUNT", "QUERY_HEAD_COUNT"};
 static const int64_t dmlops_multihead_attention1_divisors[] = {34, 35};
 static const dmlops_plan_DefinitionShader dmlops_multihead_attention1_shader = {
@@ -18231,7 +18225,7 @@ static const uint8_t dmlops_dequantize_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_resample3_kept[] = {{"KEPT_COORDINATE", 1, 0}};
-static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_resample3_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 0, 1, 0, 2, 1, 0, -1, -1}};
 static const char* const dmlops_resample3_lists[] = {"SCALES", "OUTPUT_PIXEL_OFFSETS", "INPUT_PIXEL_OFFSETS"};
 static const char* const dmlops_resample3_bounds[] = {"DIMS"};
 static const dmlops_plan_SeparablePass dmlops_resample3_separable[] = {{2, 0, 1, 1, 1}, {3, 0, 1, 1, 1}, {4, 0, 1, 0, 0}};
@@ -18294,7 +18288,7 @@ static const uint8_t dmlops_resample3_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_fold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_fold_lists[] = {"START_PADDING", "DILATIONS", "STRIDES", "OUTPUT_SIZES2", "BLOCKS_PER_DIMENSION", "WINDOW_SIZES"};
 static const int64_t dmlops_fold_divisors[] = {6};
 static const char* const dmlops_fold_bounds[] = {"LEN", "LEN2", "LEN3", "DIMENSION_COUNT"};
@@ -18367,7 +18361,7 @@ static const uint8_t dmlops_fold_inputs[] = {
 };
 #undef DMLOPS_AT
 
-static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1, -1}};
+static const dmlops_plan_Pass dmlops_unfold_passes[] = {{0, 0, 1, 0, 2, 0, 0, -1, -1}};
 static const char* const dmlops_unfold_lists[] = {"BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"};
 static const int64_t dmlops_unfold_divisors[] = {4, 5};
 static const char* const dmlops_unfold_bounds[] = {"DIMENSION_COUNT", "LEN", "LEN2", "LEN3"};

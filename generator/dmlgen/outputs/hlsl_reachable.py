@@ -15,7 +15,7 @@ from dmlgen.outputs.hlsl_lines import MEANINGS
 
 _DEFINITION = re.compile(
     r"""^ (?: struct\ (?P<struct>\w+) \n\{\n (?:.*\n)*? \};
-            | \#define\ (?P<macro>\w+)\ \w+\(\w+\)
+            | \#define\ (?P<macro>\w+) (?: \ \w+\(\w+\) | \([\w,\ ]+\)\ .*[^\\\n] )
             | (?:precise\ )? [\w<>]+ \ (?P<function>\w+) \( (?P<parameters>[^)]*) \)
               (?: \ \{.*\} | \n\{\n (?:.*\n)*? \} )
         ) $""",

@@ -37,7 +37,7 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[],
-    passes=[Pass(0, False, 3, 0, 8, 0, False, -1, -1, -1)],
+    passes=[Pass(0, False, 3, 0, 8, 0, False, -1, -1)],
     ranks=5,
     lists=[
         "OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW",

@@ -46,7 +46,7 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_PRODUCT", True, False)],
-    passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1), Pass(1, False, 3, 0, 8, 1, False, -1, -1, -1)],
+    passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 3, 0, 8, 1, False, -1, -1)],
     ranks=5,
     lists=[],
     float_lists=0,

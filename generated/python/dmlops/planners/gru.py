@@ -49,9 +49,9 @@ SHADER = DefinitionShader(
         Intermediate("KEPT_RESET", True, False), Intermediate("KEPT_HIDDEN", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1), Pass(1, True, 1, 6, 0, 9, True, -1, -1, -1),
-        Pass(2, True, 3, 8, 0, 15, True, -1, -1, -1), Pass(3, False, 6, 0, 64, 8, False, -1, -1, -1),
-        Pass(4, False, 7, 0, 128, 8, False, -1, -1, -1),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, True, 1, 6, 0, 9, True, -1, -1),
+        Pass(2, True, 3, 8, 0, 15, True, -1, -1), Pass(3, False, 6, 0, 64, 8, False, -1, -1),
+        Pass(4, False, 7, 0, 128, 8, False, -1, -1),
     ],
     ranks=255,
     lists=["NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"],

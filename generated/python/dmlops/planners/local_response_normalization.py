@@ -34,7 +34,7 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[],
-    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1)],
+    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
     ranks=3,
     lists=["BEFORE", "SPAN"],
     float_lists=0,

@@ -34,7 +34,7 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[],
-    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1)],
+    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
     ranks=1,
     lists=["STRIDES", "START_PADDING", "SPATIAL", "WINDOW_SIZE"],
     float_lists=0,

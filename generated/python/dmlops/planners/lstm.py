@@ -50,9 +50,9 @@ SHADER = DefinitionShader(
         Intermediate("KEPT_HIDDEN", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1), Pass(1, True, 1, 6, 0, 7, True, -1, -1, -1),
-        Pass(2, False, 8, 0, 256, 4, False, -1, -1, -1), Pass(3, False, 9, 0, 512, 4, False, -1, -1, -1),
-        Pass(4, False, 10, 0, 1024, 2, False, -1, -1, -1),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, True, 1, 6, 0, 7, True, -1, -1),
+        Pass(2, False, 8, 0, 256, 4, False, -1, -1), Pass(3, False, 9, 0, 512, 4, False, -1, -1),
+        Pass(4, False, 10, 0, 1024, 2, False, -1, -1),
     ],
     ranks=2047,
     lists=["NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"],

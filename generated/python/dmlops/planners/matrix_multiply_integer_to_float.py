@@ -37,7 +37,7 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[],
-    passes=[Pass(0, False, 7, 0, 128, 0, False, -1, -1, -1)],
+    passes=[Pass(0, False, 7, 0, 128, 0, False, -1, -1)],
     ranks=103,
     lists=[],
     float_lists=0,

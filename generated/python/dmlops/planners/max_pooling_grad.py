@@ -34,7 +34,7 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_WINNER", False, False)],
-    passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1), Pass(1, False, 2, 0, 4, 1, False, -1, -1, -1)],
+    passes=[Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, False, 2, 0, 4, 1, False, -1, -1)],
     ranks=1,
     lists=["STRIDES", "DILATIONS", "START_PADDING", "SPATIAL", "WINDOW_SIZE", "RESULTS"],
     float_lists=0,

@@ -34,7 +34,7 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_LAST", False, False)],
-    passes=[Pass(0, True, 0, 1, 0, 0, False, -1, 0, -1), Pass(1, False, 2, 0, 4, 1, False, -1, -1, -1)],
+    passes=[Pass(0, True, 0, 1, 0, 0, False, 0, -1), Pass(1, False, 2, 0, 4, 1, False, -1, -1)],
     ranks=7,
     lists=[],
     float_lists=0,

@@ -46,10 +46,10 @@ SHADER = DefinitionShader(
         Intermediate("KEPT_PRESENT_VALUE", True, False), Intermediate("KEPT_CONTEXT", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1, -1), Pass(1, True, 1, 2, 0, 0, False, -1, -1, -1),
-        Pass(2, True, 2, 4, 0, 0, False, -1, -1, -1), Pass(3, True, 3, 8, 0, 7, False, -1, -1, -1),
-        Pass(4, False, 11, 0, 2048, 8, False, -1, -1, -1), Pass(5, False, 12, 0, 4096, 2, False, -1, -1, -1),
-        Pass(6, False, 13, 0, 8192, 4, False, -1, -1, -1),
+        Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, True, 1, 2, 0, 0, False, -1, -1),
+        Pass(2, True, 2, 4, 0, 0, False, -1, -1), Pass(3, True, 3, 8, 0, 7, False, -1, -1),
+        Pass(4, False, 11, 0, 2048, 8, False, -1, -1), Pass(5, False, 12, 0, 4096, 2, False, -1, -1),
+        Pass(6, False, 13, 0, 8192, 4, False, -1, -1),
     ],
     ranks=16383,
     lists=[

@@ -37,7 +37,7 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[],
-    passes=[Pass(0, False, 9, 0, 512, 0, False, -1, -1, -1)],
+    passes=[Pass(0, False, 9, 0, 512, 0, False, -1, -1)],
     ranks=503,
     lists=[
         "GROUP_COUNT", "GROUP_COUNT2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES2", "WINDOW",

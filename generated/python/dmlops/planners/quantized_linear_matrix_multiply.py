@@ -37,7 +37,7 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[],
-    passes=[Pass(0, False, 8, 0, 256, 0, False, -1, -1, -1)],
+    passes=[Pass(0, False, 8, 0, 256, 0, False, -1, -1)],
     ranks=167,
     lists=[],
     float_lists=0,

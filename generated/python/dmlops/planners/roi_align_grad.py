@@ -45,9 +45,9 @@ SHADER = DefinitionShader(
         Intermediate("KEPT_BEST", False, False),
     ],
     passes=[
-        Pass(0, True, 0, 15, 0, 7, False, -1, -1, -1), Pass(1, True, 4, 16, 0, 13, False, -1, -1, -1),
-        Pass(2, True, 5, 32, 0, 13, False, -1, -1, -1), Pass(3, True, 6, 64, 0, 13, False, -1, -1, -1),
-        Pass(4, False, 4, 0, 16, 125, False, -1, -1, -1), Pass(5, False, 5, 0, 32, 77, False, -1, -1, -1),
+        Pass(0, True, 0, 15, 0, 7, False, -1, -1), Pass(1, True, 4, 16, 0, 13, False, -1, -1),
+        Pass(2, True, 5, 32, 0, 13, False, -1, -1), Pass(3, True, 6, 64, 0, 13, False, -1, -1),
+        Pass(4, False, 4, 0, 16, 125, False, -1, -1), Pass(5, False, 5, 0, 32, 77, False, -1, -1),
     ],
     ranks=63,
     lists=["INPUT_GRADIENT_SIZES2", "INPUT_GRADIENT_SIZES3", "ROI_COUNT2"],

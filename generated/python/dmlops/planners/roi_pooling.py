@@ -33,7 +33,7 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[],
-    passes=[Pass(0, False, 2, 0, 4, 0, False, -1, -1, 1)],
+    passes=[Pass(0, False, 2, 0, 4, 0, False, -1, 1)],
     ranks=7,
     lists=["POOLED"],
     float_lists=0,

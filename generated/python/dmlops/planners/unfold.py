@@ -34,7 +34,7 @@ NO_SEPARABLE = nothing(Separable)
 
 SHADER = DefinitionShader(
     kept=[],
-    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1, -1)],
+    passes=[Pass(0, False, 1, 0, 2, 0, False, -1, -1)],
     ranks=3,
     lists=["BLOCKS_PER_DIMENSION", "INPUT_SIZES2", "STRIDES", "DILATIONS", "START_PADDING", "INPUT_SIZES3"],
     float_lists=0,

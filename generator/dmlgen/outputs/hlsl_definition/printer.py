@@ -40,7 +40,6 @@ class ShaderPrinter(LoopPrinter):
         defines = operator.defines
         assert defines is not None
         self.fused = ""
-        self.reads_in_place = False
         self.listed: set[int] = set()
         self.longest = 2 * MAX_RANK if any(map(_is_long, defines.whole)) else MAX_RANK
         truths = truths_of_forms(self.form(Sums), self.form(Selected))
@@ -136,16 +135,10 @@ class ShaderPrinter(LoopPrinter):
 
     def _entry_of(self, listed: Constant, index: ir.Expr) -> str:
         """An entry of a constant list."""
-        if isinstance(index, ir.Local) and index.varies:
-            return self._read_in_place(listed, local(index.name))
-        text = f"Entry({_whole_list(listed)}, {self._narrow(index)})"
-        return f"({REAL}){text}" if listed.kind == "floats" else text
-
-    def _read_in_place(self, listed: Constant, d: str) -> str:
-        """An entry of a constant list whose index differs between threads: lists in registers cannot be
-        indexed."""
-        self.reads_in_place = True
-        text = f"ENTRY_OF({listed.name}, {listed.macro}_LENGTH, {d})"
+        if isinstance(index, ir.Local) and index.varies:  # lists in registers cannot be indexed
+            text = f"ENTRY_OF({listed.name}, {listed.macro}_LENGTH, {local(index.name)})"
+        else:
+            text = f"Entry({_whole_list(listed)}, {self._narrow(index)})"
         return f"({REAL}){text}" if listed.kind == "floats" else text
 
     def slice(self, node: ir.Slice) -> str:

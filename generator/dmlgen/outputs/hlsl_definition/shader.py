@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.analysis.classes import rank_classes
-from dmlgen.analysis.keyed import keyed
+from dmlgen.analysis.keyed import Keyed, keyed
 from dmlgen.expr import ir
 from dmlgen.expr.bits import is_made_of_bits, tensors_of_bits
 from dmlgen.expr.bounds import MAX_RANK
@@ -41,10 +41,10 @@ from dmlgen.text import Text
 
 @dataclass(frozen=True)
 class KeyedPass:
-    """The coordinate's name, the constant with the sizes of its box, and the index of the entry."""
+    """The coordinate's name, the tensor with the sizes of its box, and the index of the entry."""
 
     variable: str
-    sizes: str
+    box: str
     key: str
 
 
@@ -100,7 +100,6 @@ class DefinitionShader(WithTensors):
     max_rank: int
     longest: int  # list
     listed: tuple[int, ...]  # lengths of lists made of single integers
-    reads_in_place: bool  # entries of lists among the constants
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -178,15 +177,6 @@ class DefinitionShader(WithTensors):
     def operands(self) -> Mapping[str, ir.Expr]:
         """The operands of faster forms' planners, by the path below `Definition`."""
         return {name: node for one in self.forms for name, node in one.operands.items()}
-
-    def box(self, pass_: Pass) -> tuple[str, int] | None:
-        """The source of the sizes of the box that a keyed pass visits: "list" or "tensor", and its number."""
-        if pass_.keyed is None:
-            return None
-        lists = [one.name for one in self.constants.known("ints", "floats")]
-        if pass_.keyed.sizes in lists:
-            return "list", lists.index(pass_.keyed.sizes)
-        return "tensor", [f"{one.local}Sizes" for one in self.tensors].index(pass_.keyed.sizes)
 
     @property
     def sizes_and_strides(self) -> tuple[str, ...]:
@@ -277,7 +267,6 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         max_rank=MAX_RANK,
         longest=printer.longest,
         listed=tuple(sorted(printer.listed)),
-        reads_in_place=printer.reads_in_place,
     )
 
 
@@ -354,13 +343,14 @@ def _pass(printer: ShaderPrinter, operator: Operator, number: int, tensors: list
         way = attention_pass(printer, operator, attention, number)
         return Pass({tensor.name: ""}, tuple(sorted(attention.reads[tensor.name])), form=way)
     read = tuple(sorted(set().union(*(entries_read(one.value) for one in tensors))))
-    found = keyed(tensor)
-    if found is None or printer.kept[tensor.name].type != "int":  # of one word
-        values = {one.name: printer.value(one.value, one.decides) for one in tensors}
-        return Pass(values, read, tensor.along)
-    sizes = printer.constants.of(found.sizes).name
-    key = KeyedPass(local(found.variable.name), sizes, printer.deciding(found.key))
-    return Pass({tensor.name: printer.deciding(found.value)}, read, keyed=key)
+    match keyed(tensor):
+        case Keyed(variable, ir.Field(ir.Tensor() as box, "Sizes"), index, value) if (
+            printer.kept[tensor.name].type == "int"  # of one word
+        ):
+            key = KeyedPass(local(variable.name), box.entry, printer.deciding(index))
+            return Pass({tensor.name: printer.deciding(value)}, read, keyed=key)
+    values = {one.name: printer.value(one.value, one.decides) for one in tensors}
+    return Pass(values, read, tensor.along)
 
 
 def _output_pass(printer: ShaderPrinter, operator: Operator, names: tuple[str, ...]) -> Pass:

@@ -84,7 +84,7 @@ def _passes(shader: DefinitionShader) -> Iterator[Mapping[str, Known]]:
     """The passes of the definition itself."""
     kept, tensors = [one.member for one in shader.kept], [one.member for one in shader.tensors]
     for number, one in enumerate(shader.passes):
-        first, box = one.targets[0], shader.box(one)
+        first = one.targets[0]
         yield {
             "number": number,
             "writes_kept": first in kept,
@@ -93,8 +93,7 @@ def _passes(shader: DefinitionShader) -> Iterator[Mapping[str, Known]]:
             "outputs": [name for name in one.targets if name in tensors],
             "reads": one.reads,
             "is_along": one.along,
-            "box_list": box[1] if box and box[0] == "list" else NONE,
-            "box_tensor": box[1] if box and box[0] == "tensor" else NONE,
+            "box": "" if one.keyed is None else one.keyed.box,
             "apart": NONE if one.lanes is None else one.lanes.apart,
         }
 

@@ -101,7 +101,7 @@ def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> 
     if shader.selected.number != NONE:
         lists.extend(selection_words(selection, first_of_selection))
     if len(shader.kept) > 0 or shader.contracted.number != NONE:
-        from_zeros = any(one.box_list != NONE or one.box_tensor != NONE for one in way.passes)
+        from_zeros = any(one.box != NONE for one in way.passes)
         out.write(out.scratch(max(4 * words, 8), from_zeros))
     if shader.attention.number != NONE:
         out.define("SCRATCH_FP16", int(way.float16 != 0))
@@ -202,7 +202,7 @@ def dispatch_defined(
 def writes_words(op: Definition, one: Pass) -> bool:
     """Whether threads of a pass write words, of four bytes each, to its only output: it must have enough of
     them."""
-    if one.writes_kept or one.outputs != 1 << one.target or one.box_tensor != NONE or one.box_list != NONE:
+    if one.writes_kept or one.outputs != 1 << one.target or one.box != NONE:
         return False
     tensor = op.tensors[one.target]
     last = len(tensor.sizes) - 1
@@ -216,7 +216,7 @@ def writes_words(op: Definition, one: Pass) -> bool:
 def writes_pairs(op: Definition, shader: DefinitionShader, one: Pass, shape: Sizes) -> bool:
     """Whether threads of a pass compute two elements each, adjacent in memory: there must be enough of
     them. A pass that scatters is faster without: neighboring threads then write to neighboring places."""
-    if one.box_list != NONE or one.box_tensor != NONE:
+    if one.box != NONE:
         return False
     order = outermost_first(shape, order_of(op, one, shape))
     inner = order[-1]
@@ -226,7 +226,7 @@ def writes_pairs(op: Definition, shader: DefinitionShader, one: Pass, shape: Siz
 def order_of(op: Definition, one: Pass, shape: Sizes) -> Eight:
     """The strides that order what a pass visits: zeros keep the order of its dimensions."""
     strides: Eight = []
-    if one.writes_kept or one.box_list != NONE or one.box_tensor != NONE:
+    if one.writes_kept or one.box != NONE:
         strides.extend([0] * len(shape))
     else:
         strides.extend(op.tensors[one.target].strides)

@@ -27,10 +27,10 @@ class Pass(NamedTuple):
     """Pass `number` of the shader.
 
     `writes` and `reads` have a bit for each intermediate tensor, `outputs` for each tensor that it writes.
-    All are as large as the first, `target`: an intermediate tensor if `writes_kept`, by number. `box_list`
-    and `box_tensor` are the list or the tensor with the sizes of the box that it visits instead, or NONE.
-    `is_along`: it is part of a recurrence, together with the adjacent passes that have it set. A thread
-    computes ELEMENTS_PER_THREAD elements along dimension `apart`, unless that is NONE.
+    All are as large as the first, `target`: an intermediate tensor if `writes_kept`, by number. `box` is the
+    tensor with the sizes of the box that it visits instead, or NONE. `is_along`: it is part of a recurrence,
+    together with the adjacent passes that have it set. A thread computes ELEMENTS_PER_THREAD elements along
+    dimension `apart`, unless that is NONE.
     """
 
     number: int
@@ -40,8 +40,7 @@ class Pass(NamedTuple):
     outputs: int
     reads: int
     is_along: bool
-    box_list: int
-    box_tensor: int
+    box: int
     apart: int
 
 

@@ -36,10 +36,8 @@ class PassSelection(NamedTuple):
 
 def box_of(op: Definition, one: Pass) -> Sizes:
     """The sizes of the box that a pass visits."""
-    if one.box_list != NONE:
-        return op.lists[one.box_list]
-    if one.box_tensor != NONE:
-        return op.tensors[one.box_tensor].sizes
+    if one.box != NONE:
+        return op.tensors[one.box].sizes
     return op.kept_sizes[one.target] if one.writes_kept else op.tensors[one.target].sizes
 
 
