@@ -71,10 +71,7 @@ def _rows(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Rows:
     return Rows(
         source=sets.tensor,
         reduced=sets.flags,
-        statistics=(),
         elements=frozenset({sets.tensor}),
-        single=frozenset(),
-        parts={},
         each=total if is_each else {},
         of_rows={} if is_each else total,
         reduction=Reduction(folds, chooser, decreasing),

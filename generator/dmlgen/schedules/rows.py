@@ -10,7 +10,7 @@ float. There may be no statistics at all, and there may be several outputs, some
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -86,12 +86,12 @@ class Rows(FastForm):
 
     source: str
     reduced: ir.Expr
-    statistics: tuple[Statistic, ...]
     elements: frozenset[str]
-    single: frozenset[str]
-    parts: Mapping[str, ir.Expr]
     each: Mapping[str, ir.Expr]
     of_rows: Mapping[str, ir.Expr]
+    statistics: tuple[Statistic, ...] = ()
+    single: frozenset[str] = frozenset()
+    parts: Mapping[str, ir.Expr] = field(default_factory=dict)
     reduction: Reduction | None = None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from dmlgen.expr import ir
 from dmlgen.names import pascal
@@ -119,22 +119,21 @@ class RowsPass(FormPass):
     `elements` are the tensors read at the element itself, of which totals need those that are `held`;
     `spread` are others, and `of_row` those read at the coordinate of the row, of which `single` only at 0.
     `parts` are computed from `spread`. If there are `functions`, it is a reduction, with one total, the state
-    of a row; `choice` has the planner's operands that select one.
+    of a row. `inputs` are the planner's operands.
     """
 
     source: Tensor
     elements: tuple[Tensor, ...]
     held: tuple[Tensor, ...]
-    spread: tuple[Tensor, ...]
-    of_row: tuple[Tensor, ...]
-    single: tuple[Tensor, ...]
     stages: tuple[Stage, ...]
-    parts: tuple[Part, ...]
     each: tuple[tuple[Tensor, Value], ...]
     of_rows: tuple[tuple[Tensor, Value], ...]
-    reduced: ir.Expr
+    inputs: Mapping[str, ir.Expr]
+    spread: tuple[Tensor, ...] = ()
+    of_row: tuple[Tensor, ...] = ()
+    single: tuple[Tensor, ...] = ()
+    parts: tuple[Part, ...] = ()
     functions: tuple[Function, ...] = ()
-    choice: Mapping[str, ir.Expr] = field(default_factory=dict)
     field = "rows"
     template = "rows"
     params = "RowsParams"
@@ -202,7 +201,7 @@ class RowsPass(FormPass):
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
-        return {"rows.reduced": self.reduced, **self.choice}
+        return self.inputs
 
     def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:
         return {
@@ -270,27 +269,22 @@ class _RowsPrinter:
         place, needed = "(item + u * REDUCTION_THREADS) * ALONG", ("total0",)
         term = Value(f"StateOf({source.local}Element, {place} + k)", ())
         chosen = f"{place} + k % ALONG == total0.index"
+        inputs = {"rows.reduced": self._rows.reduced, "rows.decreasing": reduction.decreasing}
+        if reduction.function is not None:
+            inputs["rows.function"] = reduction.function
         return RowsPass(
             number=number,
             source=source,
             elements=(source,),
             held=(source,),
-            spread=(),
-            of_row=(),
-            single=(),
             stages=(Stage((Total("total0", "state", term),), (), 1),),
-            parts=(),
             each=tuple(
                 (tensors[name], Value(f"({tensors[name].macro}_VALUE)({chosen})", needed))
                 for name in self._rows.each
             ),
             of_rows=tuple((tensors[name], Value("ResultOf(total0)", needed)) for name in self._rows.of_rows),
-            reduced=self._rows.reduced,
+            inputs=inputs,
             functions=tuple(self._function(value, fold) for value, fold in reduction.folds.items()),
-            choice={
-                "rows.decreasing": reduction.decreasing,
-                **({} if reduction.function is None else {"rows.function": reduction.function}),
-            },
         )
 
     def _function(self, selected_by: ir.EnumValue | None, fold: Fold) -> Function:
@@ -331,7 +325,7 @@ class _RowsPrinter:
             parts=tuple(self._part(name, value, spread) for name, value in rows.parts.items()),
             each=self._stored(each),
             of_rows=self._stored(rows.of_rows),
-            reduced=rows.reduced,
+            inputs={"rows.reduced": rows.reduced},
         )
 
     def _from_terms(self) -> Mapping[str, ir.Expr]:

@@ -1,4 +1,4 @@
-"""Sets of elements that groups combine: how threads share them, for reductions and for rows alike."""
+"""Rows as sets of elements that groups combine: how threads share them."""
 
 from __future__ import annotations
 
