@@ -870,15 +870,6 @@ void WorkOnRows(uint number, uint thread)
 
     if (own >= rowCount)
         return;
-#if VARIANCE_SINGLE
-    OfRows part0s;
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-    {
-        const float varianceElement = varianceOfRows.of[s];
-        part0s.of[s] = Sqrt(varianceElement + (REAL_VALUE)epsilon);
-    }
-#endif
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
         float inputBlock[UNROLL][VECTOR];
@@ -945,13 +936,8 @@ OVER_ELEMENTS
 #else
                     const float biasElement = biasSpread[u][k];
 #endif
-#if VARIANCE_SINGLE
-                    const float part0 = part0s.of[s];
-#else
-                    const float part0 = Sqrt(varianceElement + (REAL_VALUE)epsilon);
-#endif
-                    outputValues[k] = (OUTPUT_VALUE)Activate(scaleElement * (inputElement - meanElement) / part0
-                        + biasElement, 0);
+                    outputValues[k] = (OUTPUT_VALUE)Activate(scaleElement * (inputElement - meanElement)
+                        / Sqrt(varianceElement + (REAL_VALUE)epsilon) + biasElement, 0);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

@@ -677,15 +677,6 @@ void WorkOnRows(uint number, uint thread)
                 (OUTPUT_BIAS_GRADIENT_VALUE)rowSlope);
         }
     }
-#if VARIANCE_SINGLE
-    OfRows part0s;
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-    {
-        const float varianceElement = varianceOfRows.of[s];
-        part0s.of[s] = Sqrt(varianceElement + (REAL_VALUE)epsilon);
-    }
-#endif
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
 #if !MEAN_SINGLE
@@ -744,13 +735,8 @@ OVER_ELEMENTS
 #else
                     const float scaleElement = scaleSpread[u][k];
 #endif
-#if VARIANCE_SINGLE
-                    const float part0 = part0s.of[s];
-#else
-                    const float part0 = Sqrt(varianceElement + (REAL_VALUE)epsilon);
-#endif
                     outputGradientValues[k] = (OUTPUT_GRADIENT_VALUE)(inputGradientElement * scaleElement
-                        * ((REAL_VALUE)1.0f / part0));
+                        * ((REAL_VALUE)1.0f / Sqrt(varianceElement + (REAL_VALUE)epsilon)));
                 }
                 StoreOutputGradientElements(row.outputGradient + place.outputGradient, outputGradientValues);
             }

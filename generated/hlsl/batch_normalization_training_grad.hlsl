@@ -686,15 +686,6 @@ void WorkOnRows(uint number, uint thread)
                 (OUTPUT_BIAS_GRADIENT_VALUE)rowSlope);
         }
     }
-#if VARIANCE_SINGLE
-    OfRows part0s;
-    [unroll]
-    for (s = 0; s < ABREAST; s++)
-    {
-        const float varianceElement = varianceOfRows.of[s];
-        part0s.of[s] = Sqrt(varianceElement + (REAL_VALUE)epsilon);
-    }
-#endif
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
 #if !MEAN_SINGLE
@@ -755,12 +746,8 @@ OVER_ELEMENTS
 #else
                     const float scaleElement = scaleSpread[u][k];
 #endif
-#if VARIANCE_SINGLE
-                    const float part0 = part0s.of[s];
-#else
-                    const float part0 = Sqrt(varianceElement + (REAL_VALUE)epsilon);
-#endif
-                    outputGradientValues[k] = (OUTPUT_GRADIENT_VALUE)(scaleElement * ((REAL_VALUE)1.0f / part0)
+                    outputGradientValues[k] = (OUTPUT_GRADIENT_VALUE)(scaleElement
+                        * ((REAL_VALUE)1.0f / Sqrt(varianceElement + (REAL_VALUE)epsilon))
                         * (inputGradientElement - ofRow0
                         - (inputElement - meanElement) * rowTilt / Convert(product, (REAL_VALUE)0)
                         / (varianceElement + (REAL_VALUE)epsilon)));

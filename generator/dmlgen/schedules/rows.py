@@ -10,7 +10,7 @@ float. There may be no statistics at all, and there may be several outputs, some
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -79,9 +79,9 @@ class Rows(FastForm):
     `reduced` has a 1 for each dimension that rows run along, else 0; it is empty if there are no statistics,
     and rows may run along any dimensions. `elements` are the tensors that are read at the element itself;
     others are read at 0 where sizes are 1, and `single` only at 0. `each` are the values of outputs as large
-    as `source`, as functions of elements, statistics and `parts`, which may be the same for a whole row;
-    `of_rows` are those of outputs with one entry per row. In a `reduction` the only output is the total, or
-    it says of each element whether it is the chosen one.
+    as `source`, as functions of elements and statistics; `of_rows` are those of outputs with one entry per
+    row. In a `reduction` the only output is the total, or it says of each element whether it is the chosen
+    one.
     """
 
     source: str
@@ -91,7 +91,6 @@ class Rows(FastForm):
     of_rows: Mapping[str, ir.Expr]
     statistics: tuple[Statistic, ...] = ()
     single: frozenset[str] = frozenset()
-    parts: Mapping[str, ir.Expr] = field(default_factory=dict)
     reduction: Reduction | None = None
 
 
@@ -128,7 +127,6 @@ class _Reader:
         self._elements: set[str] = set()  # tensors as large as the source, as far as their reads show
         self._single: set[str] = set()  # tensors of which only the first element is read
         self._hoisted: dict[ir.Expr, ir.Local] = {}
-        self._parts: dict[ir.Expr, ir.Local] = {}
 
     def rows(self) -> Rows:
         parts = (part for value in self._values() for part in ir.walk(value))
@@ -162,14 +160,12 @@ class _Reader:
         if not each or not self._elements or not self._facts.is_certain(source):
             raise Unfit
         hoisted = tuple(Statistic(local.name, (), value, False) for value, local in self._hoisted.items())
-        each = {name: self._in_parts(value) for name, value in each.items()}
         return Rows(
             source=source,
             reduced=self._sets.flags if self._sets else ir.ListOf(()),
             statistics=(*self._statistics, *hoisted),
             elements=frozenset(self._elements),
             single=frozenset(self._single),
-            parts={local.name: value for value, local in self._parts.items()},
             each=each,
             of_rows=of_rows,
         )
@@ -294,12 +290,3 @@ class _Reader:
             return rebuilt(node, self._without_statistics)
         local = ir.Local(f"ofRow{len(self._hoisted)}", ir.FLOAT, varies=True)
         return self._hoisted.setdefault(node, local)
-
-    def _in_parts(self, node: ir.Expr) -> ir.Expr:
-        """A value with those calls split off that may well be the same for a whole row."""
-        names = {part.name for part in ir.walk(node) if isinstance(part, ir.Local)}
-        if isinstance(node, ir.Local) or is_known(node):
-            return node
-        if names & {f"{name}Element" for name in self._elements} or not isinstance(node, ir.Call):
-            return rebuilt(node, self._in_parts)
-        return self._parts.setdefault(node, ir.Local(f"part{len(self._parts)}", ir.FLOAT, varies=True))

@@ -85,15 +85,6 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A number that is the same for a whole row if its `tensors` are."""
-
-    name: str
-    value: Value
-    tensors: tuple[Tensor, ...]
-
-
-@dataclass(frozen=True)
 class Function:
     """A function of a reduction, which the value `number` of an enumeration selects: the value of an element
     x (`map`), that of two together (`merge`), the `neutral` one, that of a row as an element (`total`), and
@@ -118,8 +109,8 @@ class RowsPass(FormPass):
 
     `elements` are the tensors read at the element itself, of which totals need those that are `held`;
     `spread` are others, and `of_row` those read at the coordinate of the row, of which `single` only at 0.
-    `parts` are computed from `spread`. If there are `functions`, it is a reduction, with one total, the state
-    of a row. `inputs` are the planner's operands.
+    If there are `functions`, it is a reduction, with one total, the state of a row. `inputs` are the
+    planner's operands.
     """
 
     source: Tensor
@@ -132,7 +123,6 @@ class RowsPass(FormPass):
     spread: tuple[Tensor, ...] = ()
     of_row: tuple[Tensor, ...] = ()
     single: tuple[Tensor, ...] = ()
-    parts: tuple[Part, ...] = ()
     functions: tuple[Function, ...] = ()
     field = "rows"
     template = "rows"
@@ -191,7 +181,7 @@ class RowsPass(FormPass):
     @property
     def needed_by_elements(self) -> Sequence[str]:
         terms = [] if self.term is None else [self.term]
-        return _needed((*terms, *(one.value for one in self.parts), *(value for _, value in self.each)))
+        return _needed((*terms, *(value for _, value in self.each)))
 
     @property
     def in_float16(self) -> str:
@@ -252,7 +242,10 @@ class _RowsPrinter:
         self._named: dict[ir.Expr, ir.Expr] = {}  # locals of the schedule, renamed for the shader
         self._read: dict[str, list[str]] = {"Element": [], "OfRow": []}
         self._of_rows = {"center", *(one.name for one in rows.statistics)}  # names of numbers
-        whole = (*self._terms, *(one.value for one in rows.statistics), *rows.parts.values())
+        whole = (
+            *self._terms,
+            *(one.value for one in rows.statistics),
+        )
         parts = {
             part for one in (*whole, *rows.each.values(), *rows.of_rows.values()) for part in ir.walk(one)
         }
@@ -322,7 +315,6 @@ class _RowsPrinter:
             of_row=self._tensors(self._read["OfRow"]),
             single=self._tensors(name for name in self._read["OfRow"] if name in rows.single),
             stages=stages,
-            parts=tuple(self._part(name, value, spread) for name, value in rows.parts.items()),
             each=self._stored(each),
             of_rows=self._stored(rows.of_rows),
             inputs={"rows.reduced": rows.reduced},
@@ -338,10 +330,6 @@ class _RowsPrinter:
             if term != _local(f"{held[0]}Element") and not self._is_in(held[0], *each.values()):
                 return each
         return self._rows.each
-
-    def _part(self, name: str, value: ir.Expr, spread: Sequence[str]) -> Part:
-        tensors = self._tensors(one for one in spread if self._is_in(one, value))
-        return Part(name, self._value(value), tensors)
 
     def _stages(self) -> tuple[Stage, ...]:
         """The statistics in stages: those whose totals do not depend on others of the same stage."""
