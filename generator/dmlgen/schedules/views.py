@@ -5,6 +5,7 @@ places. Code that reads or writes the intermediate tensor can access the other o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -45,7 +46,7 @@ class View:
         """Its coordinate, followed by the numbers, at the first entry of all; or the increment of these for
         each unit of an entry of `at`."""
         numbers = tuple(term(one, entry) for one in self.numbers)
-        found = _each(self.element, lambda load: _terms(load.coordinate, entry))
+        found = _each(self.element, lambda load: _entrywise(load.coordinate, lambda one: term(one, entry)))
         return self._simplified(ir.Binary("+", found, ir.ListOf(numbers), ir.INTS) if numbers else found)
 
     @property
@@ -64,23 +65,37 @@ class View:
 
 def view_of(tensor: Intermediate) -> View | None:
     """The elements that an intermediate tensor consists of, if these are all."""
-    try:
-        return _view(written(tensor.value, {}))
-    except Unfit:
-        return None
+    with suppress(Unfit):
+        return _view(_value(tensor))
+    return None
 
 
 def view_before(tensor: Intermediate) -> View | None:
     """The elements of an intermediate tensor where a number is out of its limits, if it has others where it
     is within; they must be all that it has there, within their own limits."""
-    try:
-        match written(tensor.value, {}), written(tensor.sizes, {}):
-            case ir.Conditional(ir.Call("in_bounds"), _, otherwise), ir.ListOf(sizes):
-                found = _view(_spelt_out(otherwise, len(sizes)))
-                return found if found.limits else None
-    except Unfit:
-        pass
+    with suppress(Unfit):
+        match _value(tensor):
+            case ir.Conditional(ir.Call("in_bounds"), _, otherwise) if (found := _view(otherwise)).limits:
+                return found
     return None
+
+
+def _value(tensor: Intermediate) -> ir.Expr:
+    """The value of an intermediate tensor, with the entries of `at` spelled out where all of it is
+    aligned."""
+    value, sizes = written(tensor.value, {}), written(tensor.sizes, {})
+    if not isinstance(sizes, ir.ListOf):
+        return value
+    whole = ir.ListOf(tuple(ir.at(place) for place in range(len(sizes.items))))
+    aligned = (part for part in ir.walk(value) if isinstance(part, ir.Call) and part.function == "align")
+    return ir.substitute(
+        value,
+        {
+            one: replace(one, arguments=(whole, *one.arguments[1:]))
+            for one in aligned
+            if one.arguments[0] == ir.AT
+        },
+    )
 
 
 def view_in(output: str, value: ir.Expr, target: str) -> View | None:
@@ -88,18 +103,14 @@ def view_in(output: str, value: ir.Expr, target: str) -> View | None:
 
     Each coordinate there is one of the output's, or a part of one that is split in a box (`unflat`).
     """
-    try:
-        found = match("Whole[place]", written(value, {}), Whole=ir.Tensor(target))
-        if found is None:
-            return None
+    with suppress(Unfit):
+        found = fit("Whole[place]", written(value, {}), Whole=ir.Tensor(target))
         aligned = match("align(list_, rank, fill)", found.place)
         if aligned is None:
             return _turned([_source(item) for item in entries(found.place)], output)
         if isinstance(aligned.rank, ir.Number):
             places = (ir.Number(place, ir.INT) for place in range(int(aligned.rank.value)))
             return _turned([_source(ir.Index(found.place, place)) for place in places], output)
-    except Unfit:
-        pass
     return None
 
 
@@ -168,26 +179,9 @@ def _view(node: ir.Expr) -> View:
             )
         case ir.Binary("+", one, ir.Number(value=0)):
             return _view(one)
-        case ir.Load(tensor, ir.ListOf(items)):
-            return View((), (), (), ir.Load(tensor, _sums(items), node.type))
-        case ir.Load(tensor, ir.Call("align", (ir.ListOf(items), length, fill))):
-            aligned = ir.Call("align", (_sums(items), length, fill), ir.INTS)
-            return View((), (), (), ir.Load(tensor, aligned, node.type))
+        case ir.Load(tensor, coordinate):
+            return View((), (), (), ir.Load(tensor, _entrywise(coordinate, _sum), node.type))
     raise Unfit
-
-
-def _spelt_out(node: ir.Expr, rank: int) -> ir.Expr:
-    """A coordinate with the `rank` entries of `at` spelled out, where all of it is aligned."""
-    entries = ir.ListOf(tuple(map(ir.at, range(rank))))
-    whole = (part for part in ir.walk(node) if isinstance(part, ir.Call) and part.function == "align")
-    return ir.substitute(
-        node,
-        {
-            one: replace(one, arguments=(entries, *one.arguments[1:]))
-            for one in whole
-            if one.arguments[0] == ir.AT
-        },
-    )
 
 
 def _bounds(node: ir.Expr) -> list[tuple[ir.Expr, ir.Expr]]:
@@ -233,14 +227,9 @@ def _either(test: ir.Expr, then: ir.Expr, otherwise: ir.Expr) -> View:
 
 
 def _view_or_none(node: ir.Expr) -> View | None:
-    try:
+    with suppress(Unfit):
         return _view(node)
-    except Unfit:
-        return None
-
-
-def _sums(items: Sequence[ir.Expr]) -> ir.ListOf:
-    return ir.ListOf(tuple(map(_sum, items)))
+    return None
 
 
 def _sum(node: ir.Expr) -> ir.Expr:
@@ -254,13 +243,13 @@ def _sum(node: ir.Expr) -> ir.Expr:
     return node
 
 
-def _terms(coordinate: ir.Expr, entry: int | None) -> ir.Expr:
-    """The coefficients of its sums, in a coordinate that may be aligned."""
+def _entrywise(coordinate: ir.Expr, made: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
+    """A coordinate, which may be aligned, with what `made` returns for each entry."""
     match coordinate:
         case ir.Call("align", (list_, length, fill)):
-            return ir.Call("align", (_terms(list_, entry), length, term(fill, entry)), ir.INTS)
+            return ir.Call("align", (_entrywise(list_, made), length, made(fill)), ir.INTS)
         case ir.ListOf(items):
-            return ir.ListOf(tuple(term(item, entry) for item in items))
+            return ir.ListOf(tuple(map(made, items)))
     raise Unfit
 
 
