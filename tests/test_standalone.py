@@ -99,7 +99,8 @@ def test_shaders_at_the_sizes_of_networks_are_folded() -> None:
 
 
 def files() -> Iterator[dict[str, Any]]:
-    """Descriptions whose files have one variant or several, tensors with gaps, absent ones, and scratch."""
+    """Descriptions whose files have one variant or several, tensors with gaps, absent ones, those read in
+    vectors, and scratch."""
     matrix = {"DataType": "FLOAT32", "Sizes": [1, 1, 40, 30]}
     packed = {"DataType": "FLOAT16", "Sizes": [3, 5]}
     gapped = {**packed, "Strides": [8, 1]}
@@ -127,6 +128,20 @@ def files() -> Iterator[dict[str, Any]]:
             "Alpha": 1,
             "Beta": 0,
             "FusedActivation": {"type": "ACTIVATION_RELU", "desc": {}},
+        },
+    }
+    attended = {"DataType": "FLOAT16", "Sizes": [1, 6, 32]}
+    yield {
+        "type": "MULTIHEAD_ATTENTION",
+        "desc": {
+            "QueryTensor": attended,
+            "KeyTensor": attended,
+            "ValueTensor": attended,
+            "OutputTensor": attended,
+            "Scale": 0.25,
+            "MaskFilterValue": -1e7,
+            "HeadCount": 4,
+            "MaskType": "NONE",
         },
     }
     yield {

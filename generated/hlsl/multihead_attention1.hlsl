@@ -25,10 +25,11 @@
 //
 // In pass 3 only:
 //   ROWS       queries per group, 32 or 64
-//   DEPTH      depth of the tiles in shared memory: elements of queries and keys, then keys of values; 16
 //   VALUE_VECTOR  adjacent columns of the values that a thread accumulates: 1, 2 or 4
 //   VALUE_VECTORS  how many times that; in between are those of 15 other threads
-//   SCRATCH_VECTOR  adjacent elements loaded at once: 4 where rows are multiples of it, else 1
+//   VECTOR     adjacent elements loaded at once: 8 float16 values or 4 floats where COOPERATIVE_MATRIX or FEW_QUERIES
+//              holds, else 4 where rows are multiples of that, or 1
+//   SCRATCH_VECTOR  adjacent words of scratch that are accessed at once: 4 where rows are multiples of it, else 1
 //   SCORES_FROM_INPUTS  1 if the scores, or which keys are masked, depend on tensors of the description; else 0
 //   QUERY_IN   queries: 0 scratch, 1 QueryTensor, 4 StackedQueryKeyTensor, 6 StackedQueryKeyValueTensor
 //   KEY_IN     keys: 0 scratch, 2 KeyTensor, 4 StackedQueryKeyTensor, 5 StackedKeyValueTensor, 6
@@ -44,8 +45,9 @@
 //              them, and of 16 bytes where FEW_QUERIES does.
 //   COOPERATIVE_MATRIX  1, in pass 3 and for Vulkan only: queries, keys and values are float16, multiplied by
 //              cooperative matrices, in waves of 32 threads; compile with -Vd, and set the module's memory model to
-//              VulkanKHR (examples/README.md). Of the macros above, only SCRATCH_VECTOR, which is 4, SCORES_FROM_INPUTS
-//              and X_IN apply. With COOPERATIVE_MATRIX:
+//              VulkanKHR (examples/README.md). Of the macros above, only VECTOR, SCRATCH_VECTOR, SCORES_FROM_INPUTS and
+//              X_IN apply.
+//              With COOPERATIVE_MATRIX:
 //     QUERY_EIGHTS  elements of a query, divided by 8
 //     VALUE_EIGHTS  columns of the values, divided by 8
 //     SLICES     of the elements of queries, keys and values, each in a wave of its own: as many waves share 16 queries
@@ -58,14 +60,13 @@
 //   STORE_FP16  1 in the passes in which each thread writes eight adjacent float16 values of these; SCRATCH_VECTOR is 4
 //              then
 //   FEW_QUERIES   1, in pass 3 only: queries are few, and each group takes a part of the keys. Of the
-//              macros above, only SCRATCH_VECTOR, which is 4, SCORES_FROM_INPUTS, ROWS, a power of 2, and X_IN apply;
-//              the following ones, down to VALUE_FETCHES, apply too
+//              macros above, only VECTOR, SCRATCH_VECTOR, SCORES_FROM_INPUTS, ROWS, a power of 2, and X_IN apply; the
+//              following ones, down to VALUE_FETCHES, apply too
 //   COMBINE      1 in a second dispatch, which combines the parts, also those of COOPERATIVE_MATRIX; else 0. Of the
-//              macros that follow, VECTOR and KEYS_PER_SPLIT apply, and
+//              macros that follow, KEYS_PER_SPLIT applies, and
 //     COMBINE_QUERIES  queries of a group
 //     COMBINE_STRANDS  threads with the same columns of a query
 //     COMBINE_FETCHES  parts that each of these loads at once
-//   VECTOR     elements in 16 bytes: 8 float16 values or 4 floats
 //   KEYS_PER_SPLIT  keys of a part: a multiple of NUM_THREADS, unless cooperative matrices took the parts
 //   SPLIT_KV   1 if the dispatch with COMBINE follows, 0 if there is only one part
 //   SHARED     adjacent heads that share their keys (grouped-query attention)
@@ -260,6 +261,9 @@
 #ifndef COMBINE
 #define COMBINE 0
 #endif
+#ifndef SPLIT_KV
+#define SPLIT_KV 0
+#endif
 #ifndef STORE_FP16
 #define STORE_FP16 0
 #endif
@@ -293,82 +297,35 @@
 
 #define PAST_ROWS queryLayout[1][0]  // rows of keys and values that precede the current ones
 #define PARTS_FIRST outputLayout[1][0]  // where partial results start in scratch, in vectors
+// Tensors that attention may access directly, as it reads and writes them; it does not access the others of them.
+#if PASS != 3
+#define READ_AS(type) type
+#define WRITTEN_AS(type) type
+#else
 #if COOPERATIVE_MATRIX || FEW_QUERIES
-#define VECTOR_READ(type) uint4  // eight float16 values or four floats
+#define READ_AS(type) uint4  // eight float16 values or four floats
 #else
-#define VECTOR_READ(type) vector<type, 4>
+#define READ_AS(type) vector<type, 4>
 #endif
-#if QUERY_IN == 1
-typedef VECTOR_READ(QUERY_STORED) QueryBuffer;
-#else
-typedef QUERY_STORED QueryBuffer;
-#endif
-#if QUERY_IN == 4 || KEY_IN == 4
-typedef VECTOR_READ(STACKED_QUERY_KEY_STORED) StackedQueryKeyBuffer;
-#else
-typedef STACKED_QUERY_KEY_STORED StackedQueryKeyBuffer;
-#endif
-#if QUERY_IN == 6 || KEY_IN == 6 || VALUE_IN == 6
-typedef VECTOR_READ(STACKED_QUERY_KEY_VALUE_STORED) StackedQueryKeyValueBuffer;
-#else
-typedef STACKED_QUERY_KEY_VALUE_STORED StackedQueryKeyValueBuffer;
-#endif
-#if KEY_IN == 2
-typedef VECTOR_READ(KEY_STORED) KeyBuffer;
-#else
-typedef KEY_STORED KeyBuffer;
-#endif
-#if KEY_IN == 5 || VALUE_IN == 5
-typedef VECTOR_READ(STACKED_KEY_VALUE_STORED) StackedKeyValueBuffer;
-#else
-typedef STACKED_KEY_VALUE_STORED StackedKeyValueBuffer;
-#endif
-#if KEY_IN == 10 || KEY_BEFORE_IN == 10
-typedef VECTOR_READ(PAST_KEY_STORED) PastKeyBuffer;
-#else
-typedef PAST_KEY_STORED PastKeyBuffer;
-#endif
-#if VALUE_IN == 3
-typedef VECTOR_READ(VALUE_STORED) ValueBuffer;
-#else
-typedef VALUE_STORED ValueBuffer;
-#endif
-#if VALUE_IN == 11 || VALUE_BEFORE_IN == 11
-typedef VECTOR_READ(PAST_VALUE_STORED) PastValueBuffer;
-#else
-typedef PAST_VALUE_STORED PastValueBuffer;
-#endif
-#if KEY_STORED_IN == 14
-typedef VECTOR_READ(OUTPUT_PRESENT_KEY_STORED) OutputPresentKeyBuffer;
-#else
-typedef OUTPUT_PRESENT_KEY_STORED OutputPresentKeyBuffer;
-#endif
-#if VALUE_STORED_IN == 15
-typedef VECTOR_READ(OUTPUT_PRESENT_VALUE_STORED) OutputPresentValueBuffer;
-#else
-typedef OUTPUT_PRESENT_VALUE_STORED OutputPresentValueBuffer;
-#endif
-#if OUTPUT_IN == 13
-typedef vector<OUTPUT_STORED, 4> OutputBuffer;
-#else
-typedef OUTPUT_STORED OutputBuffer;
+#define WRITTEN_AS(type) vector<type, 4>
 #endif
 
-[[vk::binding(0, 0)]] StructuredBuffer<QueryBuffer> queryTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<KeyBuffer> keyTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<ValueBuffer> valueTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<StackedQueryKeyBuffer> stackedQueryKeyTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<StackedKeyValueBuffer> stackedKeyValueTensor : register(t4);
-[[vk::binding(5, 0)]] StructuredBuffer<StackedQueryKeyValueBuffer> stackedQueryKeyValueTensor : register(t5);
+[[vk::binding(0, 0)]] StructuredBuffer<READ_AS(QUERY_STORED)> queryTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<READ_AS(KEY_STORED)> keyTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<READ_AS(VALUE_STORED)> valueTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<READ_AS(STACKED_QUERY_KEY_STORED)> stackedQueryKeyTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<READ_AS(STACKED_KEY_VALUE_STORED)> stackedKeyValueTensor : register(t4);
+[[vk::binding(5, 0)]] StructuredBuffer<READ_AS(STACKED_QUERY_KEY_VALUE_STORED)> stackedQueryKeyValueTensor
+    : register(t5);
 [[vk::binding(6, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t6);
 [[vk::binding(7, 0)]] StructuredBuffer<MASK_STORED> maskTensor : register(t7);
 [[vk::binding(8, 0)]] StructuredBuffer<RELATIVE_POSITION_BIAS_STORED> relativePositionBiasTensor : register(t8);
-[[vk::binding(9, 0)]] StructuredBuffer<PastKeyBuffer> pastKeyTensor : register(t9);
-[[vk::binding(10, 0)]] StructuredBuffer<PastValueBuffer> pastValueTensor : register(t10);
+[[vk::binding(9, 0)]] StructuredBuffer<READ_AS(PAST_KEY_STORED)> pastKeyTensor : register(t9);
+[[vk::binding(10, 0)]] StructuredBuffer<READ_AS(PAST_VALUE_STORED)> pastValueTensor : register(t10);
 [[vk::binding(11, 0)]] StructuredBuffer<PAST_SEQUENCE_LENGTHS_STORED> pastSequenceLengthsTensor : register(t11);
-[[vk::binding(12, 0)]] RWStructuredBuffer<OutputBuffer> outputTensor : register(u0);
-[[vk::binding(13, 0)]] RWStructuredBuffer<OutputPresentKeyBuffer> outputPresentKeyTensor : register(u1);
-[[vk::binding(14, 0)]] RWStructuredBuffer<OutputPresentValueBuffer> outputPresentValueTensor : register(u2);
+[[vk::binding(12, 0)]] RWStructuredBuffer<WRITTEN_AS(OUTPUT_STORED)> outputTensor : register(u0);
+[[vk::binding(13, 0)]] RWStructuredBuffer<READ_AS(OUTPUT_PRESENT_KEY_STORED)> outputPresentKeyTensor : register(u1);
+[[vk::binding(14, 0)]] RWStructuredBuffer<READ_AS(OUTPUT_PRESENT_VALUE_STORED)> outputPresentValueTensor : register(u2);
 #if PASS == 3 || STORE_FP16
 typedef vector<uint, SCRATCH_VECTOR> Scratch;
 #else
@@ -1067,37 +1024,31 @@ int Chosen6(List at)
 }
 
 #if PASS == 3
-#if COOPERATIVE_MATRIX
-#define LOADED 8  // elements of a vector
-#elif FEW_QUERIES
-#define LOADED VECTOR
-#else
-#define LOADED SCRATCH_VECTOR
-#endif
 #if COOPERATIVE_MATRIX || FEW_QUERIES
 typedef uint4 Loaded;
 #define FROM_SCRATCH(words) words
 #else
-typedef vector<float, SCRATCH_VECTOR> Loaded;
+typedef vector<float, VECTOR> Loaded;
 #define FROM_SCRATCH(words) asfloat(words)
 #endif
 
-// Where a head's first row is; `positions` are the offset of the tensor, then its batch, head and row strides
-uint FirstOf(int4 positions, uint batch, uint head)
+// Where the first row of a head, given by batch and number, is; `positions` are the offset of the tensor, then its
+// batch, head and row strides
+uint FirstOf(int4 positions, uint2 head)
 {
-    return (uint)positions[0] + batch * (uint)positions[1] + head * (uint)positions[2];
+    return (uint)positions[0] + head.x * (uint)positions[1] + head.y * (uint)positions[2];
 }
 
 // Where a row of queries, or of the result, starts
 uint PositionIn(int4 positions, List at)
 {
-    return FirstOf(positions, (uint)at.entries[0], (uint)at.entries[1]) + (uint)at.entries[2] * (uint)positions[3];
+    return FirstOf(positions, uint2(at.entries[0], at.entries[1])) + (uint)at.entries[2] * (uint)positions[3];
 }
 
 #if COOPERATIVE_MATRIX || FEW_QUERIES
 float ElementOf(Loaded elements, uint number)
 {
-#if LOADED == 8
+#if VECTOR == 8
     return f16tof32(elements[number / 2] >> (number % 2 * 16));
 #else
     return asfloat(elements[number]);
@@ -1108,56 +1059,30 @@ float ElementOf(Loaded elements, uint number)
 Loaded QueryAt(uint position)
 {
 #if QUERY_IN == 0
-    return FROM_SCRATCH(scratch[position / LOADED]);
+    return FROM_SCRATCH(scratch[position / VECTOR]);
 #elif QUERY_IN == 1
-    return (Loaded)queryTensor[position / LOADED];
+    return (Loaded)queryTensor[position / VECTOR];
 #elif QUERY_IN == 4
-    return (Loaded)stackedQueryKeyTensor[position / LOADED];
+    return (Loaded)stackedQueryKeyTensor[position / VECTOR];
 #elif QUERY_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[position / LOADED];
+    return (Loaded)stackedQueryKeyValueTensor[position / VECTOR];
 #endif
 }
 
-Loaded KeyAt(uint position)
-{
-#if KEY_IN == 0
-    return FROM_SCRATCH(scratch[position / LOADED]);
-#elif KEY_IN == 2
-    return (Loaded)keyTensor[position / LOADED];
-#elif KEY_IN == 4
-    return (Loaded)stackedQueryKeyTensor[position / LOADED];
-#elif KEY_IN == 5
-    return (Loaded)stackedKeyValueTensor[position / LOADED];
-#elif KEY_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[position / LOADED];
-#elif KEY_IN == 10
-    return (Loaded)pastKeyTensor[position / LOADED];
-#endif
-}
-
-Loaded ValueAt(uint position)
-{
-#if VALUE_IN == 0
-    return FROM_SCRATCH(scratch[position / LOADED]);
-#elif VALUE_IN == 3
-    return (Loaded)valueTensor[position / LOADED];
-#elif VALUE_IN == 5
-    return (Loaded)stackedKeyValueTensor[position / LOADED];
-#elif VALUE_IN == 6
-    return (Loaded)stackedQueryKeyValueTensor[position / LOADED];
-#elif VALUE_IN == 11
-    return (Loaded)pastValueTensor[position / LOADED];
-#endif
-}
-
-// Where the keys of a query's head start: the current ones, and those of the past
-uint2 KeyFirsts(List at)
+// The batch and the head of keys that the queries of a head read
+uint2 KeyHead(List at)
 {
     const List head = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
         ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
         ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
-    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
-    return uint2(FirstOf(keyLayout[0], batch, number), FirstOf(keyLayout[1], batch, number));
+    return uint2(head.entries[0], head.entries[1]);
+}
+
+// Where they start: the current ones, and those of the past
+uint2 KeyFirsts(List at)
+{
+    const uint2 head = KeyHead(at);
+    return uint2(FirstOf(keyLayout[0], head), FirstOf(keyLayout[1], head));
 }
 
 // A vector of a head's key number `row`
@@ -1165,19 +1090,38 @@ Loaded KeyVector(uint2 firsts, uint row, uint element)
 {
 #if KEY_BEFORE_IN == 10
     if (row < (uint)PAST_ROWS)
-        return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyLayout[1][3] + element) / LOADED];
+        return (Loaded)pastKeyTensor[(firsts.y + row * (uint)keyLayout[1][3] + element) / VECTOR];
 #endif
-    return KeyAt(firsts.x + row * (uint)keyLayout[0][3] + element);
+    const uint place = (firsts.x + row * (uint)keyLayout[0][3] + element) / VECTOR;
+#if KEY_IN == 0
+    return FROM_SCRATCH(scratch[place]);
+#elif KEY_IN == 2
+    return (Loaded)keyTensor[place];
+#elif KEY_IN == 4
+    return (Loaded)stackedQueryKeyTensor[place];
+#elif KEY_IN == 5
+    return (Loaded)stackedKeyValueTensor[place];
+#elif KEY_IN == 6
+    return (Loaded)stackedQueryKeyValueTensor[place];
+#elif KEY_IN == 10
+    return (Loaded)pastKeyTensor[place];
+#endif
 }
 
-// Where the values of a query's head start: the current ones, and those of the past
-uint2 ValueFirsts(List at)
+// The batch and the head of values that the queries of a head read
+uint2 ValueHead(List at)
 {
     const List head = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
         ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
         ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
-    const uint batch = (uint)head.entries[0], number = (uint)head.entries[1];
-    return uint2(FirstOf(valueLayout[0], batch, number), FirstOf(valueLayout[1], batch, number));
+    return uint2(head.entries[0], head.entries[1]);
+}
+
+// Where they start: the current ones, and those of the past
+uint2 ValueFirsts(List at)
+{
+    const uint2 head = ValueHead(at);
+    return uint2(FirstOf(valueLayout[0], head), FirstOf(valueLayout[1], head));
 }
 
 // A vector of a head's value number `row`
@@ -1185,27 +1129,30 @@ Loaded ValueVector(uint2 firsts, uint row, uint element)
 {
 #if VALUE_BEFORE_IN == 11
     if (row < (uint)PAST_ROWS)
-        return (Loaded)pastValueTensor[(firsts.y + row * (uint)valueLayout[1][3] + element) / LOADED];
+        return (Loaded)pastValueTensor[(firsts.y + row * (uint)valueLayout[1][3] + element) / VECTOR];
 #endif
-    return ValueAt(firsts.x + row * (uint)valueLayout[0][3] + element);
+    const uint place = (firsts.x + row * (uint)valueLayout[0][3] + element) / VECTOR;
+#if VALUE_IN == 0
+    return FROM_SCRATCH(scratch[place]);
+#elif VALUE_IN == 3
+    return (Loaded)valueTensor[place];
+#elif VALUE_IN == 5
+    return (Loaded)stackedKeyValueTensor[place];
+#elif VALUE_IN == 6
+    return (Loaded)stackedQueryKeyValueTensor[place];
+#elif VALUE_IN == 11
+    return (Loaded)pastValueTensor[place];
+#endif
 }
 
 #if SCRATCH_VECTOR == 4
+// Results are stored four columns at once: to scratch if they are parts, or if another pass reads them.
 void PutFour(uint position, float4 means)
 {
-#if OUTPUT_IN == 0
+#if OUTPUT_IN == 0 || SPLIT_KV
     scratch[position / 4] = asuint(means);
 #elif OUTPUT_IN == 13
-    outputTensor[position / 4] = (OutputBuffer)means;
-#endif
-}
-
-float4 FourPut(uint position)
-{
-#if OUTPUT_IN == 0
-    return asfloat(scratch[position / 4]);
-#elif OUTPUT_IN == 13
-    return (float4)outputTensor[position / 4];
+    outputTensor[position / 4] = (vector<OUTPUT_STORED, 4>)means;
 #endif
 }
 #endif
@@ -1275,6 +1222,16 @@ uint PositionOfPart(List at, uint part)
     const uint number = (uint)((at.entries[0] * keptQuerySizes[0][1] + at.entries[1]) * keptQuerySizes[0][2]
         + at.entries[2]);
     return (uint)PARTS_FIRST + (number * parts + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
+}
+
+// Where a result starts, or one part of it
+uint PositionOfResult(List at, uint part)
+{
+#if SPLIT_KV
+    return PositionOfPart(at, part) * 4;
+#else
+    return PositionIn(outputLayout[0], at);
+#endif
 }
 #endif
 
@@ -1449,8 +1406,8 @@ void PutValues(uint thread, uint4 next[valueEach])
     }
 }
 
-#if SPLIT_KV
 static uint part = 0;  // of the keys, the group's
+#if SPLIT_KV
 #define FIRST_KEY (part * KEYS_PER_SPLIT)
 #else
 #define FIRST_KEY 0
@@ -1463,34 +1420,6 @@ uint EndOfKeys(List at)
     return min(KeysOf(at), FIRST_KEY + KEYS_PER_SPLIT);
 #else
     return KeysOf(at);
-#endif
-}
-
-// Where its result starts, or the group's part of it
-uint PositionOfResult(List at)
-{
-#if SPLIT_KV
-    return PositionOfPart(at, part) * 4;
-#else
-    return PositionIn(outputLayout[0], at);
-#endif
-}
-
-void PutResult(uint position, float4 four)
-{
-#if SPLIT_KV
-    scratch[position / 4] = asuint(four);
-#else
-    PutFour(position, four);
-#endif
-}
-
-float4 ResultPut(uint position)
-{
-#if SPLIT_KV
-    return asfloat(scratch[position / 4]);
-#else
-    return FourPut(position);
 #endif
 }
 
@@ -1796,7 +1725,7 @@ bool StoreMeans(uint own, uint lane, List at, uint firstRow, float2 divisors, Su
             const float4 means = StoredFour(own, n * 8 + lane / 4, lane % 4 * 4) / divisors[n];
             if (row < Rows() && column < VALUE_EIGHTS * 8)
             {
-                PutResult(PositionOfResult(RowAt(at, row)) + column, means);
+                PutFour(PositionOfResult(RowAt(at, row), part) + column, means);
                 isNonFinite = isNonFinite || any((asuint(means) & 0x7f800000) == 0x7f800000);
             }
         }
@@ -1822,13 +1751,17 @@ void StoreNonFinite(uint lane, List at, uint firstRow, uint2 keyFirsts, uint2 va
             const uint column = (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4;
             if (column >= VALUE_EIGHTS * 8)
                 break;
-            const uint position = PositionOfResult(of) + column;
-            float4 means = ResultPut(position);
+            const uint position = PositionOfResult(of, part) + column;
+#if OUTPUT_IN == 0 || SPLIT_KV
+            float4 means = asfloat(scratch[position / 4]);
+#elif OUTPUT_IN == 13
+            float4 means = (float4)outputTensor[position / 4];
+#endif
             [loop]
             for (uint e = 0; e < 4; e++)
                 if ((asuint(means[e]) & 0x7f800000) == 0x7f800000)
                     means[e] = SumOf(of, keyFirsts, valueFirsts, column + e, shifts[n]) / divisors[n];
-            PutResult(position, means);
+            PutFour(position, means);
         }
     }
 }
@@ -2055,7 +1988,7 @@ void Attend(uint item, uint thread)
         divisors[n] = isnan(ownSums[n]) ? ownSums[n] : 1;  // as all means of that row will be NaN
         const uint row = firstRow + n * 8 + lane / 4;
         if (slice == 0 && lane % 4 == 0 && row < Rows())
-            PutResult(PositionOfResult(RowAt(at, row)) + VALUE_EIGHTS * 8, float4(ownShifts[n], ownSums[n], 0, 0));
+            PutFour(PositionOfResult(RowAt(at, row), part) + VALUE_EIGHTS * 8, float4(ownShifts[n], ownSums[n], 0, 0));
     }
 #else
     const float2 divisors = ownSums;
@@ -2215,16 +2148,10 @@ void Attend(uint item, uint thread)
     List at = Zeros(4);
     at.entries[0] = (int)(item / groups % (uint)keptQuerySizes[0][0]);
     at.entries[1] = (int)(item % groups * SHARED);
-    const List keyHead = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
-        ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
-        ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
-    const List valueHead = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
-        ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
-        ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
     const uint2 keyFirsts = KeyFirsts(at);
-    const uint keyStored = FirstOf(storedLayouts[0], (uint)keyHead.entries[0], (uint)keyHead.entries[1]);
+    const uint keyStored = FirstOf(storedLayouts[0], KeyHead(at));
     const uint2 valueFirsts = ValueFirsts(at);
-    const uint valueStored = FirstOf(storedLayouts[1], (uint)valueHead.entries[0], (uint)valueHead.entries[1]);
+    const uint valueStored = FirstOf(storedLayouts[1], ValueHead(at));
 
     uint q, j, e, u, i;
     const uint lane = thread % KEY_THREADS, strand = thread / KEY_THREADS;
@@ -2404,7 +2331,7 @@ void Attend(uint item, uint thread)
     for (q = 0; q < ROWS; q++)
     {
         const List of = RowAt(at, firstRow + q);
-        const uint position = PositionOfPart(of, part), output = PositionIn(outputLayout[0], of);
+        const uint position = PositionOfResult(of, part);
         [unroll]
         for (j = 0; j < VALUE_VECTORS; j++)
         {
@@ -2421,22 +2348,19 @@ void Attend(uint item, uint thread)
                     [unroll]
                     for (e = 0; e < 4; e++)
                         total[e] += held[(valueStrand * 4 + e) * NUM_THREADS + u * VALUE_THREADS + valueLane];
-#if SPLIT_KV
-                scratch[position + column / 4] = asuint(total);
-#else
-                PutFour(output + column, total / sums[q]);
-#endif
+                PutFour(position + column, SPLIT_KV ? total : total / sums[q]);
             }
         }
 #if SPLIT_KV
         if (firstRow + q < Rows() && thread == 0)
-            scratch[position + valueSize / 4] = uint4(asuint(greatest[q]), asuint(sums[q]), 0, 0);
+            PutFour(position + valueSize, float4(greatest[q], sums[q], 0, 0));
 #endif
     }
 }
 #endif
 #else
 static const uint KEYS = 64;  // per tile
+static const uint DEPTH = 16;  // of tiles in shared memory: elements of queries and keys, then keys of values
 static const uint HELD = 1024 / ROWS;  // keys whose weights fit in shared memory at once
 // threads that share rows; each has every 16th vector of columns, and four keys of a tile
 static const uint ROW_THREADS = 16;
@@ -2448,20 +2372,19 @@ static const uint valuePitch = valueColumns / 4;
 static const uint rightPitch = valuePitch > keyPitch ? valuePitch : keyPitch;
 
 typedef vector<float, VALUE_VECTOR> Columns;
-static const uint queryLoads = ROWS * DEPTH / SCRATCH_VECTOR, queryEach = (queryLoads + NUM_THREADS - 1) / NUM_THREADS;
-static const uint keyLoads = KEYS * DEPTH / SCRATCH_VECTOR, keyEach = keyLoads / NUM_THREADS;
-static const uint valueLoads = DEPTH * valueColumns / SCRATCH_VECTOR,
-    valueEach = (valueLoads + NUM_THREADS - 1) / NUM_THREADS;
+static const uint queryLoads = ROWS * DEPTH / VECTOR, queryEach = (queryLoads + NUM_THREADS - 1) / NUM_THREADS;
+static const uint keyLoads = KEYS * DEPTH / VECTOR, keyEach = keyLoads / NUM_THREADS;
+static const uint valueLoads = DEPTH * valueColumns / VECTOR, valueEach = (valueLoads + NUM_THREADS - 1) / NUM_THREADS;
 
 groupshared float4 queries[DEPTH * rowPitch];  // stored by element
 groupshared float4 right[DEPTH * rightPitch];  // keys stored by element, or values stored by key
 groupshared float4 weights[HELD * rowPitch];  // stored by key; earlier in an iteration, each thread's maxima by row
 groupshared uint metNonFinite;  // whether an infinity or NaN occurred among the values
 
-#if SCRATCH_VECTOR == 1 || VALUE_VECTOR < 4
+#if VECTOR == 1 || VALUE_VECTOR < 4
 void PutOne(uint position, float mean)
 {
-#if SCRATCH_VECTOR == 1
+#if VECTOR == 1
     scratch[position] = asuint(mean);
 #elif OUTPUT_IN == 0
     scratch[position / 4][position % 4] = asuint(mean);
@@ -2474,13 +2397,13 @@ void PutOne(uint position, float mean)
 // Where a vector of queries or keys belongs in its tile: its row and its first element
 uint2 PositionInRows(uint number)
 {
-    return uint2(number / (DEPTH / SCRATCH_VECTOR), number % (DEPTH / SCRATCH_VECTOR) * SCRATCH_VECTOR);
+    return uint2(number / (DEPTH / VECTOR), number % (DEPTH / VECTOR) * VECTOR);
 }
 
 // Where a vector of values belongs: its key and its first column
 uint2 PositionInValues(uint number)
 {
-    return uint2(number / (valueColumns / SCRATCH_VECTOR), number % (valueColumns / SCRATCH_VECTOR) * SCRATCH_VECTOR);
+    return uint2(number / (valueColumns / VECTOR), number % (valueColumns / VECTOR) * VECTOR);
 }
 
 // A thread's share of the next elements of queries and keys, zero beyond them. The base of queries is that of the
@@ -2516,7 +2439,7 @@ void PutRows(uint thread, Loaded nextQueries[queryEach], Loaded nextKeys[keyEach
     {
         const uint2 position = PositionInRows(thread + i * NUM_THREADS);
         [unroll]
-        for (e = 0; e < SCRATCH_VECTOR; e++)
+        for (e = 0; e < VECTOR; e++)
             queries[(position.y + e) * rowPitch + position.x / 4][position.x % 4] = nextQueries[i][e];
     }
     [unroll]
@@ -2524,7 +2447,7 @@ void PutRows(uint thread, Loaded nextQueries[queryEach], Loaded nextKeys[keyEach
     {
         const uint2 position = PositionInRows(thread + i * NUM_THREADS);
         [unroll]
-        for (e = 0; e < SCRATCH_VECTOR; e++)
+        for (e = 0; e < VECTOR; e++)
             right[(position.y + e) * keyPitch + position.x / 4][position.x % 4] = nextKeys[i][e];
     }
 }
@@ -2561,11 +2484,11 @@ void PutValues(uint thread, Loaded next[valueEach])
     {
         const uint2 position = PositionInValues(thread + i * NUM_THREADS);
         [unroll]
-        for (uint e = 0; e < SCRATCH_VECTOR; e++)
+        for (uint e = 0; e < VECTOR; e++)
             isNonFinite = isNonFinite || (asuint(next[i][e]) & 0x7f800000) == 0x7f800000;
         if (valueLoads % NUM_THREADS != 0 && position.x >= DEPTH)
             continue;
-#if SCRATCH_VECTOR == 4
+#if VECTOR == 4
         right[position.x * valuePitch + position.y / 4] = next[i];
 #else
         right[position.x * valuePitch + position.y / 4][position.y % 4] = next[i][0];
@@ -2594,10 +2517,10 @@ void Attend(uint item, uint thread)
     at.entries[0] = (int)(head / (uint)keptQuerySizes[0][1]);
     at.entries[1] = (int)(head % (uint)keptQuerySizes[0][1]);
     const uint keys = KeysOf(at);
-    const uint queryBase = FirstOf(queryLayout[0], (uint)at.entries[0], (uint)at.entries[1])
-        + firstRow * (uint)queryLayout[0][3];
+    const uint2 ownHead = uint2(at.entries[0], at.entries[1]);
+    const uint queryBase = FirstOf(queryLayout[0], ownHead) + firstRow * (uint)queryLayout[0][3];
     const uint2 keyFirsts = KeyFirsts(at), valueFirsts = ValueFirsts(at);
-    const uint outputBase = FirstOf(outputLayout[0], (uint)at.entries[0], (uint)at.entries[1]);
+    const uint outputBase = FirstOf(outputLayout[0], ownHead);
 
     if (thread == 0)
         metNonFinite = 0;
@@ -2809,7 +2732,7 @@ void Attend(uint item, uint thread)
         {
             const uint column = firstColumn + (lane + j * ROW_THREADS) * VALUE_VECTOR;
             const Columns means = mixed[i][j] / sum;
-#if SCRATCH_VECTOR == 4 && VALUE_VECTOR == 4
+#if VECTOR == 4 && VALUE_VECTOR == 4
             if (row < rowsOfHead && column < valueSize)
                 PutFour(position + column, means);
 #else

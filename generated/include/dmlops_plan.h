@@ -3032,7 +3032,7 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     dmlops_plan_Sources* sources, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_64* firsts, int64_t
     each, int64_t first_part, dmlops_plan_int_64* result);
 DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, int scores_from_inputs);
+    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, int64_t vector, int scores_from_inputs);
 DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const dmlops_plan_int_8* sizes,
     dmlops_plan_Threads* result);
 DMLOPS_CALLED void dmlops_plan_no_parts(dmlops_planning* planning, dmlops_plan_Parts* result);
@@ -4260,9 +4260,10 @@ DMLOPS_CALLED void dmlops_plan_places_of(dmlops_planning* planning, const dmlops
     return;
 }
 
-/* The macros of what the pass reads and writes, however it multiplies. */
+/* The macros of what the pass reads and writes, however it multiplies: vectors of `vector` elements, or of four words,
+   or single ones if rows are not whole vectors. */
 DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dmlops_plan_AttentionPass* attention,
-    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, int scores_from_inputs) {
+    const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Sources* sources, int64_t vector, int scores_from_inputs) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_IN"), dmlops_add(sources->query.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_IN"), dmlops_add(sources->key.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_IN"), dmlops_add(sources->value.tensor, 1));
@@ -4271,9 +4272,10 @@ DMLOPS_CALLED void dmlops_plan_define_access(dmlops_planning* planning, const dm
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_BEFORE_IN"), dmlops_add(sources->value_before.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEY_STORED_IN"), dmlops_add(sources->key_stored.tensor, 1));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_STORED_IN"), dmlops_add(sources->value_stored.tensor, 1));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), dmlops_plan_is_whole(planning,
-        &kept_sizes->items[dmlops_item(planning, attention->query, kept_sizes->count)],
-        &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)]) ? 4 : 1);
+    int64_t words = dmlops_plan_is_whole(planning, &kept_sizes->items[dmlops_item(planning, attention->query,
+        kept_sizes->count)], &kept_sizes->items[dmlops_item(planning, attention->target, kept_sizes->count)]) ? 4 : 1;
+    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), dmlops_max(vector, words));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), words);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SCORES_FROM_INPUTS"), (int64_t)scores_from_inputs);
 }
 
@@ -4291,7 +4293,6 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
         dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 2, sizes->count)], 64)) >= 256);
     int64_t rows = is_many ? 64 : 32;
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("DEPTH"), 16);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), dmlops_divide(columns, vector));
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
@@ -4478,7 +4479,6 @@ DMLOPS_CALLED void dmlops_plan_define_join(dmlops_planning* planning, const dmlo
 /* The macros of both dispatches. */
 DMLOPS_CALLED void dmlops_plan_define_few(dmlops_planning* planning, const dmlops_plan_Parts* parts) {
     dmlops_out_define(planning, "", DMLOPS_TEXT("FEW_QUERIES"), 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), parts->vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("KEYS_PER_SPLIT"), parts->keys);
 }
 
@@ -9399,7 +9399,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     dmlops_plan_int_8 sizes;
     sizes = made_1;
     int64_t count = dmlops_plan_element_count(planning, &sizes);
-    dmlops_plan_define_access(planning, attention, &op->kept_sizes, &way->sources, way->scores_from_inputs);
+    dmlops_plan_define_access(planning, attention, &op->kept_sizes, &way->sources, parts->vector,
+        way->scores_from_inputs);
     dmlops_plan_Threads threads;
     threads.threads = 0;
     threads.in_group = 0;
@@ -9420,7 +9421,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_attention(dmlops_planning* planning, con
     }
     dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &threads, waits);
     if (parts->number > 1) {
-        dmlops_plan_define_access(planning, attention, &op->kept_sizes, &way->sources, way->scores_from_inputs);
+        dmlops_plan_define_access(planning, attention, &op->kept_sizes, &way->sources, parts->vector,
+            way->scores_from_inputs);
         dmlops_plan_Threads joining;
         dmlops_plan_define_join(planning, &sizes, parts, &joining);
         dmlops_plan_dispatch_box(planning, op, known, one, &sizes, count, 0, &joining, 1);

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
@@ -76,6 +76,7 @@ class AttentionPass(FormPass):
             "COOPERATIVE_MATRIX",
             "FEW_QUERIES",
             "COMBINE",
+            "SPLIT_KV",
             "STORE_FP16",
             "SKIP_PAST",
             *(f"{role.upper()}_IN" for role in self.views),
@@ -90,18 +91,16 @@ class AttentionPass(FormPass):
             views = (self.views[role], self.views.get(f"{role}_before"))
             members = {member for view in views if view is not None for member in view.tensors}
             found[role] = {
-                number + 1: tensor for number, tensor in enumerate(self.tensors) if tensor.member in members
+                number + 1: tensor
+                for number, tensor in enumerate(self.tensors)
+                if tensor.member in members and tensor not in self.scored_by
             }
         return found
 
     @property
-    def direct(self) -> Mapping[Tensor, str]:
-        """Those tensors, each with the condition under which its buffer has vectors."""
-        found: dict[Tensor, list[str]] = {}
-        for role, tensors in self.viewed.items():
-            for number, tensor in tensors.items():
-                found.setdefault(tensor, []).append(f"{role.upper()}_IN == {number}")
-        return {tensor: " || ".join(tests) for tensor, tests in found.items()}
+    def direct(self) -> Collection[Tensor]:
+        """Those tensors, which the pass accesses in no other way."""
+        return {tensor for tensors in self.viewed.values() for tensor in tensors.values()}
 
 
 def attention_pass(

@@ -14,8 +14,6 @@ ATTENTION_MANY_ROWS = 64  # NVIDIA H200: 32 at 0.82
 "queries per group, if that leaves enough groups"
 ATTENTION_FEW_ROWS = 32  # NVIDIA H200: 64 at 0.64 to 0.91
 "queries per group otherwise"
-ATTENTION_DEPTH = 16  # NVIDIA H200: 8 at 0.95
-"elements of a query and a key multiplied per iteration"
 ATTENTION_GROUPS = 256  # NVIDIA H200: 128 at 0.85 to 1.00, 512 at 0.79 to 1.00
 "groups that saturate a GPU"
 
@@ -236,9 +234,11 @@ def define_access(
     attention: AttentionPass,
     kept_sizes: Annotated[Sequence[Sizes], 16],
     sources: Sources,
+    vector: int,
     scores_from_inputs: bool,
 ) -> None:
-    """The macros of what the pass reads and writes, however it multiplies."""
+    """The macros of what the pass reads and writes, however it multiplies: vectors of `vector` elements, or
+    of four words, or single ones if rows are not whole vectors."""
     out.define("QUERY_IN", sources.query.tensor + 1)
     out.define("KEY_IN", sources.key.tensor + 1)
     out.define("VALUE_IN", sources.value.tensor + 1)
@@ -247,9 +247,9 @@ def define_access(
     out.define("VALUE_BEFORE_IN", sources.value_before.tensor + 1)
     out.define("KEY_STORED_IN", sources.key_stored.tensor + 1)
     out.define("VALUE_STORED_IN", sources.value_stored.tensor + 1)
-    out.define(
-        "SCRATCH_VECTOR", 4 if is_whole(kept_sizes[attention.query], kept_sizes[attention.target]) else 1
-    )
+    words = 4 if is_whole(kept_sizes[attention.query], kept_sizes[attention.target]) else 1
+    out.define("VECTOR", max(vector, words))
+    out.define("SCRATCH_VECTOR", words)
     out.define("SCORES_FROM_INPUTS", int(scores_from_inputs))
 
 
@@ -266,7 +266,6 @@ def define_attention(out: Planning, sizes: Sizes) -> Threads:
     )
     rows = ATTENTION_MANY_ROWS if is_many else ATTENTION_FEW_ROWS
     out.define("ROWS", rows)
-    out.define("DEPTH", ATTENTION_DEPTH)
     out.define("VALUE_VECTOR", vector)
     out.define("VALUE_VECTORS", columns // vector)
     groups = times(times(heads, ceil_div(sizes[2], rows)), across)

@@ -193,5 +193,4 @@ def define_join(out: Planning, sizes: Sizes, parts: Parts) -> Threads:
 def define_few(out: Planning, parts: Parts) -> None:
     """The macros of both dispatches."""
     out.define("FEW_QUERIES", 1)
-    out.define("VECTOR", parts.vector)
     out.define("KEYS_PER_SPLIT", parts.keys)

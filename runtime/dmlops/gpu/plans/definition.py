@@ -245,7 +245,7 @@ def dispatch_attention(
     """The dispatch of attention, and one that combines its parts."""
     attention, parts, sizes = shader.attention, way.parts, box_of(op, one)
     count = element_count(sizes)
-    define_access(out, attention, op.kept_sizes, way.sources, way.scores_from_inputs)
+    define_access(out, attention, op.kept_sizes, way.sources, parts.vector, way.scores_from_inputs)
     threads = Threads(0, 0)
     if parts.applies:
         threads = define_parts(out, sizes, parts)
@@ -255,7 +255,7 @@ def dispatch_attention(
         threads = define_attention(out, sizes)
     dispatch_box(out, op, known, one, sizes, count, 0, threads, waits)
     if parts.number > 1:
-        define_access(out, attention, op.kept_sizes, way.sources, way.scores_from_inputs)
+        define_access(out, attention, op.kept_sizes, way.sources, parts.vector, way.scores_from_inputs)
         joining = define_join(out, sizes, parts)
         dispatch_box(out, op, known, one, sizes, count, 0, joining, True)
 
