@@ -12,7 +12,6 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from itertools import count
 from multiprocessing import get_context
@@ -27,6 +26,7 @@ from dmlops.gpu.schedule_records import Map
 from dmlops.planners import computation
 from dmlops.validation import tensors
 from gpu_device import opened, run_in_guard_zones, smallest_compared
+from gpu_results import by_tensor
 from random_shapes import FAMILIES, Drawn, drawn
 
 # What functions of single elements may be off by, relative to the result, and what sums may be, relative to
@@ -54,15 +54,6 @@ def differences(one: Drawn, device: Any) -> list[str]:
                 f"{place}: {found[name][place]!r} for {array[place]!r}"
             )
     return texts
-
-
-def by_tensor(results: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
-    """Results by the names that tensors have as buffers."""
-    for name, found in results.items():
-        if isinstance(found, np.ndarray):
-            yield name, found
-        else:
-            yield from ((f"{name}[{number}]", one) for number, one in enumerate(found))
 
 
 def near(one: Drawn, found: np.ndarray, wanted: np.ndarray, smallest: float) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,15 @@ from tensors import filled
 
 COOPERATIVE = Capability.COOPERATIVE_MATRIX
 TOLERANCES = {"float32": 4e-6, "float16": 2e-3}
+
+
+def by_tensor(results: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
+    """Results by the names that tensors have as buffers."""
+    for name, found in results.items():
+        if isinstance(found, np.ndarray):
+            yield name, found
+        else:
+            yield from ((f"{name}[{number}]", one) for number, one in enumerate(found))
 
 
 def inputs_of(desc: Any, share: float = 0.01, **special: float) -> dict[str, np.ndarray]:

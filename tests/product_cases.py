@@ -93,6 +93,7 @@ def products(kind: str) -> dict[str, Any]:
         "with gaps": product(
             t(40, 29, strides=(61, 2)), t(50, 29, strides=(42, 1)), t(40, 50, strides=(0, 1)), "NT"
         ),
+        "rows apart": product(t(40, 40, strides=(41, 1)), t(40, 44, strides=(45, 1)), None),
         "products apart": product(t(3, 2, 33, 7, strides=(2000, 900, 3, 101)), t(3, 2, 7, 65), None),
         "one matrix for all": product(t(3, 2, 40, 16), t(3, 2, 16, 40, strides=(0, 0, 40, 1)), None),
         "in parts, odd depth": product(t(21, 2055), t(2055, 72), None),

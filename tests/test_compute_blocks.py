@@ -12,8 +12,9 @@ import dmlops
 from dmlops import gpu
 from dmlops.gpu.plans import map as map_planner
 from gpu_device import device, run_in_guard_zones
+from operator_runs import vectors_of_any_tensor
 
-__all__ = ["device"]
+__all__ = ["device", "vectors_of_any_tensor"]
 
 LAYOUTS = [  # sizes and strides of the input
     ((64, 128), (1, 64)),

@@ -10,7 +10,8 @@ import pytest
 
 import dmlops
 from gather_cases import random_bits
-from test_compute_shape import LAYOUTS, check, device, newest_types
+from gpu_device import device
+from operator_runs import LAYOUTS, check, newest_types
 
 __all__ = ["device"]
 

@@ -53,7 +53,7 @@ def check_scan(
     direction, exclusive = way
     expected = {"OutputTensor": scanned(operator, array, axis, direction, exclusive)}
     members = {"Axis": axis, "AxisDirection": direction, EXCLUSIVE[operator]: exclusive}
-    check(device, operator, {"InputTensor": array}, expected, layouts, tolerance, **members)
+    check(device, operator, members, {"InputTensor": array}, expected, layouts or {}, tolerance)
 
 
 def some(rng: np.random.Generator, sizes: tuple[int, ...], data_type: str) -> np.ndarray:
@@ -171,7 +171,7 @@ def test_in_place(device: Any, length: int) -> None:
     array = some(np.random.default_rng(5), (2, length), "int32")
     for axis, (direction, exclusive) in enumerate(WAYS[1:3]):
         members = {"Axis": axis, "AxisDirection": direction, "HasExclusiveSum": exclusive}
-        desc = description(SUM, {"InputTensor": array, "OutputTensor": array}, {}, **members)
+        desc = description(SUM, members, {"InputTensor": array, "OutputTensor": array})
         found = gpu.run(desc, {"InputTensor": array}, device, in_place="InputTensor")["OutputTensor"]
         assert (found == scanned(SUM, array, axis, direction, exclusive)).all()
 
@@ -186,13 +186,13 @@ def test_half_precision_is_computed_in_single(device: Any, length: int) -> None:
         expected = np.array([exact + exact[-1:] * (length - 8)], np.float64).astype(np.float16)
     assert np.isinf(expected[0, 6])
     members: dict[str, Any] = {"Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}
-    check(device, SUM, {"InputTensor": array}, {"OutputTensor": expected}, **members)
+    check(device, SUM, members, {"InputTensor": array}, {"OutputTensor": expected})
 
 
 def test_sums_are_near_the_exact_ones_and_always_the_same(device: Any) -> None:
     array = np.random.default_rng(4).standard_normal((2, 100_000)).astype(np.float32)
     members = {"Axis": 1, "AxisDirection": "INCREASING", "HasExclusiveSum": False}
-    desc = description(SUM, {"InputTensor": array, "OutputTensor": array}, {}, **members)
+    desc = description(SUM, members, {"InputTensor": array, "OutputTensor": array})
     first = run_in_guard_zones(device, desc, {"InputTensor": array})["OutputTensor"]
     again = run_in_guard_zones(device, desc, {"InputTensor": array})["OutputTensor"]
     assert first.tobytes() == again.tobytes()

@@ -39,7 +39,7 @@ def check_elements(
         place[axis] = within(int(indices[at]), values.shape[axis])
         expected[tuple(place)] = updates[at]
     inputs = {"InputTensor": values, "IndicesTensor": indices, "UpdatesTensor": updates}
-    check(device, "SCATTER_ELEMENTS", inputs, {"OutputTensor": expected}, layouts, Axis=axis)
+    check(device, "SCATTER_ELEMENTS", {"Axis": axis}, inputs, {"OutputTensor": expected}, layouts or {})
 
 
 def check_nd(
@@ -64,7 +64,7 @@ def check_nd(
 
     inputs = {"InputTensor": full(values), "IndicesTensor": full(tuples), "UpdatesTensor": full(updates)}
     counts = {"InputDimensionCount": values.ndim, "IndicesDimensionCount": tuples.ndim}
-    check(device, "SCATTER_ND", inputs, {"OutputTensor": full(expected)}, layouts, **counts)
+    check(device, "SCATTER_ND", counts, inputs, {"OutputTensor": full(expected)}, layouts or {})
 
 
 @pytest.mark.parametrize("index_type", INDEX_TYPES)

@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dmlops
-from gather_cases import padded, permuted, random_bits
+from gather_cases import permuted, random_bits
 from gpu_device import device, flushed, flushes
-from whole_registry import whole_registry
+from operator_runs import LAYOUTS, check, newest_types, vectors_of_any_tensor
 
-__all__ = ["check", "device", "newest_types"]
+__all__ = ["device", "vectors_of_any_tensor"]
 
-OPERATORS = {o.name: o for o in whole_registry().operators}
-NAMES = (
-    "CAST",
-    "DEPTH_TO_SPACE",
-    "DEPTH_TO_SPACE1",
-    "JOIN",
-    "PADDING",
-    "PADDING1",
-    "REVERSE_SUBSEQUENCES",
-    "SLICE",
-    "SLICE1",
-    "SLICE_GRAD",
-    "SPACE_TO_DEPTH",
-    "SPACE_TO_DEPTH1",
-    "SPLIT",
-    "TILE",
-    "UPSAMPLE_2D",
-    "VALUE_SCALE_2D",
-)
-LAYOUTS = ("packed", "gaps", "backwards")
 PADDING_MODES = {
     "CONSTANT": "constant",
     "EDGE": "edge",
@@ -42,66 +21,6 @@ PADDING_MODES = {
     "SYMMETRIC": "symmetric",
     "WRAP": "wrap",
 }
-
-
-def newest_types(operator: str, tensor: str = "OutputTensor") -> tuple[str, ...]:
-    """The data types of a tensor in the newest table, as NumPy's names."""
-    rows = list(OPERATORS[operator].support.values())[-1]
-    return tuple(name.lower() for row in rows if row.tensor == tensor for name in row.types)
-
-
-def layout(kind: str, sizes: Sequence[int]) -> list[int] | None:
-    """Strides of a tensor: none, with gaps after every element and row, or the first dimension innermost."""
-    if kind == "gaps":
-        return [2 * stride for stride in padded(sizes, 1)]
-    return permuted(sizes, range(len(sizes))[::-1]) if kind == "backwards" else None
-
-
-def tensor(array: np.ndarray, strides: Sequence[int] | None) -> dict[str, Any]:
-    given = {} if strides is None else {"Strides": list(strides)}
-    return {"DataType": array.dtype.name.upper(), "Sizes": list(array.shape), **given}
-
-
-def check(
-    device: Any,
-    operator: str,
-    members: Mapping[str, Any],
-    inputs: Mapping[str, Any],
-    expected: Mapping[str, Any],
-    strides: str | Mapping[str, Sequence[int]] = "packed",
-    tolerance: float = 0,
-) -> None:
-    """Runs the reference and the shader; without a `tolerance`, relative to 1 or more, they must be exact."""
-
-    def described(name: str, array: Any) -> Any:
-        if isinstance(array, list):
-            return [described(name, one) for one in array]
-        given = layout(strides, array.shape) if isinstance(strides, str) else strides.get(name)
-        return tensor(array, given)
-
-    tensors = {name: described(name, array) for name, array in (*inputs.items(), *expected.items())}
-    desc = dmlops.from_json({"type": operator, "desc": {**tensors, **members}})
-    assert desc.validate("6.4") == []
-    results = {"reference": dmlops.reference.run(desc, inputs), "gpu": dmlops.gpu.run(desc, inputs, device)}
-    for place, outputs in results.items():
-        assert list(outputs) == list(expected)
-        for name, wanted in expected.items():
-            many = isinstance(wanted, list)
-            found = outputs[name] if many else [outputs[name]]
-            for one, right in zip(found, wanted if many else [wanted], strict=True):
-                assert (one.dtype, one.shape) == (right.dtype, right.shape)
-                compare(one, right, tolerance, f"{operator} {place} {name}")
-
-
-def compare(found: np.ndarray, wanted: np.ndarray, tolerance: float, what: str) -> None:
-    """Bit for bit, NaNs apart, whose bits may differ; or within the tolerance."""
-    if tolerance:
-        np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance, err_msg=what)
-        return
-    np.testing.assert_array_equal(found, wanted, err_msg=what)
-    if wanted.dtype.kind == "f":
-        zeros = wanted == 0
-        np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]), err_msg=what)
 
 
 # CAST

@@ -49,9 +49,10 @@ def check_top(
     values = np.ascontiguousarray(np.take_along_axis(array, indices.astype(np.int64), axis))
     expected = {"OutputValueTensor": values, "OutputIndexTensor": indices}
     members: dict[str, Any] = {"Axis": axis, "K": count}
-    check(device, "TOP_K1", {"InputTensor": array}, expected, layouts, AxisDirection=direction, **members)
+    inputs, strides = {"InputTensor": array}, layouts or {}
+    check(device, "TOP_K1", {**members, "AxisDirection": direction}, inputs, expected, strides)
     if direction == "DECREASING":
-        check(device, "TOP_K", {"InputTensor": array}, expected, layouts, **members)
+        check(device, "TOP_K", members, inputs, expected, strides)
 
 
 def some(rng: np.random.Generator, sizes: tuple[int, ...], data_type: str) -> np.ndarray:
@@ -209,7 +210,7 @@ def check_nonzero(
         "OutputCountTensor": np.full((1,) * rank, len(found), np.uint32),
         "OutputCoordinatesTensor": rows.reshape((1,) * (rank - 2) + rows.shape),
     }
-    check(device, "NONZERO_COORDINATES", {"InputTensor": array}, expected, layouts)
+    check(device, "NONZERO_COORDINATES", {}, {"InputTensor": array}, expected, layouts or {})
 
 
 def sparse(rng: np.random.Generator, sizes: tuple[int, ...], data_type: str) -> np.ndarray:

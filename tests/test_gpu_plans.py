@@ -124,7 +124,7 @@ CASES: dict[str, tuple[list[Any], tuple[Capability, ...]]] = {
     ),
     "sums of halves": (
         [
-            *map(sums.made_of_halves, sums.HALVES),
+            *(sums.described(name, sums.HALVES) for name in sums.HALVES),
             *networks("FLOAT16", (32, 256), (32, 512), (32, 1024), (300, 512), (2000, 1024)),
         ],
         (HALVES,),

@@ -175,6 +175,20 @@ CASES = {
     "lstm, no last state": network("LSTM", 7, 16, 52, without=("OutputSingleTensor", *OPTIONAL)),
     "lstm, one step": network("LSTM", 40, 16, 52, steps=1),
 }  # fmt: skip
+HALVES = {
+    "rnn": network("RNN", 17, 40, 64, data_type="FLOAT16"),
+    "rnn, both ways, many": network("RNN", 70, 24, 40, direction="BIDIRECTIONAL", data_type="FLOAT16"),
+    "gru": network("GRU", 20, 32, 168, data_type="FLOAT16"),
+    "gru, reset first, both ways": network(
+        "GRU", 9, 24, 40, direction="BIDIRECTIONAL", LinearBeforeReset=False, data_type="FLOAT16"
+    ),
+    "lstm, all there": network("LSTM", 12, 8, 136, direction="BIDIRECTIONAL", data_type="FLOAT16"),
+    "lstm, halves": CASES["lstm, halves"],
+    "lstm, cut and coupled": network(
+        "LSTM", 33, 16, 48, direction="BACKWARD", UseClipThreshold=True, CoupleInputForget=True,
+        data_type="FLOAT16",
+    ),
+}  # fmt: skip
 
 
 def made(form: dict[str, Any], operator: str) -> Any:
@@ -183,8 +197,8 @@ def made(form: dict[str, Any], operator: str) -> Any:
     return desc
 
 
-def described(name: str) -> Any:
-    return made(CASES[name], name.partition(",")[0].partition(" ")[0].upper())
+def described(name: str, cases: dict[str, Any] = CASES) -> Any:
+    return made(cases[name], name.partition(",")[0].partition(" ")[0].upper())
 
 
 def spread(tensor: TensorDesc) -> TensorDesc:
@@ -261,13 +275,16 @@ def test_any_strides(name: str, device: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_what_is_no_number_stays_with_its_batch(value: float, device: Any) -> None:
-    desc = described("lstm, all there")
+@pytest.mark.parametrize(
+    ("cases", "check"), [(CASES, check_results), (HALVES, check_cooperative)], ids=["alone", "matrices"]
+)
+def test_what_is_no_number_stays_with_its_batch(value: float, cases: Any, check: Any, device: Any) -> None:
+    desc = described("lstm, all there", cases)
     inputs = inputs_of(desc)
     inputs["SequenceLengthsTensor"][:] = 3
     inputs["InputTensor"][0, 1, 2, 5] = value
-    found = check_results(device, desc, inputs)["OutputSequenceTensor"]
-    assert np.isfinite(found[:, :, [0, 1, 3]]).all()
+    found = check(device, desc, inputs)["OutputSequenceTensor"]
+    assert np.isfinite(np.delete(found, 2, 2)).all()
 
 
 @pytest.mark.parametrize(
@@ -298,14 +315,8 @@ def test_a_group_that_is_alone(name: str, device: Any, monkeypatch: pytest.Monke
 def test_networks_give_what_pytorch_gives(operator: str, direction: str, device: Any) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is absent: pip install '.[oracle]'")
     batch, size, units = 6, 30, 44
-    form = network(
-        operator,
-        batch,
-        size,
-        units,
-        direction=direction,
-        without=(*OPTIONAL[1:], "PeepholeTensor", "CellMemInitTensor"),
-    )
+    without = (*OPTIONAL[1:], "PeepholeTensor", "CellMemInitTensor")
+    form = network(operator, batch, size, units, direction=direction, without=without)
     form["ActivationDescs"] = [
         {"type": "ACTIVATION_TANH", "desc": {}} if one["type"].endswith("SOFTSIGN") else one
         for one in form["ActivationDescs"]
@@ -329,26 +340,6 @@ def test_networks_give_what_pytorch_gives(operator: str, direction: str, device:
     np.testing.assert_allclose(found, wanted, 1e-5, 1e-5)
 
 
-HALVES = {
-    "rnn": network("RNN", 17, 40, 64, data_type="FLOAT16"),
-    "rnn, both ways, many": network("RNN", 70, 24, 40, direction="BIDIRECTIONAL", data_type="FLOAT16"),
-    "gru": network("GRU", 20, 32, 168, data_type="FLOAT16"),
-    "gru, reset first, both ways": network(
-        "GRU", 9, 24, 40, direction="BIDIRECTIONAL", LinearBeforeReset=False, data_type="FLOAT16"
-    ),
-    "lstm, all there": network("LSTM", 12, 8, 136, direction="BIDIRECTIONAL", data_type="FLOAT16"),
-    "lstm, halves": CASES["lstm, halves"],
-    "lstm, cut and coupled": network(
-        "LSTM", 33, 16, 48, direction="BACKWARD", UseClipThreshold=True, CoupleInputForget=True,
-        data_type="FLOAT16",
-    ),
-}  # fmt: skip
-
-
-def made_of_halves(name: str) -> Any:
-    return made(HALVES[name], name.partition(",")[0].upper())
-
-
 def by_units(desc: Any) -> list[int]:
     """The dispatches that take cooperative matrices."""
     return [int("COOPERATIVE_MATRIX" in step.defines) for step in gpu.plan(desc, COOPERATIVE).dispatches]
@@ -356,25 +347,15 @@ def by_units(desc: Any) -> list[int]:
 
 @pytest.mark.parametrize("name", HALVES)
 def test_networks_of_halves_by_cooperative_matrix(name: str, device: Any) -> None:
-    desc = made_of_halves(name)
+    desc = described(name, HALVES)
     check_cooperative(device, desc, inputs_of(desc))
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_what_is_no_number_stays_with_its_batch_in_matrices(value: float, device: Any) -> None:
-    desc = made_of_halves("lstm, all there")
-    inputs = inputs_of(desc)
-    inputs["SequenceLengthsTensor"][:] = 3
-    inputs["InputTensor"][0, 1, 2, 5] = value
-    found = check_cooperative(device, desc, inputs)["OutputSequenceTensor"]
-    assert np.isfinite(np.delete(found, 2, 2)).all()
 
 
 @pytest.mark.parametrize("tile", sums.sums_candidates())
 def test_any_matrices_give_the_same(tile: Tile, device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, "sums_candidates", lambda: [tile])
     for name in ("rnn, both ways, many", "gru", "lstm, all there"):
-        desc = made_of_halves(name)
+        desc = described(name, HALVES)
         check_cooperative(device, desc, inputs_of(desc))
 
 
@@ -382,7 +363,7 @@ def test_what_is_for_cooperative_matrix() -> None:
     """Halves in whole vectors of eight, for several sequences."""
     lstm = HALVES["lstm, halves"]
     assert by_units(made(lstm, "LSTM")) == [1] * 5 + [0, 0]
-    reset_first = by_units(made_of_halves("gru, reset first, both ways"))
+    reset_first = by_units(described("gru, reset first, both ways", HALVES))
     assert reset_first == [1] + [1, 1] * 4 + [0, 0]
     odd = network("LSTM", 32, 60, 64, data_type="FLOAT16")
     assert by_units(made(odd, "LSTM")) == [0] + [1] * 4 + [0] * 3
