@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import cache
 from inspect import isfunction
 
@@ -99,6 +99,14 @@ def python_variable(name: str) -> str:
 def pascal(name: str) -> str:
     """Words without underscores: TENSOR_DATA_TYPE becomes TensorDataType, in_bounds InBounds."""
     return "".join(word.capitalize() for word in name.split("_"))
+
+
+def free(base: str, *taken: Container[str]) -> str:
+    """The first of base, base2, base3 and so on that is in none of `taken`."""
+    number, name = 2, base
+    while any(name in names for names in taken):
+        number, name = number + 1, f"{base}{number}"
+    return name
 
 
 def field_local(tensor: str, field: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from dmlgen.expr import ir
+from dmlgen.expr.printer import Printer
 from dmlgen.registry import Intermediate
 
 _ROUNDING = ("floor", "ceil", "trunc", "round_even", "round_away", "int")
@@ -62,6 +63,32 @@ def deciding_parameters(function: ir.Function) -> frozenset[str]:
         below = list(parts(node, deciding))
         todo += below[:-1] if isinstance(node, ir.Apply) else below  # its body does not know these names
     return frozenset(found)
+
+
+class DecidingPrinter(Printer):
+    """Prints values whose floats decide, and others; `_single` is set for the former."""
+
+    _single = False
+
+    def deciding(self, node: ir.Expr, outer: int = 0) -> str:
+        """The text of a value whose floats decide."""
+        return self._in(node, True, outer)
+
+    def _in(self, node: ir.Expr, single: bool, outer: int = 0) -> str:
+        before, self._single = self._single, single
+        text = self.print(node, outer)
+        self._single = before
+        return text
+
+    def _given(self, node: ir.Apply) -> list[str]:
+        """The arguments of a function."""
+        needed = deciding_parameters(node.function)
+        return [
+            self.deciding(argument)
+            if parameter.name in needed or argument.type.kind not in ("float", "element")
+            else self.print(argument)
+            for parameter, argument in zip(node.function.parameters, node.arguments, strict=True)
+        ]
 
 
 def deciding_tensors(tensors: Iterable[Intermediate], values: Iterable[ir.Expr]) -> frozenset[str]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from dmlgen.expr import ir
+from dmlgen.names import free
 from dmlgen.outputs.c_program import Name, Program
 from dmlgen.outputs.c_rules import Code
 from dmlgen.outputs.definition_inputs import Decision, Values, innermost_first, membership, plain, shared
-from dmlgen.outputs.hlsl_names import free, word
+from dmlgen.outputs.hlsl_names import word
 from dmlgen.outputs.statements import indented
 from dmlgen.plans.model import BOOL, ListOf, Record, Type
 from dmlgen.registry import Member, Operator, Registry

@@ -14,9 +14,9 @@ from dmlgen.analysis.keyed import keyed
 from dmlgen.expr import ir
 from dmlgen.expr.define import NUMBERS, PLACES, varies
 from dmlgen.expr.definition_queries import local_names, uses_at
-from dmlgen.expr.precise_floats import deciding_parameters
+from dmlgen.expr.precise_floats import DecidingPrinter
 from dmlgen.expr.printer import ATOM, PRODUCT, Spelling
-from dmlgen.names import pascal, snake
+from dmlgen.names import free, pascal, snake
 from dmlgen.outputs import hlsl_definition
 from dmlgen.outputs.hlsl_definition import shader_of
 from dmlgen.outputs.hlsl_definition.shader import taken_as_bits
@@ -138,7 +138,7 @@ def _tensor_view(tensor: Intermediate, printer: DefinitionPrinter) -> TensorView
     )
 
 
-class DefinitionPrinter(DescPrinter):
+class DefinitionPrinter(DecidingPrinter, DescPrinter):
     """Prints the expressions of one operator's definition, and collects the functions that they use.
 
     Members and tensors of the description appear as `desc.Name`; elements are read through `e`, the
@@ -162,7 +162,6 @@ class DefinitionPrinter(DescPrinter):
     def __init__(self, operator: Operator) -> None:
         self.operator = operator
         self.functions: list[FunctionView] = []
-        self._single = False
         self._names: dict[object, str] = {}
         assert operator.defines is not None
         whole = [*operator.defines.whole]
@@ -172,16 +171,6 @@ class DefinitionPrinter(DescPrinter):
     def free(self, node: ir.Expr) -> str:
         """The text of a value whose floats are free."""
         return self._in(node, False)
-
-    def deciding(self, node: ir.Expr, outer: int = 0) -> str:
-        """The text of a value whose floats decide."""
-        return self._in(node, True, outer)
-
-    def _in(self, node: ir.Expr, single: bool, outer: int = 0) -> str:
-        before, self._single = self._single, single
-        text = self.print(node, outer)
-        self._single = before
-        return text
 
     def _float(self, text: str) -> str:
         return f"e.as_single({text})" if self._single else f"e.as_double({text})"
@@ -204,10 +193,7 @@ class DefinitionPrinter(DescPrinter):
         of_floats = body.type.kind in ("float", "element")
         whole = (key, of_floats and self._single)
         if whole not in self._names:
-            taken, base = set(self._names.values()), snake(name)
-            number, unique = 2, base
-            while unique in taken or unique in self._variables or unique in _DEFINED:
-                number, unique = number + 1, f"{base}{number}"
+            unique = free(snake(name), self._names.values(), self._variables, _DEFINED)
             self._names[whole] = unique
             text = self._in(body, self._single or not of_floats)
             self.functions.append(FunctionView(unique, parameters, text))
@@ -218,14 +204,7 @@ class DefinitionPrinter(DescPrinter):
         parameters = tuple(_local(parameter.name) for parameter in function.parameters)
         places = ("at",) if uses_at(function.body) else ()
         name = self._function(function, function.name, (*places, *parameters), function.body)
-        needed = deciding_parameters(function)
-        given = [
-            self.deciding(argument)
-            if parameter.name in needed or argument.type.kind not in ("float", "element")
-            else self.print(argument)
-            for parameter, argument in zip(function.parameters, node.arguments, strict=True)
-        ]
-        return f"{name}({', '.join([*places, *given])})"
+        return f"{name}({', '.join([*places, *self._given(node)])})"
 
     def enum_value(self, node: ir.EnumValue) -> str:
         enum = pascal(node.type.name or "")

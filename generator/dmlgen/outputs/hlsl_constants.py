@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.names import shader_macro
-from dmlgen.outputs.hlsl_names import camel, free, macro, pascal, word
+from dmlgen.names import free, shader_macro
+from dmlgen.outputs.hlsl_names import camel, macro, pascal, word
 
 
 @dataclass(frozen=True)

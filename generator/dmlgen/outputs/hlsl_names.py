@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
 
 from dmlgen.expr import ir
 from dmlgen.names import HLSL_WORDS, shader_variable, words
@@ -30,14 +29,6 @@ def local(name: str) -> str:
 def pascal(name: str) -> str:
     """A name of a spec in Pascal case: strided_position, StridedPosition."""
     return "".join(part[0].upper() + part[1:] for part in name.split("_") if part)
-
-
-def free(base: str, *taken: Container[str]) -> str:
-    """The first of base, base2, base3 and so on that is in none of `taken`."""
-    number, name = 2, base
-    while any(name in names for names in taken):
-        number, name = number + 1, f"{base}{number}"
-    return name
 
 
 def word(node: ir.Expr) -> str:

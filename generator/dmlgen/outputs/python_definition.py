@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.printer import ATOM, COMPARISON
-from dmlgen.names import python_variable, snake
+from dmlgen.names import free, python_variable, snake
 from dmlgen.outputs.definition_inputs import (
     VARIABLES,
     Decision,
@@ -22,7 +22,7 @@ from dmlgen.outputs.definition_inputs import (
 )
 from dmlgen.outputs.hlsl_definition import DefinitionShader
 from dmlgen.outputs.hlsl_definition.static import Static, static_of
-from dmlgen.outputs.hlsl_names import free, word
+from dmlgen.outputs.hlsl_names import word
 from dmlgen.outputs.python_printer import DescPrinter, PythonPrinter
 from dmlgen.outputs.python_rules import Assignments, constants_of
 from dmlgen.plans.model import BOOL, ListOf, Plans, Record, Type

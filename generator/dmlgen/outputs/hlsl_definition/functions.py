@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals, uses_at, walk_through
-from dmlgen.expr.precise_floats import deciding_parameters
+from dmlgen.expr.precise_floats import DecidingPrinter
 from dmlgen.expr.printer import ATOM
 from dmlgen.expr.widths import Bits, Widths
+from dmlgen.names import free
 from dmlgen.outputs.hlsl_definition.constants import is_constant
-from dmlgen.outputs.hlsl_names import free, local, macro, pascal, plain
+from dmlgen.outputs.hlsl_names import local, macro, pascal, plain
 from dmlgen.outputs.hlsl_printer import HlslPrinter
 
 REAL = "REAL_VALUE"
@@ -18,12 +19,11 @@ LANES = "Lanes"
 """The types of a float, and of those of several elements at once."""
 
 
-class FunctionPrinter(HlslPrinter):
+class FunctionPrinter(DecidingPrinter, HlslPrinter):
     """Prints functions of a definition when they are first called.
 
     A text is an HLSL expression without statements. `_locals` are the locals of the current function that are
-    made of elements; floats decide where `_single` is set. `_lists` are the locals that hold lists, by their
-    expressions.
+    made of elements, `_lists` those that hold lists, by their expressions.
     """
 
     def __init__(self, widths: Widths, taken: Iterable[str]) -> None:
@@ -34,20 +34,9 @@ class FunctionPrinter(HlslPrinter):
         self._taken = frozenset(taken)
         self.in_lanes = ""
         """The tensor of which elements are read for several elements of the output at once, if any."""
-        self._single = False
         self._locals: Bits = {}
         self._lists: dict[ir.Expr, str] = {}
         self._names: dict[object, str] = {}
-
-    def deciding(self, node: ir.Expr, outer: int = 0) -> str:
-        """The text of a value whose floats decide."""
-        return self._in(node, True, outer)
-
-    def _in(self, node: ir.Expr, single: bool, outer: int) -> str:
-        before, self._single = self._single, single
-        text = self.print(node, outer)
-        self._single = before
-        return text
 
     def _narrow(self, node: ir.Expr, outer: int = 0) -> str:
         """A 32-bit integer; a wider one is clamped."""
@@ -104,11 +93,7 @@ class FunctionPrinter(HlslPrinter):
         inner = self.widths.parameters(function, node.arguments, self._locals)
         of_floats = body.type.kind in ("float", "element")
         single = self._single or not of_floats
-        needed = deciding_parameters(function)
-        given = []
-        for parameter, argument in zip(function.parameters, node.arguments, strict=True):
-            decides = parameter.name in needed or argument.type.kind not in ("float", "element")
-            given.append(self.deciding(argument) if decides else self.print(argument))
+        given = self._given(node)
         places = ["at"] if uses_at(body) else []
         before = self._locals, self._single
         self._locals, self._single = inner, single
