@@ -216,7 +216,7 @@ def dispatch_single(
     out.define("NUM_THREADS", SINGLE_THREADS)
     out.define("LEFT_VECTOR", 1)
     out.define("RIGHT_VECTOR", 1)
-    if output.bits >= 16:
+    if is_last or output.bits >= 16:
         out.define("OUTPUT_VECTOR", output_vector(found, output) if is_last else 1)
     params = contraction_params(op, found, window, common, groups)
     out.dispatch(params, groups, is_last)
