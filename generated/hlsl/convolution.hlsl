@@ -1574,20 +1574,6 @@ List PositionOf(uint number, uint y, uint x)
     return at;
 }
 
-// Advances to the next column
-void GoOn(inout List at)
-{
-    int carry = 1;
-    [unroll]
-    for (int d = OUTPUT_SIZES_LENGTH - 1; d >= 0; d--)
-        if (d != ROW_AXIS)
-        {
-            at.entries[d] += carry;
-            carry = at.entries[d] == (int)sizes[d].size ? 1 : 0;
-            at.entries[d] = carry != 0 ? 0 : at.entries[d];
-        }
-}
-
 bool IsThere(List at)
 {
     bool isThere = true;
@@ -1825,6 +1811,67 @@ uint LeftStep(Step step)
 }
 #endif
 
+#if PASS == 2 || PASS == 3
+#define TO_PARTS (SPLIT_K && PASS == 2)
+// A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
+// so that adjacent elements of a row belong to neighboring threads, or, if OUTPUT_DOWN, as a vector.
+static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !SPLIT_K) ? 4 : 1;
+static const uint sumsAcross = 4 / sumsDown;
+
+// Where four sums go in the output, apart from their row
+struct Four
+{
+    List positions[sumsAcross];
+    uint offsets[sumsAcross];
+    bool isThere;
+};
+
+// Each position is computed by itself: going from one to the next takes branches, which stay even if only the first is
+// used.
+Four FourAt(uint number, uint x, uint end)
+{
+    Four four;
+    [unroll]
+    for (uint e = 0; e < sumsAcross; e++)
+    {
+        four.positions[e] = PositionOf(number, 0, x + e);
+        four.offsets[e] = OffsetInOutput(PositionOf(number, 0, x + e));
+    }
+    four.isThere = x < end && (TO_PARTS || (SPLIT_K && sumsDown == 1 && OUTPUT_VECTOR == 1)
+        || IsThere(four.positions[0]));
+    return four;
+}
+
+// Stores four elements, or their partial sums; `isWhole` if the output is known to have them
+void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, float4 totals)
+{
+    if (!isWhole && (y >= matrixRows || !four.isThere))
+        return;
+#if TO_PARTS
+    scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
+#else
+    vector<OUTPUT_VALUE, 4> elements;
+    uint e;
+    [unroll]
+    for (e = 0; e < 4; e++)
+    {
+        List position = four.positions[e % sumsAcross];
+        position.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
+        elements[e] = Finished(position, totals[e]);
+    }
+    const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
+#if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
+    outputTensor[(four.offsets[0] + y * step) / 4] = (OutputBuffer)elements;
+#else
+    [unroll]
+    for (e = 0; e < 4; e++)
+        if (isWhole || (sumsDown == 1 ? x + e < matrixColumns && IsThere(four.positions[e]) : y + e < matrixRows))
+            StoreOutput(four.offsets[e % sumsAcross] + (y + e / sumsAcross) * step, elements[e]);
+#endif
+#endif
+}
+#endif
+
 #if PASS == 3
 // A thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
 void AddParts(uint item)
@@ -1842,33 +1889,10 @@ void AddParts(uint item)
     const uint number = above / lines, lineNumber = above - number * lines;
 #endif
     const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
-    List at = PositionOf(number, row, column);
     float4 totals = 0;
     for (uint part = 0; part < parts; part++)
         totals += asfloat(scratch[PartOf(part, number, row, column) / 4]);
-#if OUTPUT_VECTOR > 1
-    OutputBuffer elements;
-    [unroll]
-    for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        elements[e] = (OUTPUT_STORED)Finished(PositionOf(number, row + (OUTPUT_DOWN ? e : 0),
-            column + (OUTPUT_DOWN ? 0 : e)), totals[e]);
-    if (IsThere(at))
-        outputTensor[OffsetInOutput(at) / OUTPUT_VECTOR] = elements;
-#else
-    [unroll]
-    for (uint n = 0; n < 4; n++)
-    {
-        if (first + n < (OUTPUT_DOWN ? matrixRows : matrixColumns) && IsThere(at))
-            StoreOutput(OffsetInOutput(at), Finished(at, totals[n]));
-#if OUTPUT_DOWN
-        at.entries[ROW_AXIS]++;
-#elif PHASED
-        at = PositionOf(number, row, column + n + 1);
-#else
-        GoOn(at);
-#endif
-    }
-#endif
+    StoreFour(false, 0, number, row, column, FourAt(number, column, matrixColumns), totals);
 }
 #elif PASS == 4
 // Packs a vector of the left factor: eight float16 elements along k, or four adjacent rows of one product as floats.
@@ -1927,63 +1951,6 @@ void Pack(uint item)
 // some columns: the columns include zero padding at the end of each image row, so that no window reaches into the next.
 static const uint stepDepth = TAPS_AT_ONCE * TILE_DEPTH;
 static const uint columnsApart = TILE_COLUMNS - REACH;  // from one tile to the next
-// A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
-// so that adjacent elements of a row belong to neighboring threads, or, if OUTPUT_DOWN, as a vector.
-static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !SPLIT_K) ? 4 : 1;
-static const uint sumsAcross = 4 / sumsDown;
-
-// Where four sums go in the output, apart from their row
-struct Four
-{
-    List positions[sumsAcross];
-    uint offsets[sumsAcross];
-    bool isThere;
-};
-
-// Each position is computed by itself: going from one to the next takes branches, which stay even if only the first is
-// used.
-Four FourAt(uint number, uint x, uint end)
-{
-    Four four;
-    [unroll]
-    for (uint e = 0; e < sumsAcross; e++)
-    {
-        four.positions[e] = PositionOf(number, 0, x + e);
-        four.offsets[e] = OffsetInOutput(PositionOf(number, 0, x + e));
-    }
-    four.isThere = x < end && (SPLIT_K || IsThere(four.positions[0]));
-    return four;
-}
-
-// Stores four elements, or their partial sums; `isWhole` if the output is known to have them
-void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, float4 totals)
-{
-    if (!isWhole && (y >= matrixRows || !four.isThere))
-        return;
-#if SPLIT_K
-    scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
-#else
-    vector<OUTPUT_VALUE, 4> elements;
-    uint e;
-    [unroll]
-    for (e = 0; e < 4; e++)
-    {
-        List position = four.positions[e % sumsAcross];
-        position.entries[ROW_AXIS] += (int)(y + e / sumsAcross);
-        elements[e] = Finished(position, totals[e]);
-    }
-    const uint step = (uint)outputStrides[ROW_AXIS / 4][ROW_AXIS % 4];
-#if OUTPUT_VECTOR == 4  // if OUTPUT_DOWN, the step is 1
-    outputTensor[(four.offsets[0] + y * step) / 4] = (OutputBuffer)elements;
-#else
-    [unroll]
-    for (e = 0; e < 4; e++)
-        if (isWhole || (sumsDown == 1 ? x + e < matrixColumns : y + e < matrixRows))
-            StoreOutput(four.offsets[e % sumsAcross] + (y + e / sumsAcross) * step, elements[e]);
-#endif
-#endif
-}
-
 #if PACKED
 #define LEFT_FACTOR scratch
 #else
@@ -2004,7 +1971,8 @@ static const uint leftPieces = leftUnit / LEFT_VECTOR, leftLoads = leftEach * le
 // The line and the k, both within the tile, at which a thread's i-th load starts
 uint2 LeftPosition(uint thread, uint i)
 {
-    const uint number = thread + i / leftPieces * NUM_THREADS, units = leftAcross / leftUnit;
+    const uint number = thread + i / leftPieces * NUM_THREADS;
+    const uint units = leftAcross / leftUnit;
     const uint down = number / units, across = number % units * leftUnit + i % leftPieces * LEFT_VECTOR;
     return LEFT_ALONG ? uint2(down, across) : uint2(across, down);
 }
@@ -2022,7 +1990,8 @@ uint2 RightPosition(uint thread, uint i)
 #if COOPERATIVE_MATRIX && RIGHT_VECTOR == 1
     return uint2(thread % TILE_COLUMNS, thread / TILE_COLUMNS * rightLoads + i);
 #endif
-    const uint number = thread + i / rightPieces * NUM_THREADS, units = rightAcross / rightUnit;
+    const uint number = thread + i / rightPieces * NUM_THREADS;
+    const uint units = rightAcross / rightUnit;
     const uint down = number / units, across = number % units * rightUnit + i % rightPieces * RIGHT_VECTOR;
     return RIGHT_ALONG ? uint2(down, across) : uint2(across, down);
 }
@@ -2063,26 +2032,52 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 static const uint leftPitch = leftAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint leftLines = LEFT_ALONG ? TILE_ROWS : stepDepth;
 
-// Eight contiguous elements, assembled from the loads
-uint4 RightEight(RightVector next[rightLoads], uint number)
+// A thread's i-th vector of 16 bytes, assembled from its loads
+uint4 LeftWords(LeftVector next[leftLoads], uint i)
 {
-#if RIGHT_VECTOR == 8
-    return next[number];
+#if LEFT_VECTOR == 8
+    return next[i];
 #else
-    uint4 eight;
+    uint4 words = 0;
     [unroll]
-    for (uint i = 0; i < 4; i++)
-#if RIGHT_VECTOR == 1
-        eight[i] = (uint)next[number * 8 + i * 2] | (uint)next[number * 8 + i * 2 + 1] << 16;
+    for (uint word = 0; word < 4; word++)
+    {
+#if LEFT_VECTOR == 1
+        [unroll]
+        for (uint e = 0; e < 2; e++)
+            words[word] |= ((uint)next[i * 8 + word * 2 + e] & 0xffff) << (e * 16);
 #else
-        eight[i] = next[number * rightPieces + i / (RIGHT_VECTOR / 2)][i % (RIGHT_VECTOR / 2)];
+        words[word] = next[i * leftPieces + word / (LEFT_VECTOR / 2)][word % (LEFT_VECTOR / 2)];
 #endif
-    return eight;
+    }
+    return words;
 #endif
 }
 
 static const uint rightPitch = rightAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint rightLines = RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH;
+
+// A thread's i-th vector of 16 bytes, assembled from its loads
+uint4 RightWords(RightVector next[rightLoads], uint i)
+{
+#if RIGHT_VECTOR == 8
+    return next[i];
+#else
+    uint4 words = 0;
+    [unroll]
+    for (uint word = 0; word < 4; word++)
+    {
+#if RIGHT_VECTOR == 1
+        [unroll]
+        for (uint e = 0; e < 2; e++)
+            words[word] |= ((uint)next[i * 8 + word * 2 + e] & 0xffff) << (e * 16);
+#else
+        words[word] = next[i * rightPieces + word / (RIGHT_VECTOR / 2)][word % (RIGHT_VECTOR / 2)];
+#endif
+    }
+    return words;
+#endif
+}
 
 // Shared memory: a tile of each factor; after the k-loop, 16 rows of each wave's sums, 16 or 32 columns at a time.
 // Where threads store along rows, 32 columns fill more of a cache line, but take registers that only tall waves use
@@ -2269,38 +2264,32 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
     [unroll]
     for (uint i = 0; i < leftEach; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        const uint4 eight = next[i];
+        const uint4 words = LeftWords(next, i);
+        const uint unit = i;
+        const uint2 position = LeftPosition(thread, i * leftPieces);
+        const uint at = LEFT_ALONG ? position.x * leftPitch + position.y / 8 : position.y * leftPitch + position.x / 8;
         [unroll]
         for (uint word = 0; word < 4; word++)
-            reader.nonFinite |= (eight[word] & 0x7c007c00) + 0x04000400;
-        if (leftUnits % NUM_THREADS == 0 || number < leftUnits)
-            StoreShared(tiles[number / (leftAcross / 8) * leftPitch + number % (leftAcross / 8)], eight, NON_PRIVATE);
+            reader.nonFinite |= (words[word] & 0x7c007c00) + 0x04000400;
+        if (leftUnits % NUM_THREADS == 0 || thread + unit * NUM_THREADS < leftUnits)
+            StoreShared(tiles[at], words, NON_PRIVATE);
     }
 }
 
-#if RIGHT_VECTOR > 1
 void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
     [unroll]
     for (uint i = 0; i < rightEach; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        const uint4 eight = RightEight(next, i);
-        if (rightUnits % NUM_THREADS == 0 || number < rightUnits)
-            StoreShared(tiles[rightStart + number / (rightAcross / 8) * rightPitch + number % (rightAcross / 8)], eight,
-                NON_PRIVATE);
+        const uint4 words = RightWords(next, i);
+        const uint unit = i;
+        const uint2 position = RightPosition(thread, i * rightPieces);
+        const uint at = RIGHT_ALONG ? position.x * rightPitch + position.y / 8
+            : position.y * rightPitch + position.x / 8;
+        if (rightUnits % NUM_THREADS == 0 || thread + unit * NUM_THREADS < rightUnits)
+            StoreShared(tiles[rightStart + at], words, NON_PRIVATE);
     }
 }
-#else
-void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
-{
-    [unroll]
-    for (uint i = 0; i < rightEach; i++)
-        StoreShared(tiles[rightStart + thread % TILE_COLUMNS * rightPitch + thread / TILE_COLUMNS * rightEach + i],
-            RightEight(next, i), NON_PRIVATE);
-}
-#endif
 
 // Stores a wave's sums, from row `top` and column `left` on. They pass through the wave's own part of shared memory, 16
 // rows at a time.

@@ -904,12 +904,6 @@ List PositionOf(uint number, uint y, uint x)
     return at;
 }
 
-// Advances to the next column
-void GoOn(inout List at)
-{
-    at.entries[COLUMN_AXIS]++;
-}
-
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
 // OUTPUT_DOWN.
 uint PartPitch()
@@ -927,43 +921,8 @@ uint PartOf(uint part, uint number, uint y, uint x)
 
 #endif
 
-#if PASS == 3
-// A thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
-void AddParts(uint item)
-{
-    const uint across = PartPitch() / 4, lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
-    if (item >= matrices * lines * across)
-        return;
-    const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
-    const uint number = above / lines, lineNumber = above - number * lines;
-    const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
-    List at = PositionOf(number, row, column);
-    float4 totals = 0;
-    for (uint part = 0; part < parts; part++)
-        totals += asfloat(scratch[PartOf(part, number, row, column) / 4]);
-#if OUTPUT_VECTOR > 1
-    OutputBuffer elements;
-    [unroll]
-    for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        elements[e] = (OUTPUT_STORED)Finished(PositionOf(number, row + (OUTPUT_DOWN ? e : 0),
-            column + (OUTPUT_DOWN ? 0 : e)), totals[e]);
-    outputTensor[OffsetInOutput(at) / OUTPUT_VECTOR] = elements;
-#else
-    [unroll]
-    for (uint n = 0; n < 4; n++)
-    {
-        if (first + n < (OUTPUT_DOWN ? matrixRows : matrixColumns))
-            StoreOutput(OffsetInOutput(at), Finished(at, totals[n]));
-#if OUTPUT_DOWN
-        at.entries[ROW_AXIS]++;
-#else
-        GoOn(at);
-#endif
-    }
-#endif
-}
-#elif PASS == 2
-static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
+#if PASS == 2 || PASS == 3
+#define TO_PARTS (SPLIT_K && PASS == 2)
 // A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
 // so that adjacent elements of a row belong to neighboring threads, or, if OUTPUT_DOWN, as a vector.
 static const uint sumsDown = OUTPUT_DOWN || (OUTPUT_VECTOR == 1 && !SPLIT_K) ? 4 : 1;
@@ -997,7 +956,7 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 {
     if (!isWhole && (y >= matrixRows || !four.isThere))
         return;
-#if SPLIT_K
+#if TO_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
 #else
     vector<OUTPUT_VALUE, 4> elements;
@@ -1020,7 +979,25 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 #endif
 #endif
 }
+#endif
 
+#if PASS == 3
+// A thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
+void AddParts(uint item)
+{
+    const uint across = PartPitch() / 4, lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
+    if (item >= matrices * lines * across)
+        return;
+    const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
+    const uint number = above / lines, lineNumber = above - number * lines;
+    const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
+    float4 totals = 0;
+    for (uint part = 0; part < parts; part++)
+        totals += asfloat(scratch[PartOf(part, number, row, column) / 4]);
+    StoreFour(false, 0, number, row, column, FourAt(number, column, matrixColumns), totals);
+}
+#elif PASS == 2
+static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
 typedef LeftBuffer LeftVector;  // as in memory; of float16 by cooperative matrices raw bits, two to a word
 static const uint leftUnit = COOPERATIVE_MATRIX ? 8 : LEFT_VECTOR;  // elements
 static const uint leftAcross = LEFT_ALONG ? stepDepth : TILE_ROWS;  // adjacent elements
@@ -1031,7 +1008,8 @@ static const uint leftPieces = leftUnit / LEFT_VECTOR, leftLoads = leftEach * le
 // The line and the k, both within the tile, at which a thread's i-th load starts
 uint2 LeftPosition(uint thread, uint i)
 {
-    const uint number = thread + i / leftPieces * NUM_THREADS, units = leftAcross / leftUnit;
+    const uint number = thread + i / leftPieces * NUM_THREADS;
+    const uint units = leftAcross / leftUnit;
     const uint down = number / units, across = number % units * leftUnit + i % leftPieces * LEFT_VECTOR;
     return LEFT_ALONG ? uint2(down, across) : uint2(across, down);
 }
@@ -1046,7 +1024,8 @@ static const uint rightPieces = rightUnit / RIGHT_VECTOR, rightLoads = rightEach
 // The line and the k, both within the tile, at which a thread's i-th load starts
 uint2 RightPosition(uint thread, uint i)
 {
-    const uint number = thread + i / rightPieces * NUM_THREADS, units = rightAcross / rightUnit;
+    const uint number = thread + i / rightPieces * NUM_THREADS;
+    const uint units = rightAcross / rightUnit;
     const uint down = number / units, across = number % units * rightUnit + i % rightPieces * RIGHT_VECTOR;
     return RIGHT_ALONG ? uint2(down, across) : uint2(across, down);
 }
@@ -1082,47 +1061,55 @@ typedef vk::SpirvOpaqueType<4456, float, OfWave, Sixteen, Sixteen, vk::integral_
 // SubgroupId: the wave's index in its group
 [[vk::ext_capability(61)]] [[vk::ext_builtin_input(40)]] static const uint wave;
 
-// Eight contiguous elements, assembled from the loads
-uint4 LeftEight(LeftVector next[leftLoads], uint number)
-{
-#if LEFT_VECTOR == 8
-    return next[number];
-#else
-    uint4 eight;
-    [unroll]
-    for (uint i = 0; i < 4; i++)
-#if LEFT_VECTOR == 1
-        eight[i] = (uint)next[number * 8 + i * 2] | (uint)next[number * 8 + i * 2 + 1] << 16;
-#else
-        eight[i] = next[number * leftPieces + i / (LEFT_VECTOR / 2)][i % (LEFT_VECTOR / 2)];
-#endif
-    return eight;
-#endif
-}
-
 static const uint leftPitch = leftAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint leftLines = LEFT_ALONG ? TILE_ROWS : stepDepth;
 
-// Eight contiguous elements, assembled from the loads
-uint4 RightEight(RightVector next[rightLoads], uint number)
+// A thread's i-th vector of 16 bytes, assembled from its loads
+uint4 LeftWords(LeftVector next[leftLoads], uint i)
 {
-#if RIGHT_VECTOR == 8
-    return next[number];
+#if LEFT_VECTOR == 8
+    return next[i];
 #else
-    uint4 eight;
+    uint4 words = 0;
     [unroll]
-    for (uint i = 0; i < 4; i++)
-#if RIGHT_VECTOR == 1
-        eight[i] = (uint)next[number * 8 + i * 2] | (uint)next[number * 8 + i * 2 + 1] << 16;
+    for (uint word = 0; word < 4; word++)
+    {
+#if LEFT_VECTOR == 1
+        [unroll]
+        for (uint e = 0; e < 2; e++)
+            words[word] |= ((uint)next[i * 8 + word * 2 + e] & 0xffff) << (e * 16);
 #else
-        eight[i] = next[number * rightPieces + i / (RIGHT_VECTOR / 2)][i % (RIGHT_VECTOR / 2)];
+        words[word] = next[i * leftPieces + word / (LEFT_VECTOR / 2)][word % (LEFT_VECTOR / 2)];
 #endif
-    return eight;
+    }
+    return words;
 #endif
 }
 
 static const uint rightPitch = rightAcross / 8 + 1;  // padded by one to avoid bank conflicts
 static const uint rightLines = RIGHT_ALONG ? TILE_COLUMNS : TILE_DEPTH;
+
+// A thread's i-th vector of 16 bytes, assembled from its loads
+uint4 RightWords(RightVector next[rightLoads], uint i)
+{
+#if RIGHT_VECTOR == 8
+    return next[i];
+#else
+    uint4 words = 0;
+    [unroll]
+    for (uint word = 0; word < 4; word++)
+    {
+#if RIGHT_VECTOR == 1
+        [unroll]
+        for (uint e = 0; e < 2; e++)
+            words[word] |= ((uint)next[i * 8 + word * 2 + e] & 0xffff) << (e * 16);
+#else
+        words[word] = next[i * rightPieces + word / (RIGHT_VECTOR / 2)][word % (RIGHT_VECTOR / 2)];
+#endif
+    }
+    return words;
+#endif
+}
 
 // Shared memory: a tile of each factor; after the k-loop, 16 rows of each wave's sums, 16 or 32 columns at a time.
 // Where threads store along rows, 32 columns fill more of a cache line, but take registers that only tall waves use
@@ -1247,10 +1234,12 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
     [unroll]
     for (uint i = 0; i < leftEach; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        const uint4 eight = LeftEight(next, i);
-        if (leftUnits % NUM_THREADS == 0 || number < leftUnits)
-            StoreShared(tiles[number / (leftAcross / 8) * leftPitch + number % (leftAcross / 8)], eight, NON_PRIVATE);
+        const uint4 words = LeftWords(next, i);
+        const uint unit = i;
+        const uint2 position = LeftPosition(thread, i * leftPieces);
+        const uint at = LEFT_ALONG ? position.x * leftPitch + position.y / 8 : position.y * leftPitch + position.x / 8;
+        if (leftUnits % NUM_THREADS == 0 || thread + unit * NUM_THREADS < leftUnits)
+            StoreShared(tiles[at], words, NON_PRIVATE);
     }
 }
 
@@ -1284,11 +1273,13 @@ void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reade
     [unroll]
     for (uint i = 0; i < rightEach; i++)
     {
-        const uint number = thread + i * NUM_THREADS;
-        const uint4 eight = RightEight(next, i);
-        if (rightUnits % NUM_THREADS == 0 || number < rightUnits)
-            StoreShared(tiles[rightStart + number / (rightAcross / 8) * rightPitch + number % (rightAcross / 8)], eight,
-                NON_PRIVATE);
+        const uint4 words = RightWords(next, i);
+        const uint unit = i;
+        const uint2 position = RightPosition(thread, i * rightPieces);
+        const uint at = RIGHT_ALONG ? position.x * rightPitch + position.y / 8
+            : position.y * rightPitch + position.x / 8;
+        if (rightUnits % NUM_THREADS == 0 || thread + unit * NUM_THREADS < rightUnits)
+            StoreShared(tiles[rightStart + at], words, NON_PRIVATE);
     }
 }
 

@@ -750,12 +750,6 @@ List PositionOf(uint number, uint y, uint x)
     return at;
 }
 
-// Advances to the next column
-void GoOn(inout List at)
-{
-    at.entries[COLUMN_AXIS]++;
-}
-
 // The words that the partial sums of a line take up: whole vectors. Lines are the matrix's rows, or its columns if
 // OUTPUT_DOWN.
 uint PartPitch()
@@ -773,43 +767,8 @@ uint PartOf(uint part, uint number, uint y, uint x)
 
 #endif
 
-#if PASS == 2
-// A thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
-void AddParts(uint item)
-{
-    const uint across = PartPitch() / 4, lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
-    if (item >= matrices * lines * across)
-        return;
-    const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
-    const uint number = above / lines, lineNumber = above - number * lines;
-    const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
-    List at = PositionOf(number, row, column);
-    int4 totals = 0;
-    for (uint part = 0; part < parts; part++)
-        totals += asint(scratch[PartOf(part, number, row, column) / 4]);
-#if OUTPUT_VECTOR > 1
-    OutputBuffer elements;
-    [unroll]
-    for (uint e = 0; e < OUTPUT_VECTOR; e++)
-        elements[e] = (OUTPUT_STORED)Finished(PositionOf(number, row + (OUTPUT_DOWN ? e : 0),
-            column + (OUTPUT_DOWN ? 0 : e)), totals[e]);
-    outputTensor[OffsetInOutput(at) / OUTPUT_VECTOR] = elements;
-#else
-    [unroll]
-    for (uint n = 0; n < 4; n++)
-    {
-        if (first + n < (OUTPUT_DOWN ? matrixRows : matrixColumns))
-            StoreOutput(OffsetInOutput(at), Finished(at, totals[n]));
-#if OUTPUT_DOWN
-        at.entries[ROW_AXIS]++;
-#else
-        GoOn(at);
-#endif
-    }
-#endif
-}
-#elif PASS == 1
-static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
+#if PASS == 1 || PASS == 2
+#define TO_PARTS (SPLIT_K && PASS == 1)
 // A thread stores four sums at a time: adjacent ones of a row where they are stored as a vector; else four of a column,
 // so that adjacent elements of a row belong to neighboring threads, or, if OUTPUT_DOWN, as a vector.
 static const uint sumsDown = 1;
@@ -843,7 +802,7 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 {
     if (!isWhole && (y >= matrixRows || !four.isThere))
         return;
-#if SPLIT_K
+#if TO_PARTS
     scratch[PartOf(part, number, y, x) / 4] = asuint(totals);
 #else
     vector<OUTPUT_VALUE, 4> elements;
@@ -866,7 +825,25 @@ void StoreFour(bool isWhole, uint part, uint number, uint y, uint x, Four four, 
 #endif
 #endif
 }
+#endif
 
+#if PASS == 2
+// A thread adds up the partial sums of four adjacent elements of a line, in a fixed order.
+void AddParts(uint item)
+{
+    const uint across = PartPitch() / 4, lines = OUTPUT_DOWN ? matrixColumns : matrixRows;
+    if (item >= matrices * lines * across)
+        return;
+    const uint above = item / across, first = item % across * 4;  // `above`: lines before this one
+    const uint number = above / lines, lineNumber = above - number * lines;
+    const uint row = OUTPUT_DOWN ? first : lineNumber, column = OUTPUT_DOWN ? lineNumber : first;
+    int4 totals = 0;
+    for (uint part = 0; part < parts; part++)
+        totals += asint(scratch[PartOf(part, number, row, column) / 4]);
+    StoreFour(false, 0, number, row, column, FourAt(number, column, matrixColumns), totals);
+}
+#elif PASS == 1
+static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
 static const uint depthVectors = TILE_DEPTH / 16;  // 16-byte vectors of a line
 static const uint lineSums = depthVectors / 4;  // vectors that hold a line's sums, one sum for each 16 bytes
 static const uint NOWHERE = 0xffffffff;  // the offset of a line outside the matrix
@@ -895,55 +872,121 @@ uint4 Transposed(uint4 rows)
         even >> 16 | (evenBelow & 0xffff0000), odd >> 16 | (oddBelow & 0xffff0000));
 }
 
-typedef uint4 LeftVector;
-static const uint leftPitch = depthVectors + 1;  // padded by one to avoid bank conflicts
-static const uint leftLines = TILE_ROWS;
-static const uint leftSigns = LEFT_UNSIGNED ? 0x80808080 : 0;  // biases UINT8 by -128 to INT8
-#if LEFT_VECTOR == 4 && !LEFT_ALONG
-static const uint leftLoads = (leftLines * depthVectors / 4 + NUM_THREADS - 1) / NUM_THREADS * 4;
-#else
-static const uint leftLoads = (leftLines * depthVectors + NUM_THREADS - 1) / NUM_THREADS;
-#endif
+typedef LeftBuffer LeftVector;  // as in memory; of bytes words
+// elements, of four lines if these are adjacent
+static const uint leftUnit = LEFT_VECTOR == 4 && !LEFT_ALONG ? 64 : 16;
+static const uint leftAcross = TILE_DEPTH;  // adjacent elements
+static const uint leftUnits = TILE_ROWS * TILE_DEPTH / leftUnit;
+static const uint leftEach = (leftUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
+static const uint leftPieces = leftUnit / LEFT_VECTOR, leftLoads = leftEach * leftPieces;
 
-// The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighboring threads
-// read adjacent memory, and write to different banks.
+// The line and the k, both within the tile, at which a thread's i-th load starts. Neighboring threads read adjacent
+// memory, and write to different banks.
 uint2 LeftPosition(uint thread, uint i)
 {
+    const uint number = thread + i / leftPieces * NUM_THREADS;
 #if LEFT_VECTOR == 4 && !LEFT_ALONG
-    const uint four = thread + i / 4 * NUM_THREADS;  // adjacent lines
-    return uint2(four / (2 * depthVectors) * 8 + four % 2 * 4 + i % 4, four / 2 % depthVectors * 16);
+    return uint2(number / (2 * depthVectors) * 8 + number % 2 * 4, number / 2 % depthVectors * 16 + i % leftPieces);
 #elif LEFT_ALONG
-    const uint number = thread + i * NUM_THREADS;
-    return uint2(number / depthVectors, number % depthVectors * 16);
+    return uint2(number / depthVectors, number % depthVectors * 16 + i % leftPieces * LEFT_VECTOR);
 #else
-    const uint number = thread + i * NUM_THREADS;
-    return uint2(number % leftLines, number / leftLines * 16);
+    return uint2(number % TILE_ROWS, number / TILE_ROWS * 16 + i % leftPieces);
 #endif
 }
 
-typedef uint4 RightVector;
-static const uint rightPitch = depthVectors + 1;  // padded by one to avoid bank conflicts
-static const uint rightLines = TILE_COLUMNS;
-static const uint rightSigns = RIGHT_UNSIGNED ? 0x80808080 : 0;  // biases UINT8 by -128 to INT8
-#if RIGHT_VECTOR == 4 && !RIGHT_ALONG
-static const uint rightLoads = (rightLines * depthVectors / 4 + NUM_THREADS - 1) / NUM_THREADS * 4;
-#else
-static const uint rightLoads = (rightLines * depthVectors + NUM_THREADS - 1) / NUM_THREADS;
-#endif
+static const uint leftPitch = leftAcross / 16 + 1;  // padded by one to avoid bank conflicts
+static const uint leftLines = TILE_ROWS;
+static const uint leftSigns = LEFT_UNSIGNED ? 0x80808080 : 0;  // biases UINT8 by -128 to INT8
+static const uint leftPerUnit = leftUnit / 16;  // vectors, in adjacent lines
+static const uint leftStores = leftEach * leftPerUnit;  // vectors of a thread
 
-// The line and the k, both within the tile, of a thread's i-th 16 bytes; they may lie beyond it. Neighboring threads
-// read adjacent memory, and write to different banks.
+// The line and the k, both within the tile, at which a thread's i-th vector starts
+uint2 LeftPlace(uint thread, uint i)
+{
+    return LeftPosition(thread, i / leftPerUnit * leftPieces) + uint2(i % leftPerUnit, 0);
+}
+
+// A thread's i-th vector of 16 bytes, assembled from its loads
+uint4 LeftWords(LeftVector next[leftLoads], uint i)
+{
+#if LEFT_VECTOR == 16
+    return next[i];
+#else
+    uint4 words = 0;
+    [unroll]
+    for (uint word = 0; word < 4; word++)
+    {
+#if LEFT_VECTOR == 1
+        [unroll]
+        for (uint e = 0; e < 4; e++)
+            words[word] |= ((uint)next[i * 16 + word * 4 + e] & 0xff) << (e * 8);
+#elif LEFT_ALONG
+        words[word] = next[i * 4 + word];
+#else
+        const uint first = i / 4 * 16 + word * 4;
+        words[word] = Transposed(uint4(next[first], next[first + 1], next[first + 2], next[first + 3]))[i % 4];
+#endif
+    }
+    return words;
+#endif
+}
+
+typedef RightBuffer RightVector;  // as in memory; of bytes words
+// elements, of four lines if these are adjacent
+static const uint rightUnit = RIGHT_VECTOR == 4 && !RIGHT_ALONG ? 64 : 16;
+static const uint rightAcross = TILE_DEPTH;  // adjacent elements
+static const uint rightUnits = TILE_COLUMNS * TILE_DEPTH / rightUnit;
+static const uint rightEach = (rightUnits + NUM_THREADS - 1) / NUM_THREADS;  // units of a thread
+static const uint rightPieces = rightUnit / RIGHT_VECTOR, rightLoads = rightEach * rightPieces;
+
+// The line and the k, both within the tile, at which a thread's i-th load starts. Neighboring threads read adjacent
+// memory, and write to different banks.
 uint2 RightPosition(uint thread, uint i)
 {
+    const uint number = thread + i / rightPieces * NUM_THREADS;
 #if RIGHT_VECTOR == 4 && !RIGHT_ALONG
-    const uint four = thread + i / 4 * NUM_THREADS;  // adjacent lines
-    return uint2(four / (2 * depthVectors) * 8 + four % 2 * 4 + i % 4, four / 2 % depthVectors * 16);
+    return uint2(number / (2 * depthVectors) * 8 + number % 2 * 4, number / 2 % depthVectors * 16 + i % rightPieces);
 #elif RIGHT_ALONG
-    const uint number = thread + i * NUM_THREADS;
-    return uint2(number / depthVectors, number % depthVectors * 16);
+    return uint2(number / depthVectors, number % depthVectors * 16 + i % rightPieces * RIGHT_VECTOR);
 #else
-    const uint number = thread + i * NUM_THREADS;
-    return uint2(number % rightLines, number / rightLines * 16);
+    return uint2(number % TILE_COLUMNS, number / TILE_COLUMNS * 16 + i % rightPieces);
+#endif
+}
+
+static const uint rightPitch = rightAcross / 16 + 1;  // padded by one to avoid bank conflicts
+static const uint rightLines = TILE_COLUMNS;
+static const uint rightSigns = RIGHT_UNSIGNED ? 0x80808080 : 0;  // biases UINT8 by -128 to INT8
+static const uint rightPerUnit = rightUnit / 16;  // vectors, in adjacent lines
+static const uint rightStores = rightEach * rightPerUnit;  // vectors of a thread
+
+// The line and the k, both within the tile, at which a thread's i-th vector starts
+uint2 RightPlace(uint thread, uint i)
+{
+    return RightPosition(thread, i / rightPerUnit * rightPieces) + uint2(i % rightPerUnit, 0);
+}
+
+// A thread's i-th vector of 16 bytes, assembled from its loads
+uint4 RightWords(RightVector next[rightLoads], uint i)
+{
+#if RIGHT_VECTOR == 16
+    return next[i];
+#else
+    uint4 words = 0;
+    [unroll]
+    for (uint word = 0; word < 4; word++)
+    {
+#if RIGHT_VECTOR == 1
+        [unroll]
+        for (uint e = 0; e < 4; e++)
+            words[word] |= ((uint)next[i * 16 + word * 4 + e] & 0xff) << (e * 8);
+#elif RIGHT_ALONG
+        words[word] = next[i * 4 + word];
+#else
+        const uint first = i / 4 * 16 + word * 4;
+        words[word] = Transposed(uint4(next[first], next[first + 1], next[first + 2], next[first + 3]))[i % 4];
+#endif
+    }
+    return words;
 #endif
 }
 
@@ -1078,20 +1121,19 @@ static const uint totalsDown = WAVE_ROWS / 16, totalsAcross = WAVE_COLUMNS / 16;
 
 struct LeftReader
 {
-    uint from[leftLoads];  // where lines start, or NOWHERE
-    int sums[leftLoads];  // of the bytes loaded so far
+    uint from[leftEach];  // where units start, or NOWHERE
+    int sums[leftStores];  // of the bytes stored so far
 };
 
 LeftReader OpenLeft(uint base, uint number, uint first, uint thread, uint begin)
 {
-    LeftReader reader;
+    LeftReader reader = (LeftReader)0;
     [unroll]
-    for (uint i = 0; i < leftLoads; i++)
+    for (uint i = 0; i < leftEach; i++)
     {
-        const uint index = LeftPosition(thread, LEFT_VECTOR == 4 && !LEFT_ALONG ? i / 4 * 4 : i).x;
+        const uint index = LeftPosition(thread, i * leftPieces).x;
         const bool isThere = index < leftLines && first + index < matrixRows;
         reader.from[i] = isThere ? base + (first + index) * (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4] : NOWHERE;
-        reader.sums[i] = 0;
     }
     return reader;
 }
@@ -1103,55 +1145,34 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
     [unroll]
     for (uint i = 0; i < leftLoads; i++)
     {
-        const uint first = product + LeftPosition(thread, i).y, from = reader.from[i];
-        const bool isThere = from != NOWHERE;
-        next[i] = leftSigns;
-#if LEFT_VECTOR == 16
-        if (isThere && first < end)
-            next[i] = aTensor[(from + first) / 16];
+        const uint k = product + LeftPosition(thread, i).y, from = reader.from[i / leftPieces];
+        const uint at = from + (LEFT_VECTOR > 1 && LEFT_ALONG ? k : k * leftDepthStep);
+        next[i] = (LeftVector)leftSigns;
+        if (from != NOWHERE && k < end)
+#if LEFT_VECTOR == 1
+            next[i] = aTensor[at / 4] >> (at % 4 * 8);
 #else
-        [unroll]
-        for (uint word = 0; word < 4; word++)
-        {
-#if LEFT_VECTOR == 4 && LEFT_ALONG
-            if (isThere && first + word * 4 < end)
-                next[i][word] = aTensor[(from + first) / 4 + word];
-#elif LEFT_VECTOR == 4
-            const uint k = first + i % 4 * 4 + word;  // bytes of four lines, transposed later
-            if (isThere && k < end)
-                next[i][word] = aTensor[(from + k * leftDepthStep) / 4];
-#else
-            [unroll]
-            for (uint b = 0; b < 4; b++)
-            {
-                const uint k = first + word * 4 + b, at = from + k * leftDepthStep;
-                if (isThere && k < end)
-                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (aTensor[at / 4] >> (at % 4 * 8) & 0xff)
-                        << (b * 8);
-            }
-#endif
-        }
+            next[i] = aTensor[at / LEFT_VECTOR];
 #endif
     }
 }
 
 struct RightReader
 {
-    uint from[rightLoads];  // where lines start, or NOWHERE
-    int sums[rightLoads];  // of the bytes loaded so far
+    uint from[rightEach];  // where units start, or NOWHERE
+    int sums[rightStores];  // of the bytes stored so far
 };
 
 RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begin)
 {
-    RightReader reader;
+    RightReader reader = (RightReader)0;
     [unroll]
-    for (uint i = 0; i < rightLoads; i++)
+    for (uint i = 0; i < rightEach; i++)
     {
-        const uint index = RightPosition(thread, RIGHT_VECTOR == 4 && !RIGHT_ALONG ? i / 4 * 4 : i).x;
+        const uint index = RightPosition(thread, i * rightPieces).x;
         const bool isThere = index < rightLines && first + index < matrixColumns;
         reader.from[i] = isThere ? base + (first + index) * (uint)rightSteps[COLUMN_AXIS / 4][COLUMN_AXIS % 4]
             : NOWHERE;
-        reader.sums[i] = 0;
     }
     return reader;
 }
@@ -1163,79 +1184,45 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint first = product + RightPosition(thread, i).y, from = reader.from[i];
-        const bool isThere = from != NOWHERE;
-        next[i] = rightSigns;
-#if RIGHT_VECTOR == 16
-        if (isThere && first < end)
-            next[i] = bTensor[(from + first) / 16];
+        const uint k = product + RightPosition(thread, i).y, from = reader.from[i / rightPieces];
+        const uint at = from + (RIGHT_VECTOR > 1 && RIGHT_ALONG ? k : k * rightDepthStep);
+        next[i] = (RightVector)rightSigns;
+        if (from != NOWHERE && k < end)
+#if RIGHT_VECTOR == 1
+            next[i] = bTensor[at / 4] >> (at % 4 * 8);
 #else
-        [unroll]
-        for (uint word = 0; word < 4; word++)
-        {
-#if RIGHT_VECTOR == 4 && RIGHT_ALONG
-            if (isThere && first + word * 4 < end)
-                next[i][word] = bTensor[(from + first) / 4 + word];
-#elif RIGHT_VECTOR == 4
-            const uint k = first + i % 4 * 4 + word;  // bytes of four lines, transposed later
-            if (isThere && k < end)
-                next[i][word] = bTensor[(from + k * rightDepthStep) / 4];
-#else
-            [unroll]
-            for (uint b = 0; b < 4; b++)
-            {
-                const uint k = first + word * 4 + b, at = from + k * rightDepthStep;
-                if (isThere && k < end)
-                    next[i][word] = (next[i][word] & ~(0xffu << (b * 8))) | (bTensor[at / 4] >> (at % 4 * 8) & 0xff)
-                        << (b * 8);
-            }
-#endif
-        }
+            next[i] = bTensor[at / RIGHT_VECTOR];
 #endif
     }
 }
 
-// Stores the loaded bytes to shared memory, and adds them to the sums of their lines
 void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 {
-    uint i;
-#if LEFT_VECTOR == 4 && !LEFT_ALONG
     [unroll]
-    for (i = 0; i < leftLoads; i += 4)
+    for (uint i = 0; i < leftStores; i++)
     {
-        uint4 rows[4];
-        uint n;
-        [unroll]
-        for (n = 0; n < 4; n++)
-            rows[n] = Transposed(next[i + n]);
-        [unroll]
-        for (n = 0; n < 4; n++)
-            next[i + n] = uint4(rows[0][n], rows[1][n], rows[2][n], rows[3][n]);
-    }
-#endif
-    [unroll]
-    for (i = 0; i < leftLoads; i++)
-    {
-        const uint2 position = LeftPosition(thread, i);
-        const uint4 bytes = next[i] ^ leftSigns;
+        const uint4 words = LeftWords(next, i) ^ leftSigns;
+        const uint unit = i / leftPerUnit;
+        const uint2 position = LeftPlace(thread, i);
+        const uint at = position.x * leftPitch + position.y / 16;
 #if LEFT_SUMS
         [unroll]
         for (uint word = 0; word < 4; word++)
-            reader.sums[i] = Dot4(bytes[word], 0x01010101, reader.sums[i]);
+            reader.sums[i] = Dot4(words[word], 0x01010101, reader.sums[i]);
 #endif
-        if (position.x < leftLines && position.y < TILE_DEPTH)
-            StoreShared(tiles[position.x * leftPitch + position.y / 16], bytes, NON_PRIVATE);
+        if (leftUnits % NUM_THREADS == 0 || thread + unit * NUM_THREADS < leftUnits)
+            StoreShared(tiles[at], words, NON_PRIVATE);
     }
 }
 
 #if LEFT_SUMS
-// Stores these sums to shared memory, one per 16 bytes of a line
+// Stores the sums of what was put to shared memory, one per 16 bytes of a line
 void PutLeftSums(uint thread, LeftReader reader)
 {
     [unroll]
-    for (uint i = 0; i < leftLoads; i++)
+    for (uint i = 0; i < leftStores; i++)
     {
-        const uint2 position = LeftPosition(thread, i);
+        const uint2 position = LeftPlace(thread, i);
         if (position.x < leftLines && position.y < TILE_DEPTH)
             StoreWord(tiles[leftSumsStart + position.x * lineSums + position.y / 64][position.y / 16 % 4],
                 (uint)reader.sums[i], NON_PRIVATE);
@@ -1252,47 +1239,33 @@ int LeftSum(uint index)
 }
 #endif
 
-// Stores the loaded bytes to shared memory, and adds them to the sums of their lines
 void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
-    uint i;
-#if RIGHT_VECTOR == 4 && !RIGHT_ALONG
     [unroll]
-    for (i = 0; i < rightLoads; i += 4)
+    for (uint i = 0; i < rightStores; i++)
     {
-        uint4 rows[4];
-        uint n;
-        [unroll]
-        for (n = 0; n < 4; n++)
-            rows[n] = Transposed(next[i + n]);
-        [unroll]
-        for (n = 0; n < 4; n++)
-            next[i + n] = uint4(rows[0][n], rows[1][n], rows[2][n], rows[3][n]);
-    }
-#endif
-    [unroll]
-    for (i = 0; i < rightLoads; i++)
-    {
-        const uint2 position = RightPosition(thread, i);
-        const uint4 bytes = next[i] ^ rightSigns;
+        const uint4 words = RightWords(next, i) ^ rightSigns;
+        const uint unit = i / rightPerUnit;
+        const uint2 position = RightPlace(thread, i);
+        const uint at = position.x * rightPitch + position.y / 16;
 #if RIGHT_SUMS
         [unroll]
         for (uint word = 0; word < 4; word++)
-            reader.sums[i] = Dot4(bytes[word], 0x01010101, reader.sums[i]);
+            reader.sums[i] = Dot4(words[word], 0x01010101, reader.sums[i]);
 #endif
-        if (position.x < rightLines && position.y < TILE_DEPTH)
-            StoreShared(tiles[rightStart + position.x * rightPitch + position.y / 16], bytes, NON_PRIVATE);
+        if (rightUnits % NUM_THREADS == 0 || thread + unit * NUM_THREADS < rightUnits)
+            StoreShared(tiles[rightStart + at], words, NON_PRIVATE);
     }
 }
 
 #if RIGHT_SUMS
-// Stores these sums to shared memory, one per 16 bytes of a line
+// Stores the sums of what was put to shared memory, one per 16 bytes of a line
 void PutRightSums(uint thread, RightReader reader)
 {
     [unroll]
-    for (uint i = 0; i < rightLoads; i++)
+    for (uint i = 0; i < rightStores; i++)
     {
-        const uint2 position = RightPosition(thread, i);
+        const uint2 position = RightPlace(thread, i);
         if (position.x < rightLines && position.y < TILE_DEPTH)
             StoreWord(tiles[rightSumsStart + position.x * lineSums + position.y / 64][position.y / 16 % 4],
                 (uint)reader.sums[i], NON_PRIVATE);

@@ -5240,7 +5240,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
-    if (output->bits >= 16) {
+    if (is_last || (output->bits >= 16)) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), is_last ? dmlops_plan_output_vector(planning,
             found, output) : 1);
     }
