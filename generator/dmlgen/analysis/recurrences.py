@@ -8,14 +8,16 @@ text of its coordinate: `at[0]`, less a number.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TypeAlias
 
 from dmlgen.expr import ir
 from dmlgen.expr.host_expressions import inlined
 from dmlgen.registry import OutputDefinitions
 
-_Steps: TypeAlias = Mapping[str, int | None]
-"""Offsets of locals from `at[0]`, of lists by their first entry; None if unknown."""
+_Arguments: TypeAlias = Mapping[ir.Expr, ir.Expr]
+"""The arguments of a function, by its parameters."""
+_Read: TypeAlias = tuple[ir.Entry, int | None]
 
 
 def recurrence_faults(defines: OutputDefinitions) -> Iterator[tuple[str, ir.Entry | None, str]]:
@@ -32,12 +34,6 @@ def recurrence_faults(defines: OutputDefinitions) -> Iterator[tuple[str, ir.Entr
                     break
 
 
-def reads_by_step(value: ir.Expr) -> Iterator[tuple[ir.Entry, int | None]]:
-    """The reads of intermediate tensors in a value, each with the offset of its step from the current one;
-    None if that is not known."""
-    return _reads(value, {"at": 0})
-
-
 def _step_count(sizes: ir.Expr) -> ir.Expr:
     """The first size, or all of them if they are not listed."""
     first = ir.joined_parts(inlined(sizes))[0]
@@ -46,58 +42,45 @@ def _step_count(sizes: ir.Expr) -> ir.Expr:
     return first.items[0] if isinstance(first, ir.ListOf) and first.items else sizes
 
 
-def _reads(node: ir.Expr, known: _Steps) -> Iterator[tuple[ir.Entry, int | None]]:
+def reads_by_step(node: ir.Expr, known: _Arguments = MappingProxyType({})) -> Iterator[_Read]:
+    """The reads of intermediate tensors in a value, each with the offset of its step from the current one;
+    None if that is not known. Arguments of functions that are not `known` mean what they say."""
     match node:
         case ir.Entry(coordinate=coordinate):
-            yield node, _first(coordinate, known)
-        case ir.Apply(function=function):
-            yield from _reads(function.body, _inside(node, known))
+            yield node, _first(inlined(ir.substitute(coordinate, known)))
+        case ir.Apply(function=function, arguments=arguments):
+            given = (ir.substitute(one, known) for one in arguments)
+            yield from reads_by_step(function.body, dict(zip(function.parameters, given, strict=True)))
         case ir.Fold(loops=loops):
-            known = {**known, **{each.variable.name: None for each in loops}}
+            known = {
+                name: given for name, given in known.items() if all(name != one.variable for one in loops)
+            }
         case ir.Reduce(loop=loop):
-            known = {**known, loop.variable.name: None}
+            known = {name: given for name, given in known.items() if name != loop.variable}
     for child in ir.children(node):
-        yield from _reads(child, known)
+        yield from reads_by_step(child, known)
 
 
-def _inside(node: ir.Apply, known: _Steps) -> _Steps:
-    pairs = zip(node.function.parameters, node.arguments, strict=True)
-    given = {parameter.name: _step(argument, known) for parameter, argument in pairs}
-    return {**given, "at": known["at"]}
-
-
-def _step(node: ir.Expr, known: _Steps) -> int | None:
-    return _first(node, known) if node.type == ir.INTS else _number(node, known)
-
-
-def _first(node: ir.Expr, known: _Steps) -> int | None:
+def _first(node: ir.Expr) -> int | None:
     """The offset of a list's first entry from `at[0]`."""
     match node:
-        case ir.Local(name=name):
-            return known.get(name)
-        case ir.ListOf(items=(item, *_)):
-            return _number(item, known)
+        case ir.AT:
+            return 0
+        case ir.ListOf(items=(item, *_)) | ir.Call(function="replace", arguments=(_, ir.ZERO, item)):
+            return _number(item)
         case ir.Binary(op="+", left=left):
-            return _first(left, known)
+            return _first(left)
         case ir.Slice(sequence=list_, lower=None, upper=ir.Number(value=end)) if end > 0:
-            return _first(list_, known)
-        case ir.Call(function="replace", arguments=(_, ir.Number(value=0), item)):
-            return _number(item, known)
-        case ir.Apply(function=function):
-            return _first(function.body, _inside(node, known))
+            return _first(list_)
     return None
 
 
-def _number(node: ir.Expr, known: _Steps) -> int | None:
+def _number(node: ir.Expr) -> int | None:
     """The offset of an integer from `at[0]`."""
     match node:
-        case ir.Local(name=name):
-            return known.get(name)
-        case ir.Index(sequence=sequence, index=ir.Number(value=0)):
-            return _first(sequence, known)
+        case ir.Index(sequence=sequence, index=ir.ZERO):
+            return _first(sequence)
         case ir.Binary(op="+" | "-" as op, left=left, right=ir.Number(value=int(more))):
-            step = _number(left, known)
+            step = _number(left)
             return None if step is None else step + more if op == "+" else step - more
-        case ir.Apply(function=function):
-            return _number(function.body, _inside(node, known))
     return None
