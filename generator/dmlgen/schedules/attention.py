@@ -16,7 +16,7 @@ from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, free_locals
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.cases import written
+from dmlgen.schedules.cases import folds_of, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
@@ -116,7 +116,7 @@ def _attention(target: str, values: Mapping[str, ir.Expr], sizes: Mapping[str, i
 def _score(whole: ir.Expr, values: Mapping[str, ir.Expr]) -> tuple[ir.Expr, ir.Expr]:
     """The sum that a score depends on, and the score as a function of `TOTAL` and of no intermediate
     tensor."""
-    while not (folds := _folds(whole)) and (
+    while not (folds := folds_of(whole)) and (
         inner := entries_of(whole)
     ):  # ends: tensors read only earlier ones
         if any(part.coordinate != ir.AT for part in inner):
@@ -129,10 +129,6 @@ def _score(whole: ir.Expr, values: Mapping[str, ir.Expr]) -> tuple[ir.Expr, ir.E
     if entries_of(made):
         raise Unfit
     return product, made
-
-
-def _folds(node: ir.Expr) -> set[ir.Fold]:
-    return {part for part in ir.walk(node) if isinstance(part, ir.Fold) and not part.unrolled}
 
 
 def _multiple(score: ir.Expr) -> ir.Expr | None:

@@ -15,7 +15,7 @@ from typing import TypeAlias, cast
 
 from dmlgen.analysis.elements import Unfit, rebuilt
 from dmlgen.expr import ir
-from dmlgen.expr.definition_queries import free_locals
+from dmlgen.expr.definition_queries import free_locals, walk_through
 from dmlgen.registry import Enum, Intermediate, OutputDefinitions
 
 MAX_NODES = 20_000
@@ -242,6 +242,12 @@ def written(
     """One expression, written out in one case, with the functions that `expands` selects. Raises Unfit if it
     is too long."""
     return Writer(expands).written(node, choice)
+
+
+def folds_of(node: ir.Expr) -> list[ir.Fold]:
+    """The different folds over more than dimensions in a value, functions included."""
+    parts = walk_through(node)
+    return list(dict.fromkeys(one for one in parts if isinstance(one, ir.Fold) and not one.unrolled))
 
 
 def test_for(cases: Sequence[Case], truths: Sequence[bool]) -> ir.Expr | None:

@@ -8,7 +8,7 @@ element at all, and of how many taps are in a box.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
@@ -17,7 +17,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import Linear, either, linear, numbers
-from dmlgen.schedules.cases import spelled, written
+from dmlgen.schedules.cases import folds_of, spelled, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
@@ -70,7 +70,7 @@ class Sliding(FastForm):
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
     """The fold over a window that the outputs of a definition amount to."""
     outputs = {name: written(value, {}) for name, value in defines.outputs.items()}
-    folds = dict.fromkeys(fold for value in outputs.values() for fold in _folds(value))
+    folds = dict.fromkeys(fold for value in outputs.values() for fold in folds_of(value))
     totals = [one for one in folds if one.kind in ("sum", "product", "min", "max") and _loads(one.body)]
     if defines.tensors or len(totals) != 1 or not facts.is_certain(next(iter(outputs))):
         return None
@@ -134,10 +134,6 @@ def _box(condition: ir.Expr | None, w: ir.Local) -> Frame:
     if not is_known(box.limits):
         raise Unfit
     return Frame(linear(box.place, w), box.limits)
-
-
-def _folds(node: ir.Expr) -> Iterator[ir.Fold]:
-    return (part for part in ir.walk(node) if isinstance(part, ir.Fold) and not part.unrolled)
 
 
 def _loads(node: ir.Expr) -> list[ir.Load]:

@@ -23,7 +23,7 @@ from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.access import dimensions, entries
-from dmlgen.schedules.cases import Choice, written
+from dmlgen.schedules.cases import Choice, folds_of, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.steps import in_step
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -119,7 +119,7 @@ def _shared_sums(
         raise Unfit
     along, rank = step[0].along, len(entries(step[0].sizes))
     sizes = {one.name: written(one.sizes, choice) for one in defines.tensors}
-    folds = dict.fromkeys(fold for one in step for fold in _folds(_later(one)))
+    folds = dict.fromkeys(fold for one in step for fold in folds_of(_later(one)))
     factors, weights = list[Read](), list[ir.Load]()
     for fold in folds:
         found = fit(_SUM, fold)
@@ -140,7 +140,7 @@ def _shared_sums(
     defined, values = {one.name: one.value for one in defines.tensors}, dict[str, ir.Expr]()
     for one in step:
         value = written(defined[one.name], choice, _has_sums)  # other functions stay as they are
-        new: dict[ir.Expr, ir.Expr] = {fold: totals[written(fold, choice)] for fold in _folds(value)}
+        new: dict[ir.Expr, ir.Expr] = {fold: totals[written(fold, choice)] for fold in folds_of(value)}
         values[one.name] = ir.substitute(value, new)
     loads = [part for value in values.values() for part in walk_through(value) if isinstance(part, ir.Load)]
     used = {factors[0].tensor, weights[0].tensor}
@@ -219,14 +219,10 @@ def _later(tensor: Intermediate) -> ir.Expr:
     if not tensor.along:
         return tensor.value
     found = next(filter(None, (match(form, tensor.value) for form in _RECURRENCES)), None)
-    if found is None or _folds(found.first):
+    if found is None or folds_of(found.first):
         raise Unfit
     return found.later  # type: ignore[no-any-return]
 
 
-def _folds(node: ir.Expr) -> list[ir.Fold]:
-    return [part for part in walk_through(node) if isinstance(part, ir.Fold) and not part.unrolled]
-
-
 def _has_sums(function: ir.Function) -> bool:
-    return bool(_folds(function.body))
+    return bool(folds_of(function.body))
