@@ -15,7 +15,7 @@ from typing import TypeAlias, cast
 
 from dmlgen.analysis.elements import Unfit, rebuilt
 from dmlgen.expr import ir
-from dmlgen.expr.definition_queries import free_locals, walk_through
+from dmlgen.expr.definition_queries import is_known, walk_through
 from dmlgen.registry import Enum, Intermediate, OutputDefinitions
 
 MAX_NODES = 20_000
@@ -261,27 +261,12 @@ def test_for(cases: Sequence[Case], truths: Sequence[bool]) -> ir.Expr | None:
     return next((test for test in tests if [written(test, case.choice) for case in cases] == wanted), None)
 
 
-def spelled(node: ir.Expr, output: str) -> ir.Expr:
-    """An expression with its reductions in the form that definitions use."""
-    found = {part for part in ir.walk(node) if isinstance(part, ir.Reduce) and part.kind != "list"}
-    return ir.substitute(node, {part: _fold(part, output) for part in found})
-
-
-def _fold(node: ir.Reduce, output: str) -> ir.Expr:
-    assert node.kind != "list"
-    loop = node.loop
-    each = ir.Each(loop.variable, None if loop.lower == ir.ZERO else loop.lower, loop.upper)
-    fold = ir.Fold(node.kind, (each,), loop.condition, node.body, node.type, unrolled=True)
-    possible = _possible(node, output)
-    return fold if possible is None else ir.Logic("and", (possible, fold))
-
-
-def _possible(node: ir.Reduce, output: str) -> ir.Expr | None:
-    """Whether any element of the output can be beyond limits that the description gives. Often none can, and
-    then this test settles it once for all elements. None if the reduction tests something else."""
-    match node:
-        case ir.Reduce("any", loop, ir.Compare(">=", ir.Index(ir.AT, axis), limit)):
-            if free_locals(ir.ListOf((axis, limit))).keys() <= {loop.variable.name}:
-                size = ir.Index(ir.Field(ir.Tensor(output), "Sizes", ir.INTS), axis)
-                return ir.Reduce("any", loop, ir.Compare("<", limit, size), ir.BOOL)
-    return None
+def spelled(node: ir.Expr) -> ir.Expr:
+    """An expression with reductions in the form that definitions use, where no host computes them."""
+    new: dict[ir.Expr, ir.Expr] = {}
+    for part in ir.walk(node):
+        if isinstance(part, ir.Reduce) and part.kind != "list" and not is_known(part):
+            loop = part.loop
+            each = ir.Each(loop.variable, None if loop.lower == ir.ZERO else loop.lower, loop.upper)
+            new[part] = ir.Fold(part.kind, (each,), loop.condition, part.body, part.type, unrolled=True)
+    return ir.substitute(node, new)

@@ -188,7 +188,7 @@ class _Reader:
         (total,) = totals
         left, right, depth, window = self._products(total)
         of_bytes = left.less is not None
-        value = spelled(ir.substitute(whole, {total: _sum(total.type, of_bytes)}), self._output)
+        value = spelled(ir.substitute(whole, {total: _sum(total.type, of_bytes)}))
         read = {part.tensor.name for part in ir.walk(value) if isinstance(part, ir.Load)}
         names = {left.tensor, right.tensor}
         certain = self._facts.is_certain(self._output) and (

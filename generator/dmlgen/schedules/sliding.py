@@ -108,7 +108,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
                 counted, new[one] = _box(condition, found.w), COUNTED
             case _:
                 raise Unfit
-    values = {name: spelled(ir.substitute(value, new), name) for name, value in outputs.items()}
+    values = {name: spelled(ir.substitute(value, new)) for name, value in outputs.items()}
     if any(one.tensor == load.tensor for value in values.values() for one in _loads(value)):
         raise Unfit
     return Sliding(
