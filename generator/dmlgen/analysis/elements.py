@@ -82,8 +82,9 @@ class InElements:
                 raise Unfit
             case ir.Definition():  # from the rules, without elements
                 return node
-            case ir.Fold(loops=(loop,), unrolled=True):
-                return self._few(node, loop)
+            case ir.Fold(loops=(each,), type=ir.INT | ir.BOOL, unrolled=True):
+                loop = ir.Loop(each.variable, each.first or ir.ZERO, each.last, node.condition)
+                return self.of(ir.Reduce(cast(ir.Reduction, node.kind), loop, node.body, node.type))
             case ir.Fold():
                 raise Unfit
             case ir.Compare(left=left, right=right) if left.type == right.type == ir.INT:
@@ -107,7 +108,9 @@ class InElements:
             case ir.Call():
                 return self._call(node, rounded)
             case ir.Reduce(loop=loop, body=body):
-                limited = self._loop(loop.variable, loop.lower, loop.upper, loop.condition)
+                last = _at_most(self._plain(loop.upper), MAX_RANK)
+                condition = None if loop.condition is None else self.of(loop.condition)
+                limited = ir.Loop(loop.variable, self._plain(loop.lower), last, condition)
                 return replace(node, loop=limited, body=self._plain(body))
             case _:
                 return rebuilt(node, self._plain)
@@ -119,19 +122,6 @@ class InElements:
         if found.type.kind == "element":
             raise Unfit
         return found
-
-    def _few(self, node: ir.Fold, loop: ir.Each) -> ir.Expr:
-        """A reduction over dimensions."""
-        first = ir.ZERO if loop.first is None else loop.first
-        body = self.of(node.body)
-        if body.type not in (ir.INT, ir.BOOL):
-            raise Unfit
-        kind = cast(ir.Reduction, node.kind)
-        return ir.Reduce(kind, self._loop(loop.variable, first, loop.last, node.condition), body, body.type)
-
-    def _loop(self, variable: ir.Local, lower: ir.Expr, upper: ir.Expr, condition: ir.Expr | None) -> ir.Loop:
-        last = _at_most(self._plain(upper), MAX_RANK)
-        return ir.Loop(variable, self._plain(lower), last, None if condition is None else self.of(condition))
 
     def _named(self, name: str, value: ir.Expr) -> ir.Expr:
         named = ir.Definition(name, value)

@@ -12,12 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from dmlgen.analysis.elements import Unfit
+from dmlgen.analysis.pattern import fit
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.access import dimensions
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
+
+_SUM = "sum(term for r in range(count) for p in ndindex(box) if condition)"
 
 TERM = ir.Local("term", ir.INTS, varies=True)
 TOTAL = ir.Local("total", ir.FLOAT, varies=True)
@@ -53,33 +56,31 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Selected | None
 
 
 def _selected(output: str, value: ir.Expr, facts: TensorFacts) -> Selected:
-    match [part for part in ir.walk(value) if isinstance(part, ir.Fold)]:
-        case [ir.Fold("sum", loops, ir.Logic("and", tests), body, ir.FLOAT) as fold]:
+    folds = [part for part in ir.walk(value) if isinstance(part, ir.Fold)]
+    found = fit(_SUM, folds[0] if len(folds) == 1 else None)
+    of_term: dict[ir.Expr, ir.Expr] = {
+        found.r: ir.Index(TERM, ir.ZERO),
+        found.p: ir.Slice(TERM, ir.ONE, None),
+    }
+    match ir.substitute(found.condition, of_term) if found.condition else None:
+        case ir.Logic("and", tests) if is_known(found.count) and is_known(found.box):
             pass
         case _:
             raise Unfit
-    if any(each.first is not None or not is_known(each.last) for each in loops):
-        raise Unfit
-    *counts, box = loops
-    if box.variable.type != ir.INTS or any(each.variable.type != ir.INT for each in counts):
-        raise Unfit
-    of_term: dict[ir.Expr, ir.Expr] = {box.variable: ir.Slice(TERM, ir.Number(len(counts), ir.INT), None)}
-    for place, each in enumerate(counts):
-        of_term[each.variable] = ir.Index(TERM, ir.Number(place, ir.INT))
     of_dimensions: dict[int, list[ir.Expr]] = {}
     others: list[ir.Expr] = []
-    for test in (ir.substitute(one, of_term) for one in tests):
+    for test in tests:
         used = tuple(dimensions(test))
         (of_dimensions.setdefault(used[0], []) if len(used) == 1 else others).append(test)
     untested = [d for d in range(facts.rank(output) or 0) if d not in of_dimensions]
-    if len(of_dimensions) < 2 or not untested:
+    if len(of_dimensions) < 2 or not untested or folds[0].type != ir.FLOAT:
         raise Unfit
     return Selected(
         output=output,
-        terms=ir.Binary("+", ir.ListOf(tuple(each.last for each in counts)), box.last, ir.INTS),
+        terms=ir.Binary("+", ir.ListOf((found.count,)), found.box, ir.INTS),
         tests={d: tuple(of_dimensions[d]) for d in sorted(of_dimensions)},
         apart=untested[-1],
         condition=ir.Logic("and", tuple(others)) if len(others) > 1 else others[0] if others else None,
-        term=ir.substitute(body, of_term),
-        value=ir.substitute(value, {fold: TOTAL}),
+        term=ir.substitute(found.term, of_term),
+        value=ir.substitute(value, {folds[0]: TOTAL}),
     )
