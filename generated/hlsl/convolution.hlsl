@@ -319,6 +319,7 @@ struct Dimension
     uint weightsRowStep;
     uint weightsChannelStep;
     uint weightsGroupStep;
+    int padsOutput;
     int isForward;
     int isConvolution;
     int inputs;
@@ -370,6 +371,7 @@ struct Dimension
     uint leftFirst;
     uint leftTapStep;
     uint leftMatrixStep;
+    int padsOutput;
     int isForward;
     int isConvolution;
     int inputs;
@@ -397,6 +399,7 @@ struct Dimension
     uint count;  // elements to write
     uint first;  // the number of the first one
     uint groupColumns;  // thread groups along x
+    int padsOutput;
     int isForward;
     int isConvolution;
     int inputs;
@@ -1056,7 +1059,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     return input;
 }
 
-bool InOutputPadding(List at)
+bool AnyOf(List at)
 {
     const int dFirst = 0;
     const int dLast = DIMS_BOUND;
@@ -1068,6 +1071,11 @@ bool InOutputPadding(List at)
             - Entry(ListOf(outputPadding[0], outputPadding[1], OUTPUT_PADDING_LENGTH), d);
     }
     return result;
+}
+
+bool InOutputPadding(List at)
+{
+    return padsOutput != 0 && AnyOf(at);
 }
 
 List Channel(List at)
@@ -1232,7 +1240,7 @@ REAL_VALUE Chosen5(List at)
     return (REAL_VALUE)0.0f;
 }
 
-bool AnyOf(List at)
+bool AnyOf2(List at)
 {
     const int v0First = 0;
     const int v0Last = INPUT_SIZES_LENGTH - 2;
@@ -1270,7 +1278,7 @@ REAL_VALUE Chosen6(List at)
 // Epilogue: the element, given its sum
 OUTPUT_VALUE Finished(List at, float total)
 {
-    return (OUTPUT_VALUE)Activate((ANY_IS_OUTPUT_SIZES_ENTRY_BOUND && AnyOf(at) ? (REAL_VALUE)0.0f : total)
+    return (OUTPUT_VALUE)Activate((ANY_IS_OUTPUT_PADDING_ENTRY_BOUND && AnyOf2(at) ? (REAL_VALUE)0.0f : total)
         + Chosen6(at), 0);
 }
 #endif

@@ -30,7 +30,7 @@
 
 /* A macro of a shader, to be set with -D NAME=VALUE. */
 typedef struct dmlops_define {
-    char name[39];
+    char name[41];
     char value[24];
 } dmlops_define;
 
@@ -12899,7 +12899,7 @@ static const uint8_t dmlops_activation_thresholded_relu_inputs[] = {
 static const dmlops_plan_Pass dmlops_convolution_passes[] = {{0, 0, 3, 0, 8, 0, 0, -1, -1}};
 static const char* const dmlops_convolution_lists[] = {"OUTPUT_PADDING", "GROUP_COUNT", "GROUP_COUNT2", "START_PADDING", "DILATIONS", "STRIDES", "WINDOW", "INPUT_SIZES2"};
 static const int64_t dmlops_convolution_divisors[] = {9, 13};
-static const char* const dmlops_convolution_bounds[] = {"DIMS", "ANY_IS_OUTPUT_SIZES_ENTRY"};
+static const char* const dmlops_convolution_bounds[] = {"DIMS", "ANY_IS_OUTPUT_PADDING_ENTRY"};
 static const int64_t dmlops_convolution_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
 static const dmlops_plan_DefinitionShader dmlops_convolution_shader = {
     {0, NULL},
@@ -12933,6 +12933,11 @@ static const uint8_t dmlops_convolution_inputs[] = {
     /* InputSizesEntry: InputTensor.Sizes[1] // GroupCount */
     DMLOPS_LET, 16 /* InputSizesEntry */, DMLOPS_DIVIDE, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
         DMLOPS_UINT, DMLOPS_AT(GroupCount),
+    /* AnyIsOutputPaddingEntry: any(0 < OutputPadding[d] for d in range(InputTensor.DimensionCount - 2)) */
+    DMLOPS_LET, 17 /* AnyIsOutputPaddingEntry */, DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* d */, DMLOPS_SMALL(0),
+        DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(7), DMLOPS_LESS,
+        DMLOPS_SMALL(0), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding), DMLOPS_AT(DimensionCount),
+        DMLOPS_SLOT(1) /* d */,
     DMLOPS_SET_FLAG, DMLOPS_FIELD(Definition, is_double), DMLOPS_EQUAL, DMLOPS_TYPE, DMLOPS_AT(OutputTensor),
         DMLOPS_SMALL(9) /* FLOAT64 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_UINTS, DMLOPS_AT(OutputPadding),
@@ -12954,12 +12959,9 @@ static const uint8_t dmlops_convolution_inputs[] = {
         DMLOPS_SMALL(2),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor),
         DMLOPS_SMALL(2),
-    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_REDUCE, DMLOPS_OVER_ANY, 1 /* d */,
-        DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_TURN(17),
-        DMLOPS_LESS, DMLOPS_SUBTRACT, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SMALL(2), DMLOPS_ENTRY, DMLOPS_UINTS, DMLOPS_AT(OutputPadding), DMLOPS_AT(DimensionCount),
-        DMLOPS_SLOT(1) /* d */, DMLOPS_SIZE, DMLOPS_AT(OutputTensor), DMLOPS_ADD, DMLOPS_SLOT(1) /* d */,
-        DMLOPS_SMALL(2),
+    DMLOPS_NEED, 1, DMLOPS_PLACE(8) /* AnyIsOutputPaddingEntry */,
+    DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_SLOT(17) /* AnyIsOutputPaddingEntry */,
+    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SLOT(17) /* AnyIsOutputPaddingEntry */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
         DMLOPS_SMALL(0) /* FORWARD */,
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Mode),
@@ -18543,7 +18545,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"activation_thresholded_relu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_thresholded_relu_members,
      dmlops_activation_thresholded_relu_tensors, NULL, dmlops_activation_thresholded_relu_inputs, 0, 0, 2, -1, -1, -1},
     {"convolution.hlsl", dmlops_plan_with_Definition, dmlops_plan_convolutions, &dmlops_convolution_shader, dmlops_convolution_members,
-     dmlops_convolution_tensors, NULL, dmlops_convolution_inputs, 8, 0, 4, -1, 13, 3},
+     dmlops_convolution_tensors, NULL, dmlops_convolution_inputs, 27, 0, 4, -1, 13, 3},
     {"gemm.hlsl", dmlops_plan_with_Definition, dmlops_plan_products, &dmlops_gemm_shader, dmlops_gemm_members,
      dmlops_gemm_tensors, NULL, dmlops_gemm_inputs, 26, 0, 4, -1, 8, 3},
     {"reduce.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_reduce_shader, dmlops_reduce_members,

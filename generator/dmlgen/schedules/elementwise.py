@@ -9,7 +9,7 @@ from dmlgen.analysis.elements import InElements, Unfit
 from dmlgen.expr import ir
 from dmlgen.registry import Definition, EnumEntry, Member, OutputDefinitions
 from dmlgen.schedules.cases import written
-from dmlgen.schedules.schedule import Schedule, shifted
+from dmlgen.schedules.schedule import Schedule
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 _INDEX = ir.Local("index", ir.INT)
@@ -82,13 +82,15 @@ def _joined(output: str, tensors: str, axis: ir.Expr, type_: ir.Type) -> Schedul
     rank = ir.Field(ir.Tensor(output), "DimensionCount", ir.INT)
     dimensions = ir.Loop(d, ir.ZERO, rank, None)
     begin = Definition(_BEGIN, ir.Reduce("list", dimensions, entry, ir.INTS))
+    by = ir.Index(ir.Definition(_BEGIN, begin.value), d)
+    shifted = ir.Binary("+", ir.Index(ir.AT, d), by, ir.INT)
     return Schedule(
         form="map",
         output=output,
         over=tensors,
         definitions=(start, begin),
         value=ir.Load(ir.Tensor(tensors, _INDEX), ir.AT, type_),
-        place=shifted(dimensions, ir.Definition(_BEGIN, begin.value)),
+        place=ir.Reduce("list", dimensions, shifted, ir.INTS),
         roles={},
         steps={},
     )

@@ -41,16 +41,16 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Lanes | None:
 
 
 def _lanes(output: str, value: ir.Expr, facts: TensorFacts) -> Iterator[Lanes]:
-    """The dimensions along which only an entry of the coordinates differs that elements of a tensor are read
-    at. The last one is none: along that, threads read adjacent elements."""
+    """The dimensions along which elements read a tensor at coordinates that differ in one entry only. Not the
+    last one: along that, threads read adjacent elements."""
     loads = [part for part in ir.walk(value) if isinstance(part, ir.Load) and part.type == ir.FLOAT]
     for tensor in dict.fromkeys(load.tensor for load in loads):
         parts = {load: ir.joined_parts(load.coordinate) for load in loads if load.tensor == tensor}
         firsts = [one.items if isinstance(one, ir.ListOf) else () for one, *_ in parts.values()]
         is_fit = tensor.index is None and facts.is_certain(tensor.name) and _is_lanewise(value, tensor.name)
-        dimensions_ = range((facts.rank(output) or 0) - 1) if is_fit else ()
-        for apart, place in product(dimensions_, range(min(map(len, firsts)))):
-            if all(items[place] == ir.at(apart) for items in firsts):
+        outer = range((facts.rank(output) or 0) - 1)
+        for apart, place in product(outer, range(min(map(len, firsts)))):
+            if is_fit and all(items[place] == ir.at(apart) for items in firsts):
                 others: dict[ir.Expr, ir.Expr] = {
                     load: ir.ListOf((*items[:place], *items[place + 1 :], *rest))
                     for (load, (_, *rest)), items in zip(parts.items(), firsts, strict=True)

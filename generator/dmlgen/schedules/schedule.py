@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
 from dmlgen.registry import AlgorithmUse, Definition
 
@@ -36,19 +37,10 @@ class Schedule:
         return (*(node for node in whole if node is not None), *self.steps.values())
 
 
-def shifted(dimensions: ir.Loop, by: ir.Expr) -> ir.Expr:
-    """The coordinate `at` with an offset added in each dimension."""
-    d = dimensions.variable
-    entry = ir.Binary("+", ir.Index(ir.AT, d), ir.Index(by, d), ir.INT)
-    return ir.Reduce("list", dimensions, entry, ir.INTS)
-
-
 def is_shifted(place: ir.Expr) -> bool:
     """Whether the place is `at` plus one offset for all elements."""
-    match place:
-        case ir.Reduce(loop=loop, body=ir.Binary(right=ir.Index(sequence=by))) if not ir.varies(by):
-            return place == shifted(loop, by)
-    return False
+    found = match("[at[d] + by[d] for d in range(rank)]", place)
+    return found is not None and not ir.varies(found.by)
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,16 @@ def define(e: Evaluation, desc: Any) -> None:
     def dims() -> Any:
         return desc.InputTensor.DimensionCount - 2
 
+    def pads_output() -> Any:
+        return f.some(entry(desc.OutputPadding, d) > 0 for d in range(dims()))
+
     def in_output_padding(at: Any) -> Any:
-        return f.some(
-            entry(at, d + 2) >= entry(desc.OutputTensor.Sizes, d + 2) - entry(desc.OutputPadding, d)
-            for d in range(dims())
+        return (
+            pads_output()
+            and f.some(
+                entry(at, d + 2) >= entry(desc.OutputTensor.Sizes, d + 2) - entry(desc.OutputPadding, d)
+                for d in range(dims())
+            )
         )
 
     def window() -> Any:

@@ -46,7 +46,7 @@ SHADER = DefinitionShader(
     float_lists=0,
     boxes=64,
     divisors=[9, 13],
-    bounds=["DIMS", "ANY_IS_OUTPUT_SIZES_ENTRY"],
+    bounds=["DIMS", "ANY_IS_OUTPUT_PADDING_ENTRY"],
     float_numbers=0,
     is_fused=True,
     writes_pairs=False,
@@ -78,9 +78,10 @@ def inputs(desc: Any, index: int) -> Definition:
     input_sizes = desc.InputTensor.Sizes
     input_sizes_entry = quotient(entry(input_sizes, 1), desc.GroupCount)
     filter_sizes = desc.FilterTensor.Sizes[2:]
+    input_dimension_count = len(input_sizes) - 2
+    any_is_output_padding_entry = any(entry(desc.OutputPadding, d) > 0 for d in range(input_dimension_count))
     is_forward = desc.Direction == CONVOLUTION_DIRECTION_FORWARD
     is_convolution = desc.Mode == CONVOLUTION_MODE_CONVOLUTION
-    input_dimension_count = len(input_sizes) - 2
     output_dimension_count = len(output_sizes)
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64,
@@ -93,16 +94,11 @@ def inputs(desc: Any, index: int) -> Definition:
             limited(desc.Dilations), limited(desc.Strides), limited(filter_sizes), limited(input_sizes[2:]),
         ],
         [],
-        [1 if is_forward else 0, 1 if is_convolution else 0, input_sizes_entry],
         [
-            input_dimension_count,
-            1
-            if any(
-                entry(output_sizes, d + 2) - entry(desc.OutputPadding, d) < entry(output_sizes, d + 2)
-                for d in range(input_dimension_count)
-            )
-            else 0,
+            1 if any_is_output_padding_entry else 0, 1 if is_forward else 0, 1 if is_convolution else 0,
+            input_sizes_entry,
         ],
+        [input_dimension_count, 1 if any_is_output_padding_entry else 0],
         activations(desc.FusedActivation, SHADER.activations),
         Factors(
             is_forward or desc.Direction == CONVOLUTION_DIRECTION_BACKWARD,
