@@ -68,6 +68,9 @@ WINDOW_TILES = (  # windows whose places, groups, borders and phases a tile meet
         "whole places", "few channels", "one place, in steps", "groups, dilated, with gaps",
         "backward, in twos", "backward, groups, few channels", "backward, side by side",
     )),
+    *((name, tile_of(128, 128, 32, 64, 64, 2)) for name in (
+        "few channels", "one place, odd", "backward, in twos",
+    )),
     *((name, tile_of(64, 128, 32, 32, 32, 1)) for name in ("whole places", "few channels", "one place")),
     *((name, tile_of(32, 32, 32, 16, 16, 1)) for name in ("whole places", "few channels", "one place")),
     *((name, tile_of(16, 64, 32, 16, 16, 4)) for name in ("whole places", "one place, odd")),
@@ -76,7 +79,9 @@ WINDOW_TILES = (  # windows whose places, groups, borders and phases a tile meet
         "channels last, all", "channels last, groups, activated", "channels last, one place",
         "backward, channels last, odd sizes",
     )),
-    *((name, tile_of(64, 128, 32, 32, 64, 1)) for name in ("backward, in twos", "backward, in parts")),
+    *((name, tile_of(64, 128, 32, 32, 64, 4)) for name in (
+        "few channels", "one place, odd", "one place, in fours", "backward, in twos", "backward, in parts",
+    )),
     ("one place", tile_of(64, 64, 64, 32, 32, 1)), ("one place", tile_of(128, 128, 64, 64, 64, 2)),
     *((name, tile_of(128, 128, 32, 64, 64, 2)) for name in ("many places", "channels last, many places")),
     ("in parts", tile_of(128, 128, 64, 64, 32, 1)),
@@ -144,13 +149,13 @@ def test_how_factors_are_read(name: str, wanted: dict[str, int]) -> None:
 
 def slow_down_single_taps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes tiles with several taps the fastest."""
-    rates = implicit_gemm.window_rates
+    choose = implicit_gemm.choose_tile
 
-    def slower(row: Any, is_gathered: bool) -> Any:
-        found = rates(row, is_gathered)
-        return found._replace(latency=10**6) if row.taps == 1 else found
+    def slower(found: Any, tiles: Any, rates: Any, may_split: bool) -> Any:
+        chosen = choose(found, tiles, rates, may_split)
+        return chosen._replace(time=10**9) if may_split else chosen  # tiles with several taps never split k
 
-    monkeypatch.setattr(implicit_gemm, "window_rates", slower)
+    monkeypatch.setattr(implicit_gemm, "choose_tile", slower)
 
 
 @pytest.mark.parametrize(
@@ -219,7 +224,7 @@ def test_places_of_a_row_at_once_give_them_too(
         monkeypatch.setattr(
             implicit_gemm,
             "row_tiles",
-            lambda _, row: [shape._replace(columns=shape.columns - row.reach, depth=row.taps * shape.depth)],
+            lambda row: [shape._replace(columns=shape.columns - row.reach, depth=row.taps * shape.depth)],
         )
     assert int(multiplying(ROWS[name]).defines["TAPS_AT_ONCE"]) > 1
     check(device, ROWS[name])

@@ -3197,12 +3197,9 @@ DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_p
     dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
 DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
     row);
-DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, int is_gathered,
-    dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
-    dmlops_plan_Tile_12* result);
-DMLOPS_CALLED void dmlops_plan_window_rates(dmlops_planning* planning, const dmlops_plan_Row* row, int is_gathered,
-    dmlops_plan_Rates* result);
+DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row, dmlops_plan_Tile_12*
+    result);
 DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op,
     const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_WindowProduct* result);
 DMLOPS_CALLED void dmlops_plan_begin_packed(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -6365,171 +6362,120 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
 }
 
 /* The candidates with a single tap. Their depth divides the `channels` of a tap if possible, so that a step reads a
-   single tap; gathering elements one by one takes registers, and so smaller shares. */
-DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, int is_gathered,
-    dmlops_plan_Tile_12* result) {
+   single tap. */
+DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result) {
     int64_t depth = (dmlops_modulo(channels, 64) > 0) ? 32 : 64;
     result->count = 0;
-    if (is_gathered) {
-        dmlops_plan_Tile made_1;
-        made_1.rows = 128;
-        made_1.columns = 128;
-        made_1.depth = 32;
-        made_1.wave_rows = 64;
-        made_1.wave_columns = 32;
-        made_1.resident = 2;
-        made_1.efficiency = 26;
-        dmlops_plan_Tile_12_append(planning, result, &made_1);
-    } else {
-        dmlops_plan_Tile made_2;
-        made_2.rows = 128;
-        made_2.columns = 128;
-        made_2.depth = depth;
-        made_2.wave_rows = 64;
-        made_2.wave_columns = 64;
-        made_2.resident = 2;
-        made_2.efficiency = 100;
-        dmlops_plan_Tile_12_append(planning, result, &made_2);
-        dmlops_plan_Tile made_3;
-        made_3.rows = 128;
-        made_3.columns = 128;
-        made_3.depth = depth;
-        made_3.wave_rows = 64;
-        made_3.wave_columns = 32;
-        made_3.resident = 2;
-        made_3.efficiency = 26;
-        dmlops_plan_Tile_12_append(planning, result, &made_3);
-    }
+    dmlops_plan_Tile made_1;
+    made_1.rows = 128;
+    made_1.columns = 128;
+    made_1.depth = 32;
+    made_1.wave_rows = 64;
+    made_1.wave_columns = 64;
+    made_1.resident = 2;
+    made_1.efficiency = 23;
+    dmlops_plan_Tile_12_append(planning, result, &made_1);
+    dmlops_plan_Tile made_2;
+    made_2.rows = 128;
+    made_2.columns = 128;
+    made_2.depth = depth;
+    made_2.wave_rows = 64;
+    made_2.wave_columns = 32;
+    made_2.resident = 1;
+    made_2.efficiency = 50;
+    dmlops_plan_Tile_12_append(planning, result, &made_2);
+    dmlops_plan_Tile made_3;
+    made_3.rows = 64;
+    made_3.columns = 128;
+    made_3.depth = 32;
+    made_3.wave_rows = 32;
+    made_3.wave_columns = 64;
+    made_3.resident = 4;
+    made_3.efficiency = 17;
+    dmlops_plan_Tile_12_append(planning, result, &made_3);
     dmlops_plan_Tile made_4;
     made_4.rows = 64;
-    made_4.columns = 128;
+    made_4.columns = 64;
     made_4.depth = depth;
     made_4.wave_rows = 32;
     made_4.wave_columns = 32;
     made_4.resident = 3;
-    made_4.efficiency = 72;
+    made_4.efficiency = 14;
     dmlops_plan_Tile_12_append(planning, result, &made_4);
     dmlops_plan_Tile made_5;
-    made_5.rows = 64;
-    made_5.columns = 128;
+    made_5.rows = 32;
+    made_5.columns = 64;
     made_5.depth = depth;
     made_5.wave_rows = 32;
-    made_5.wave_columns = 64;
-    made_5.resident = 4;
-    made_5.efficiency = 14;
+    made_5.wave_columns = 16;
+    made_5.resident = 5;
+    made_5.efficiency = 72;
     dmlops_plan_Tile_12_append(planning, result, &made_5);
     dmlops_plan_Tile made_6;
-    made_6.rows = 64;
-    made_6.columns = 64;
+    made_6.rows = 32;
+    made_6.columns = 32;
     made_6.depth = depth;
-    made_6.wave_rows = 32;
-    made_6.wave_columns = 32;
-    made_6.resident = 1;
-    made_6.efficiency = 56;
+    made_6.wave_rows = 16;
+    made_6.wave_columns = 16;
+    made_6.resident = 2;
+    made_6.efficiency = 8;
     dmlops_plan_Tile_12_append(planning, result, &made_6);
     dmlops_plan_Tile made_7;
-    made_7.rows = 32;
+    made_7.rows = 16;
     made_7.columns = 64;
     made_7.depth = depth;
-    made_7.wave_rows = 32;
+    made_7.wave_rows = 16;
     made_7.wave_columns = 16;
     made_7.resident = 5;
-    made_7.efficiency = 100;
+    made_7.efficiency = 20;
     dmlops_plan_Tile_12_append(planning, result, &made_7);
-    dmlops_plan_Tile made_8;
-    made_8.rows = 32;
-    made_8.columns = 32;
-    made_8.depth = depth;
-    made_8.wave_rows = 16;
-    made_8.wave_columns = 16;
-    made_8.resident = 5;
-    made_8.efficiency = 61;
-    dmlops_plan_Tile_12_append(planning, result, &made_8);
-    dmlops_plan_Tile made_9;
-    made_9.rows = 16;
-    made_9.columns = 64;
-    made_9.depth = depth;
-    made_9.wave_rows = 16;
-    made_9.wave_columns = 16;
-    made_9.resident = 4;
-    made_9.efficiency = 98;
-    dmlops_plan_Tile_12_append(planning, result, &made_9);
     return;
 }
 
-/* The candidates that contain several taps, each with some channels: those that shared memory has room for. Their last
+/* The candidates that contain several taps, each with 16 channels: those that shared memory has room for. Their last
    columns serve other tiles, too, so these are not counted. */
-DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, int64_t channels, const dmlops_plan_Row* row,
-    dmlops_plan_Tile_12* result) {
+DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row, dmlops_plan_Tile_12*
+    result) {
     dmlops_plan_Tile_12 shapes;
     shapes.count = 0;
     dmlops_plan_Tile made_1;
     made_1.rows = 64;
-    made_1.columns = 128;
-    made_1.depth = dmlops_gcd(32, channels);
+    made_1.columns = 256;
+    made_1.depth = 16;
     made_1.wave_rows = 32;
-    made_1.wave_columns = 32;
-    made_1.resident = 3;
-    made_1.efficiency = 100;
+    made_1.wave_columns = 64;
+    made_1.resident = 2;
+    made_1.efficiency = 23;
     dmlops_plan_Tile_12_append(planning, &shapes, &made_1);
     dmlops_plan_Tile made_2;
-    made_2.rows = 64;
+    made_2.rows = 128;
     made_2.columns = 256;
     made_2.depth = 16;
-    made_2.wave_rows = 32;
+    made_2.wave_rows = 64;
     made_2.wave_columns = 64;
     made_2.resident = 1;
     made_2.efficiency = 100;
     dmlops_plan_Tile_12_append(planning, &shapes, &made_2);
     dmlops_plan_Tile made_3;
-    made_3.rows = 128;
-    made_3.columns = 256;
+    made_3.rows = 64;
+    made_3.columns = 128;
     made_3.depth = 16;
-    made_3.wave_rows = 64;
+    made_3.wave_rows = 32;
     made_3.wave_columns = 64;
-    made_3.resident = 1;
-    made_3.efficiency = 61;
+    made_3.resident = 4;
+    made_3.efficiency = 85;
     dmlops_plan_Tile_12_append(planning, &shapes, &made_3);
-    dmlops_plan_Tile made_4;
-    made_4.rows = 64;
-    made_4.columns = 128;
-    made_4.depth = 16;
-    made_4.wave_rows = 32;
-    made_4.wave_columns = 64;
-    made_4.resident = 4;
-    made_4.efficiency = 100;
-    dmlops_plan_Tile_12_append(planning, &shapes, &made_4);
     result->count = 0;
     for (int64_t place = 0; place < shapes.count; ++place) {
         const dmlops_plan_Tile* tile = &shapes.items[place];
         if (dmlops_plan_has_room(planning, tile, row) || (place == dmlops_subtract(shapes.count, 1))) {
-            dmlops_plan_Tile made_5;
-            made_5 = *tile;
-            made_5.columns = dmlops_subtract(tile->columns, row->reach);
-            made_5.depth = dmlops_multiply(row->taps, tile->depth);
-            dmlops_plan_Tile_12_append(planning, result, &made_5);
+            dmlops_plan_Tile made_4;
+            made_4 = *tile;
+            made_4.columns = dmlops_subtract(tile->columns, row->reach);
+            made_4.depth = dmlops_multiply(row->taps, tile->depth);
+            dmlops_plan_Tile_12_append(planning, result, &made_4);
         }
     }
-    return;
-}
-
-/* The rates of cooperative matrices, in steps with one tap or several. */
-DMLOPS_CALLED void dmlops_plan_window_rates(dmlops_planning* planning, const dmlops_plan_Row* row, int is_gathered,
-    dmlops_plan_Rates* result) {
-    (void)planning;
-    int64_t latency = 76;
-    int64_t alone = 32;
-    if (row->taps > 1) {
-        latency = 122;
-        alone = 73;
-    }
-    if (is_gathered) {
-        latency = dmlops_divide(dmlops_multiply(latency, 580), 100);
-    }
-    result->arithmetic = 3750;
-    result->latency = latency;
-    result->alone = alone;
-    result->element = 2;
     return;
 }
 
@@ -6548,33 +6494,31 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* plann
     right = made_1;
     dmlops_plan_Row row;
     row = made_2;
-    int is_gathered = right.vector == 1;
+    dmlops_plan_Rates rates;
+    rates.arithmetic = 3750;
+    rates.latency = 379;
+    rates.alone = 32;
+    rates.element = 2;
     dmlops_plan_Matrices found;
     found = *given;
     dmlops_plan_Tile_12 made_3;
-    dmlops_plan_tap_tiles(planning, channels, is_gathered, &made_3);
-    dmlops_plan_Row made_4;
-    dmlops_plan_single_tap(planning, &made_4);
-    dmlops_plan_Rates made_5;
-    dmlops_plan_window_rates(planning, &made_4, is_gathered, &made_5);
+    dmlops_plan_tap_tiles(planning, channels, &made_3);
     dmlops_plan_Choice chosen;
-    dmlops_plan_choose_tile(planning, given, &made_3, &made_5, 1, &chosen);
+    dmlops_plan_choose_tile(planning, given, &made_3, &rates, 1, &chosen);
     if (row.taps > 1) {
         dmlops_plan_Matrices padded_rows;
         dmlops_plan_in_rows(planning, given, window, &row, &padded_rows);
-        dmlops_plan_Tile_12 made_6;
-        dmlops_plan_row_tiles(planning, channels, &row, &made_6);
-        dmlops_plan_Rates made_7;
-        dmlops_plan_window_rates(planning, &row, is_gathered, &made_7);
+        dmlops_plan_Tile_12 made_4;
+        dmlops_plan_row_tiles(planning, &row, &made_4);
         dmlops_plan_Choice rows;
-        dmlops_plan_choose_tile(planning, &padded_rows, &made_6, &made_7, 0, &rows);
+        dmlops_plan_choose_tile(planning, &padded_rows, &made_4, &rates, 0, &rows);
         if (rows.time < chosen.time) {
             chosen = rows;
             found = padded_rows;
         } else {
-            dmlops_plan_Row made_8;
-            dmlops_plan_single_tap(planning, &made_8);
-            row = made_8;
+            dmlops_plan_Row made_5;
+            dmlops_plan_single_tap(planning, &made_5);
+            row = made_5;
         }
     }
     dmlops_plan_Split split;
@@ -6584,24 +6528,24 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* plann
     tile.columns = dmlops_add(chosen.tile.columns, row.reach);
     tile.depth = dmlops_divide(chosen.tile.depth, row.taps);
     int64_t vector = dmlops_plan_side_vector(planning, &found.left, found.row_axis, found.rows, found.depth, 8);
-    dmlops_plan_Side made_9;
-    made_9 = found.left;
-    made_9.vector = vector;
+    dmlops_plan_Side made_6;
+    made_6 = found.left;
+    made_6.vector = vector;
     dmlops_plan_Side left;
-    left = made_9;
+    left = made_6;
     int64_t items = 0;
     if ((vector < 8) || (dmlops_plan_element_count(planning, &window->sizes) > 1) || dmlops_plan_is_divided(planning,
         window)) {
         int64_t eights = dmlops_plan_ceil_div(planning, found.depth, 8);
         dmlops_plan_int_8 steps;
         dmlops_plan_axis_steps(planning, output, found.row_axis, dmlops_multiply(8, eights), &steps);
-        dmlops_plan_Side made_10;
-        made_10.steps = steps;
-        made_10.depth = 1;
-        made_10.matrix = dmlops_plan_times(planning, found.rows, dmlops_multiply(8, eights));
-        made_10.is_along = 1;
-        made_10.vector = 8;
-        left = made_10;
+        dmlops_plan_Side made_7;
+        made_7.steps = steps;
+        made_7.depth = 1;
+        made_7.matrix = dmlops_plan_times(planning, found.rows, dmlops_multiply(8, eights));
+        made_7.is_along = 1;
+        made_7.vector = 8;
+        left = made_7;
         items = dmlops_plan_times(planning, dmlops_plan_times(planning, found.rows, found.count), eights);
     }
     dmlops_plan_Matrices factors;
@@ -6614,11 +6558,11 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* plann
     result->product.matrices = found;
     result->product.factors = factors;
     result->product.is_cooperative = 1;
-    dmlops_plan_Packing made_11;
-    made_11.items = items;
-    made_11.vector = 8;
-    made_11.in_word = 2;
-    result->packing = made_11;
+    dmlops_plan_Packing made_8;
+    made_8.items = items;
+    made_8.vector = 8;
+    made_8.in_word = 2;
+    result->packing = made_8;
     result->row = row;
     return;
 }

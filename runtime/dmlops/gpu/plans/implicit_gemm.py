@@ -35,14 +35,8 @@ FLOAT_WINDOW_ALONE = 58  # NVIDIA H200, fitted
 "percentage with a window"
 TILE_PACKED = 67108864  # NVIDIA H200: 1.3 times as fast
 "products in total from which the left factor of a convolution is packed first"
-COOPERATIVE_WINDOW_LATENCY = 76  # NVIDIA H200, fitted
+COOPERATIVE_WINDOW_LATENCY = 379  # NVIDIA H200, fitted
 "nanoseconds with a window"
-COOPERATIVE_ROW_LATENCY = 122  # NVIDIA H200, fitted
-"nanoseconds where tiles hold several taps"
-COOPERATIVE_GATHER_LATENCY = 580  # NVIDIA H200, fitted
-"percentage of these two where a window's elements are loaded one by one"
-COOPERATIVE_ROW_ALONE = 73  # NVIDIA H200, fitted
-"percentage of the rate that a group then reaches alone"
 COOPERATIVE_TAPS = 7  # NVIDIA H200: 1 at 0.60 to 0.93
 "taps along a window's last dimension that tiles hold at once, at most"
 COOPERATIVE_MEMORY = 32 * 1024  # NVIDIA H200: 16384 at 0.84 to 0.99, 65536 at 1.00
@@ -388,33 +382,28 @@ def has_room(tile: Tile, row: Row) -> bool:
     return left + right < COOPERATIVE_MEMORY // 16
 
 
-def tap_tiles(channels: int, is_gathered: bool) -> Tiles:
+def tap_tiles(channels: int) -> Tiles:
     """The candidates with a single tap. Their depth divides the `channels` of a tap if possible, so that a
-    step reads a single tap; gathering elements one by one takes registers, and so smaller shares."""
+    step reads a single tap."""
     depth = 32 if channels % 64 > 0 else 64
-    tiles: Tiles = []
-    if is_gathered:
-        tiles.append(Tile(128, 128, 32, 64, 32, 2, 26))
-    else:
-        tiles.append(Tile(128, 128, depth, 64, 64, 2, 100))
-        tiles.append(Tile(128, 128, depth, 64, 32, 2, 26))
-    tiles.append(Tile(64, 128, depth, 32, 32, 3, 72))
-    tiles.append(Tile(64, 128, depth, 32, 64, 4, 14))
-    tiles.append(Tile(64, 64, depth, 32, 32, 1, 56))
-    tiles.append(Tile(32, 64, depth, 32, 16, 5, 100))
-    tiles.append(Tile(32, 32, depth, 16, 16, 5, 61))
-    tiles.append(Tile(16, 64, depth, 16, 16, 4, 98))
-    return tiles
+    return [
+        Tile(128, 128, 32, 64, 64, 2, 23),
+        Tile(128, 128, depth, 64, 32, 1, 50),
+        Tile(64, 128, 32, 32, 64, 4, 17),
+        Tile(64, 64, depth, 32, 32, 3, 14),
+        Tile(32, 64, depth, 32, 16, 5, 72),
+        Tile(32, 32, depth, 16, 16, 2, 8),
+        Tile(16, 64, depth, 16, 16, 5, 20),
+    ]
 
 
-def row_tiles(channels: int, row: Row) -> Tiles:
-    """The candidates that contain several taps, each with some channels: those that shared memory has room
-    for. Their last columns serve other tiles, too, so these are not counted."""
+def row_tiles(row: Row) -> Tiles:
+    """The candidates that contain several taps, each with 16 channels: those that shared memory has room for.
+    Their last columns serve other tiles, too, so these are not counted."""
     shapes: Tiles = [
-        Tile(64, 128, gcd(32, channels), 32, 32, 3, 100),
-        Tile(64, 256, 16, 32, 64, 1, 100),
-        Tile(128, 256, 16, 64, 64, 1, 61),
-        Tile(64, 128, 16, 32, 64, 4, 100),
+        Tile(64, 256, 16, 32, 64, 2, 23),
+        Tile(128, 256, 16, 64, 64, 1, 100),
+        Tile(64, 128, 16, 32, 64, 4, 85),
     ]
     tiles: Tiles = []
     for place, tile in enumerate(shapes):
@@ -423,28 +412,16 @@ def row_tiles(channels: int, row: Row) -> Tiles:
     return tiles
 
 
-def window_rates(row: Row, is_gathered: bool) -> Rates:
-    """The rates of cooperative matrices, in steps with one tap or several."""
-    latency, alone = COOPERATIVE_WINDOW_LATENCY, COOPERATIVE_ALONE
-    if row.taps > 1:
-        latency, alone = COOPERATIVE_ROW_LATENCY, COOPERATIVE_ROW_ALONE
-    if is_gathered:
-        latency = latency * COOPERATIVE_GATHER_LATENCY // 100
-    return Rates(COOPERATIVE_RATE, latency, alone, 2)
-
-
 def cooperative_window_product(op: Definition, shader: DefinitionShader, given: Matrices) -> WindowProduct:
     """The tile, with one tap or several, k split into parts, and the left factor packed along k."""
     window, output, channels = op.factors.window, op.tensors[shader.contracted.output], op.factors.depth
     right, row = gathered(op, shader, given.right), row_of(op, shader, given)
-    is_gathered = right.vector == 1
+    rates = Rates(COOPERATIVE_RATE, COOPERATIVE_WINDOW_LATENCY, COOPERATIVE_ALONE, 2)
     found = given
-    chosen = choose_tile(
-        given, tap_tiles(channels, is_gathered), window_rates(single_tap(), is_gathered), True
-    )
+    chosen = choose_tile(given, tap_tiles(channels), rates, True)
     if row.taps > 1:
         padded_rows = in_rows(given, window, row)
-        rows = choose_tile(padded_rows, row_tiles(channels, row), window_rates(row, is_gathered), False)
+        rows = choose_tile(padded_rows, row_tiles(row), rates, False)
         if rows.time < chosen.time:
             chosen, found = rows, padded_rows
         else:
