@@ -170,7 +170,7 @@ def taken_apart(shader: str, is_alike: bool = True) -> str:
     text = re.sub(r"((?:Load|Store)(?!Word)\w+)\(\s*tiles\[([^;]*?)\],\s", r"\1(\2, ", text)
     text = re.sub(r"\[\[vk::ext_(extension|capability)\(.*?\)\]\].*\n", "", text)
     text = re.sub(r"\bwave\b(?=\s+[/%*])", "(threadOfGroup / 32)", text)
-    text = text.replace("= WaveGetLaneIndex()", "= thread % 32")
+    text = re.sub(r"= (WaveGetLaneIndex\(\)|WavePrefixCountBits\(true\))", "= thread % 32", text)
     text = text.replace("WaveActiveAnyTrue", "AnyOfGroup")
     # As straight code, it takes DXC twice as long, and Mesa as long again unless it is told to keep loops.
     # Those of products it must unroll: they have more iterations than it runs.

@@ -281,12 +281,13 @@ class Pretended:
             "VkPhysicalDeviceSubgroupSizeControlProperties",
             "VkPhysicalDeviceSubgroupProperties",
         )
-        vote, shuffle = (
-            self._vulkan.VK_SUBGROUP_FEATURE_VOTE_BIT,
-            self._vulkan.VK_SUBGROUP_FEATURE_SHUFFLE_BIT,
-        )
+        exchanges = {
+            "votes": self._vulkan.VK_SUBGROUP_FEATURE_VOTE_BIT,
+            "ballots": self._vulkan.VK_SUBGROUP_FEATURE_BALLOT_BIT,
+            "shuffles": self._vulkan.VK_SUBGROUP_FEATURE_SHUFFLE_BIT,
+        }
         compute = self._vulkan.VK_SHADER_STAGE_COMPUTE_BIT
-        operations.supportedOperations = vote * self._has("votes") | shuffle * self._has("shuffles")
+        operations.supportedOperations = sum(bit for name, bit in exchanges.items() if self._has(name))
         matrices.cooperativeMatrixSupportedStages = compute * self._has("stages")
         waves.minSubgroupSize, waves.maxSubgroupSize = (8, 32) if self._has("waves of 32") else (64, 64)
         waves.requiredSubgroupSizeStages = compute
@@ -314,9 +315,9 @@ class Pretended:
     "lacking",
     [
         "nothing", "VK_KHR_cooperative_matrix", "VK_EXT_subgroup_size_control", "cooperativeMatrix",
-        "subgroupSizeControl", "computeFullSubgroups", "stages", "waves of 32", "votes", "shuffles",
-        "threads", "memory", "sums in single precision", "16 products", "32 products", "signed bytes",
-        "wrapping sums",
+        "subgroupSizeControl", "computeFullSubgroups", "stages", "waves of 32", "votes", "ballots",
+        "shuffles", "threads", "memory", "sums in single precision", "16 products", "32 products",
+        "signed bytes", "wrapping sums",
     ],
 )  # fmt: skip
 def test_devices_must_have_all_that_cooperative_matrix_need(

@@ -156,7 +156,11 @@ def cooperative_matrix(instance: Any, physical: Any) -> Capability:
     properties = vk.VkPhysicalDeviceProperties2(pNext=stages)
     vk.vkGetPhysicalDeviceProperties2(physical, vk.ffi.addressof(properties))
     limits, compute = properties.properties.limits, vk.VK_SHADER_STAGE_COMPUTE_BIT
-    exchanges = vk.VK_SUBGROUP_FEATURE_VOTE_BIT | vk.VK_SUBGROUP_FEATURE_SHUFFLE_BIT
+    exchanges = (
+        vk.VK_SUBGROUP_FEATURE_VOTE_BIT
+        | vk.VK_SUBGROUP_FEATURE_BALLOT_BIT
+        | vk.VK_SUBGROUP_FEATURE_SHUFFLE_BIT
+    )
     has_waves = (
         matrices.cooperativeMatrix
         and stages.cooperativeMatrixSupportedStages & compute
