@@ -24,14 +24,12 @@ TOTAL = ir.Local("total", ir.FLOAT, varies=True)
 """The dot product of a query and a key, in scores."""
 
 _TARGET = (
-    "sum(exp(Scores[at[:3] + [key]] - Peaks[at[:3]]) * Value[[value_batch, value_head, key, at[3]]]"
+    "sum(exp(Scores[at[:3] + [key]] - Peaks[at[:3]]) * Value[[batch, head, key, at[3]]]"
     " for key in range(keys) if counts) / Totals[at[:3]]"
 )
 _PEAK = "max(Scores[at + [key]] for key in range(keys) if counts)"
 _TOTAL = "sum(exp(Scores[at + [key]] - Peaks[at]) for key in range(keys) if counts)"
-_PRODUCT = (
-    "sum(Query[at[:3] + [element]] * Key[[key_batch, key_head, at[3], element]] for element in range(depth))"
-)
+_PRODUCT = "sum(Query[at[:3] + [element]] * Key[[batch, head, at[3], element]] for element in range(depth))"
 _SIZES = {
     "Query": "[batches, heads, rows, depth]",
     "Key": "[key_batches, key_heads, keys, depth]",
@@ -48,18 +46,17 @@ class Attention(FastForm):
     All tensors have four dimensions: batch, head, row, element. A row of `target`, one per `query`, is the
     mean of the rows of `value`, weighted by the exponentials of scores; a `score` is a function of the local
     `total`, the dot product of the query and a row of `key`, at batch, head, query and key in `at`.
-    `key_head` and `value_head` are the batch and the head to read for those of the query in `at`. Each
-    `shared` adjacent heads of queries read the same head; 0 if that is not known. `counts` is the mask: which
-    keys are used; None if all do. Without the tensors that it reads, a score is `multiple` times `total`;
-    None if it is anything else.
+    `head` has the batch and the head of keys and values for those of the query in `at`. Each `shared`
+    adjacent heads of queries read the same one; 0 if that is not known. `counts` is the mask: which keys are
+    used; None if all do. Without the tensors that it reads, a score is `multiple` times `total`; None if it
+    is anything else.
     """
 
     target: str
     query: str
     key: str
     value: str
-    key_head: ir.ListOf
-    value_head: ir.ListOf
+    head: ir.ListOf
     shared: ir.Expr
     score: ir.Expr
     counts: ir.Expr | None
@@ -96,17 +93,15 @@ def _attention(target: str, values: Mapping[str, ir.Expr], sizes: Mapping[str, i
     found = fit(_PRODUCT, product, Target=ir.Tensor(target), **vars(mean))
     for role, form in _SIZES.items():
         found = fit(form, sizes[getattr(found, role).name], **vars(found))
-    key_head = _head(found.key_batch, found.key_head)
-    value_head = _head(found.value_batch, found.value_head)
-    groups = match("[at[0], unravel_index(at[1], [groups, each])[0]]", key_head)
+    head = _head(found.batch, found.head)
+    groups = match("[at[0], unravel_index(at[1], [groups, each])[0]]", head)
     return Attention(
         target=target,
         query=found.Query.name,
         key=found.Key.name,
         value=found.Value.name,
-        key_head=key_head,
-        value_head=value_head,
-        shared=groups.each if groups and key_head == value_head else ir.ZERO,
+        head=head,
+        shared=groups.each if groups else ir.ZERO,
         score=score,
         counts=found.counts and ir.substitute(found.counts, {found.key: ir.at(3)}),
         multiple=_multiple(score),

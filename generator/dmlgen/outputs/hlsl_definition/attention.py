@@ -23,7 +23,7 @@ STEPS = {"first": None, "batch": 0, "head": 1, "row": 2, "element": 3}
 
 @dataclass(frozen=True)
 class AttentionPass(FormPass):
-    """The sources of a pass of attention, and as texts: the heads of a key and a value for that of a query at
+    """The sources of a pass of attention, and as texts: the head of keys and values for that of a query at
     `at`, a score as a function of the local `total`, the limits from which on a head's keys are masked
     (`ends`), and whether a key below them counts. If the tensors in `scored_by` are absent, those of the
     description that scores or the mask depend on, all keys below count and scores are `multiple` times
@@ -35,8 +35,7 @@ class AttentionPass(FormPass):
     query: Kept
     key: Kept
     value: Kept
-    key_head: str
-    value_head: str
+    head: str
     shared: ir.Expr
     score: str
     ends: tuple[str, ...]
@@ -125,8 +124,7 @@ def attention_pass(
         query=printer.kept[attention.query],
         key=printer.kept[attention.key],
         value=printer.kept[attention.value],
-        key_head=printer.deciding(attention.key_head),
-        value_head=printer.deciding(attention.value_head),
+        head=printer.deciding(attention.head),
         shared=attention.shared,
         score=printer.value(attention.score, False),
         ends=tuple(printer.deciding(end.right) for end in ends),
