@@ -299,33 +299,32 @@
 #define PARTS_FIRST outputLayout[1][0]  // where partial results start in scratch, in vectors
 // Tensors that attention may access directly, as it reads and writes them; it does not access the others of them.
 #if PASS != 3
-#define READ_AS(type) type
-#define WRITTEN_AS(type) type
+#define READ(type) type
+#define WRITTEN(type) type
 #else
 #if COOPERATIVE_MATRIX || FEW_QUERIES
-#define READ_AS(type) uint4  // eight float16 values or four floats
+#define READ(type) uint4  // eight float16 values or four floats
 #else
-#define READ_AS(type) vector<type, 4>
+#define READ(type) vector<type, 4>
 #endif
-#define WRITTEN_AS(type) vector<type, 4>
+#define WRITTEN(type) vector<type, 4>
 #endif
 
-[[vk::binding(0, 0)]] StructuredBuffer<READ_AS(QUERY_STORED)> queryTensor : register(t0);
-[[vk::binding(1, 0)]] StructuredBuffer<READ_AS(KEY_STORED)> keyTensor : register(t1);
-[[vk::binding(2, 0)]] StructuredBuffer<READ_AS(VALUE_STORED)> valueTensor : register(t2);
-[[vk::binding(3, 0)]] StructuredBuffer<READ_AS(STACKED_QUERY_KEY_STORED)> stackedQueryKeyTensor : register(t3);
-[[vk::binding(4, 0)]] StructuredBuffer<READ_AS(STACKED_KEY_VALUE_STORED)> stackedKeyValueTensor : register(t4);
-[[vk::binding(5, 0)]] StructuredBuffer<READ_AS(STACKED_QUERY_KEY_VALUE_STORED)> stackedQueryKeyValueTensor
-    : register(t5);
+[[vk::binding(0, 0)]] StructuredBuffer<READ(QUERY_STORED)> queryTensor : register(t0);
+[[vk::binding(1, 0)]] StructuredBuffer<READ(KEY_STORED)> keyTensor : register(t1);
+[[vk::binding(2, 0)]] StructuredBuffer<READ(VALUE_STORED)> valueTensor : register(t2);
+[[vk::binding(3, 0)]] StructuredBuffer<READ(STACKED_QUERY_KEY_STORED)> stackedQueryKeyTensor : register(t3);
+[[vk::binding(4, 0)]] StructuredBuffer<READ(STACKED_KEY_VALUE_STORED)> stackedKeyValueTensor : register(t4);
+[[vk::binding(5, 0)]] StructuredBuffer<READ(STACKED_QUERY_KEY_VALUE_STORED)> stackedQueryKeyValueTensor : register(t5);
 [[vk::binding(6, 0)]] StructuredBuffer<BIAS_STORED> biasTensor : register(t6);
 [[vk::binding(7, 0)]] StructuredBuffer<MASK_STORED> maskTensor : register(t7);
 [[vk::binding(8, 0)]] StructuredBuffer<RELATIVE_POSITION_BIAS_STORED> relativePositionBiasTensor : register(t8);
-[[vk::binding(9, 0)]] StructuredBuffer<READ_AS(PAST_KEY_STORED)> pastKeyTensor : register(t9);
-[[vk::binding(10, 0)]] StructuredBuffer<READ_AS(PAST_VALUE_STORED)> pastValueTensor : register(t10);
+[[vk::binding(9, 0)]] StructuredBuffer<READ(PAST_KEY_STORED)> pastKeyTensor : register(t9);
+[[vk::binding(10, 0)]] StructuredBuffer<READ(PAST_VALUE_STORED)> pastValueTensor : register(t10);
 [[vk::binding(11, 0)]] StructuredBuffer<PAST_SEQUENCE_LENGTHS_STORED> pastSequenceLengthsTensor : register(t11);
-[[vk::binding(12, 0)]] RWStructuredBuffer<WRITTEN_AS(OUTPUT_STORED)> outputTensor : register(u0);
-[[vk::binding(13, 0)]] RWStructuredBuffer<READ_AS(OUTPUT_PRESENT_KEY_STORED)> outputPresentKeyTensor : register(u1);
-[[vk::binding(14, 0)]] RWStructuredBuffer<READ_AS(OUTPUT_PRESENT_VALUE_STORED)> outputPresentValueTensor : register(u2);
+[[vk::binding(12, 0)]] RWStructuredBuffer<WRITTEN(OUTPUT_STORED)> outputTensor : register(u0);
+[[vk::binding(13, 0)]] RWStructuredBuffer<READ(OUTPUT_PRESENT_KEY_STORED)> outputPresentKeyTensor : register(u1);
+[[vk::binding(14, 0)]] RWStructuredBuffer<READ(OUTPUT_PRESENT_VALUE_STORED)> outputPresentValueTensor : register(u2);
 #if PASS == 3 || STORE_FP16
 typedef vector<uint, SCRATCH_VECTOR> Scratch;
 #else
@@ -1069,8 +1068,8 @@ Loaded QueryAt(uint position)
 #endif
 }
 
-// The batch and the head of keys that the queries of a head read
-uint2 KeyHead(List at)
+// The batch and the head of the keys and values that the queries of a head read
+uint2 HeadOfKeys(List at)
 {
     const List head = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
         ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
@@ -1078,11 +1077,11 @@ uint2 KeyHead(List at)
     return uint2(head.entries[0], head.entries[1]);
 }
 
-// Where they start: the current ones, and those of the past
-uint2 KeyFirsts(List at)
+// Where the keys or the values of a query's head start: the current ones, and those of the past
+uint2 FirstsOf(int4 layout[2], List at)
 {
-    const uint2 head = KeyHead(at);
-    return uint2(FirstOf(keyLayout[0], head), FirstOf(keyLayout[1], head));
+    const uint2 head = HeadOfKeys(at);
+    return uint2(FirstOf(layout[0], head), FirstOf(layout[1], head));
 }
 
 // A vector of a head's key number `row`
@@ -1106,22 +1105,6 @@ Loaded KeyVector(uint2 firsts, uint row, uint element)
 #elif KEY_IN == 10
     return (Loaded)pastKeyTensor[place];
 #endif
-}
-
-// The batch and the head of values that the queries of a head read
-uint2 ValueHead(List at)
-{
-    const List head = Listed(Entry(at, 0), Entry(UnravelIndex(Entry(at, 1),
-        ListOf(keyValueHeadCount[0], keyValueHeadCount[1], KEY_VALUE_HEAD_COUNT_LENGTH),
-        ListOf(keyValueHeadCountReciprocals[0], keyValueHeadCountReciprocals[1], KEY_VALUE_HEAD_COUNT_LENGTH)), 0));
-    return uint2(head.entries[0], head.entries[1]);
-}
-
-// Where they start: the current ones, and those of the past
-uint2 ValueFirsts(List at)
-{
-    const uint2 head = ValueHead(at);
-    return uint2(FirstOf(valueLayout[0], head), FirstOf(valueLayout[1], head));
 }
 
 // A vector of a head's value number `row`
@@ -1612,8 +1595,8 @@ void LoadQueries(uint start, uint lane, List at, uint firstRow, out LeftMatrix q
         queries[d] = LoadLeft(tiles[start + d * 2], 0, queryPitch, NON_PRIVATE);
 }
 
-// The scores of 16 rows with TILE_KEYS keys, from their products; minus infinity for masked keys. `within`: none of
-// these lies beyond the last key.
+// The scores of 16 rows with TILE_KEYS keys, from their products; minus infinity for masked keys, and for those beyond
+// the last one, unless all are `within` the keys
 void MakeScores(bool within, List at, uint2 positions, uint firstRow, uint firstKey, uint keys,
     inout Eight scores[KEY_SIXTEENS])
 {
@@ -1663,8 +1646,8 @@ void MakeWeights(Eight scores[KEY_SIXTEENS], float multiple, float2 shifts, out 
 }
 
 // Raises the shifts of 16 rows to follow their greatest scores, and rescales the accumulators and the sums of weights.
-void FollowScores(uint own, uint lane, bool areDirect, uint2 positions, Eight scores[KEY_SIXTEENS], inout float2 shifts,
-    inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+void FollowScores(uint own, uint lane, bool areDirect, uint2 positions, Eight scores[KEY_SIXTEENS], float multiple,
+    inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
     float2 most = asfloat(uint2(0xff800000, 0xff800000));
     uint i;
@@ -1673,8 +1656,10 @@ void FollowScores(uint own, uint lane, bool areDirect, uint2 positions, Eight sc
     {
         [unroll]
         for (i = 0; i < 8; i++)
-            most[RowOfEntry(i)] = scores[j].entries[i] > most[RowOfEntry(i)] ? scores[j].entries[i]
-                : most[RowOfEntry(i)];
+        {
+            const float score = scores[j].entries[i] * multiple;
+            most[RowOfEntry(i)] = score > most[RowOfEntry(i)] ? score : most[RowOfEntry(i)];
+        }
     }
     StoreRowValues(own, lane, areDirect, most);
     float2 factors;
@@ -1785,38 +1770,26 @@ void MultiplyKeys(LeftMatrix queries[QUERY_SIXTEENS], out SumMatrix products[KEY
         }
 }
 
-// The same, as a thread's entries
-void MultiplyStep(uint own, uint lane, bool areDirect, LeftMatrix queries[QUERY_SIXTEENS],
-    out Eight scores[KEY_SIXTEENS])
-{
-    SumMatrix products[KEY_SIXTEENS];
-    MultiplyKeys(queries, products);
-    [unroll]
-    for (uint j = 0; j < KEY_SIXTEENS; j++)
-        scores[j] = OwnEntries(own, lane, areDirect, products[j]);
-}
-
-// Accumulates the weighted values of a tile's keys, from number `firstKey` on, and the weights. If they are `within`
-// the keys, all of them are there. The softmax is online: weights are relative to e^shift. The shift follows the
-// running maximum of a row only when that has grown too far, and only then are the accumulators rescaled.
+// Accumulates the weighted values of a tile's keys, from number `firstKey` on, and the weights. The softmax is online:
+// weights are relative to e^shift. The shift follows the running maximum of a row only when that has grown too far, and
+// only then are the accumulators rescaled.
 void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 positions, List at, uint firstRow, uint firstKey,
     uint keys, Eight products[KEY_SIXTEENS], inout float2 shifts, inout float2 sums,
     inout SumMatrix mixed[VALUE_SIXTEENS])
 {
-    float multiple = 1.0f;
-    if (within && PRODUCTS_KEPT)
-        multiple = SCORE_MULTIPLE;
-    else
+    float multiple = SCORE_MULTIPLE;
+    if (!PRODUCTS_KEPT || !within)
+    {
         MakeScores(within, at, positions, firstRow, firstKey, keys, products);
+        multiple = 1.0f;
+    }
     Eight weights[KEY_SIXTEENS];
     float2 added;
     MakeWeights(products, multiple, shifts, weights, added);
     if (WaveActiveAnyTrue(!(added.x + added.y <= MOST)))  // or is NaN
     {
-        if (within && PRODUCTS_KEPT)
-            MakeScores(true, at, positions, firstRow, firstKey, keys, products);
-        FollowScores(own, lane, areDirect, positions, products, shifts, sums, mixed);
-        MakeWeights(products, 1.0f, shifts, weights, added);
+        FollowScores(own, lane, areDirect, positions, products, multiple, shifts, sums, mixed);
+        MakeWeights(products, multiple, shifts, weights, added);
     }
     sums += added;
     [unroll]
@@ -1833,57 +1806,40 @@ void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 positions, 
     }
 }
 
-#if SLICES == 1
-// Goes through the keys, tile by tile
-void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 positions, List at, uint firstRow, uint keys,
-    uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[QUERY_SIXTEENS], inout uint4 nextKeys[keyEach],
-    inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
+// Goes through the keys from number `firstKey` on, tile by tile, as long as these are `within` the keys or to the end.
+// With several slices, what each adds to products passes through shared memory: `own` is where a wave's part of that
+// starts.
+void Mix(uint own, uint lane, uint thread, bool areDirect, bool within, uint2 positions, List at, uint firstRow,
+    uint keys, uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[QUERY_SIXTEENS], inout uint firstKey,
+    inout uint4 nextKeys[keyEach], inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums,
+    inout SumMatrix mixed[VALUE_SIXTEENS])
 {
-    ControlBarrier(2, 2, EXCHANGED);
-    uint firstKey = FIRST_KEY;
     [loop]
-    for (; firstKey < keys; firstKey += TILE_KEYS, tileStart = tileSize - tileStart)
+    for (; firstKey + (within ? TILE_KEYS : 1) <= keys; firstKey += TILE_KEYS)
     {
-        PutKeys(thread, nextKeys);
-        PutValues(thread, nextValues);
-        ControlBarrier(2, 2, EXCHANGED);  // all waves are done with the previous tile, which the next one may overwrite
-        if (firstKey + TILE_KEYS > keys)
-            break;
-        if (firstKey + TILE_KEYS < keys)  // without this test, compilers sink the loads to where they are used
-        {
-            FetchKeys(thread, keyFirsts, firstKey + TILE_KEYS, keys - 1, nextKeys);
-            FetchValues(thread, valueFirsts, firstKey + TILE_KEYS, keys - 1, nextValues);
-        }
-        Eight products[KEY_SIXTEENS];
-        MultiplyStep(own, lane, areDirect, queries, products);
-        MixStep(own, lane, areDirect, true, positions, at, firstRow, firstKey, keys, products, shifts, sums, mixed);
-    }
-    if (firstKey < keys)  // the last tile, if it reaches beyond the last key
-    {
-        Eight products[KEY_SIXTEENS];
-        MultiplyStep(own, lane, areDirect, queries, products);
-        MixStep(own, lane, areDirect, false, positions, at, firstRow, firstKey, keys, products, shifts, sums, mixed);
-    }
-}
-#else
-// The same where each wave has a slice of its queries: what slices add to products passes through shared memory. `own`
-// is where a wave's part of that starts.
-void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 positions, List at, uint firstRow, uint keys,
-    uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[QUERY_SIXTEENS], inout uint4 nextKeys[keyEach],
-    inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
-{
-    ControlBarrier(2, 2, EXCHANGED);
-    [loop]
-    for (uint firstKey = FIRST_KEY; firstKey < keys; firstKey += TILE_KEYS)
-    {
+        // without this test, compilers sink loads to where they are used
         const bool goesOn = firstKey + TILE_KEYS < keys;
         uint j;
         PutKeys(thread, nextKeys);
-        ControlBarrier(2, 2, EXCHANGED);
+#if SLICES == 1
+        PutValues(thread, nextValues);
+#endif
+        ControlBarrier(2, 2, EXCHANGED);  // all waves are done with the previous tile, which the next one may overwrite
         if (goesOn)
+        {
             FetchKeys(thread, keyFirsts, firstKey + TILE_KEYS, keys - 1, nextKeys);
+#if SLICES == 1
+            FetchValues(thread, valueFirsts, firstKey + TILE_KEYS, keys - 1, nextValues);
+#endif
+        }
         SumMatrix parts[KEY_SIXTEENS];
         MultiplyKeys(queries, parts);
+        Eight products[KEY_SIXTEENS];
+#if SLICES == 1
+        [unroll]
+        for (j = 0; j < KEY_SIXTEENS; j++)
+            products[j] = OwnEntries(own, lane, areDirect, parts[j]);
+#else
         [unroll]
         for (j = 0; j < KEY_SIXTEENS; j++)
             StoreSums(tiles[own + j * matrixSize], parts[j], 0, ownPitch, NON_PRIVATE);
@@ -1891,7 +1847,6 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 positions, List
         ControlBarrier(2, 2, EXCHANGED);
         if (goesOn)
             FetchValues(thread, valueFirsts, firstKey + TILE_KEYS, keys - 1, nextValues);
-        Eight products[KEY_SIXTEENS];
         [unroll]
         for (j = 0; j < KEY_SIXTEENS; j++)
         {
@@ -1913,15 +1868,19 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, uint2 positions, List
             for (j = 0; j < KEY_SIXTEENS; j++)
                 products[j] = OwnEntries(own, lane, areDirect, MatrixOf(products[j]));
         }
-        MixStep(own, lane, areDirect, false, positions, at, firstRow, firstKey, keys, products, shifts, sums, mixed);
+#endif
+        MixStep(own, lane, areDirect, within, positions, at, firstRow, firstKey, keys, products, shifts, sums, mixed);
+#if SLICES == 1
+        tileStart = tileSize - tileStart;
+#endif
     }
 }
-#endif
 
 // Computes a block of rows, 16 per wave, against all their keys or a part of them, tile by tile
 void Attend(uint item, uint thread)
 {
-    const uint lane = WaveGetLaneIndex();
+    // The lane; WaveGetLaneIndex would have DXC legalize the module first, for which it takes as long as for the rest.
+    const uint lane = WavePrefixCountBits(true);
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
     const uint rowBlocks = (Rows() + ROWS - 1) / ROWS;
     const uint keyHeads = (uint)keptQuerySizes[0][1] / SHARED, heads = (uint)keptQuerySizes[0][0] * keyHeads;
@@ -1942,7 +1901,7 @@ void Attend(uint item, uint thread)
     List at = Zeros(4);
     at.entries[0] = (int)(head / keyHeads);
     at.entries[1] = (int)(head % keyHeads * SHARED);
-    const uint2 keyFirsts = KeyFirsts(at), valueFirsts = ValueFirsts(at);
+    const uint2 keyFirsts = FirstsOf(keyLayout, at), valueFirsts = FirstsOf(valueLayout, at);
     const uint keys = EndOfKeys(at);
     uint4 nextKeys[keyEach], nextValues[valueEach];
     FetchKeys(thread, keyFirsts, FIRST_KEY, max(keys, 1) - 1, nextKeys);
@@ -1958,12 +1917,20 @@ void Attend(uint item, uint thread)
     [unroll]
     for (uint c = 0; c < VALUE_SIXTEENS; c++)
         mixed[c] = Filled(0.0f);
-    if (areDirect)  // two copies, since a test in the inner loop costs a tenth of the speed
-        Mix(own, lane, thread, true, positions, at, firstRow, keys, keyFirsts, valueFirsts, queries, nextKeys,
-            nextValues, shifts, sums, mixed);
+    ControlBarrier(2, 2, EXCHANGED);
+    uint firstKey = FIRST_KEY;
+    if (areDirect)  // copies, since tests in the loop cost a twentieth to a tenth of the speed
+    {
+#if SLICES == 1
+        Mix(own, lane, thread, true, true, positions, at, firstRow, keys, keyFirsts, valueFirsts, queries, firstKey,
+            nextKeys, nextValues, shifts, sums, mixed);
+#endif
+        Mix(own, lane, thread, true, false, positions, at, firstRow, keys, keyFirsts, valueFirsts, queries, firstKey,
+            nextKeys, nextValues, shifts, sums, mixed);
+    }
     else
-        Mix(own, lane, thread, false, positions, at, firstRow, keys, keyFirsts, valueFirsts, queries, nextKeys,
-            nextValues, shifts, sums, mixed);
+        Mix(own, lane, thread, false, false, positions, at, firstRow, keys, keyFirsts, valueFirsts, queries, firstKey,
+            nextKeys, nextValues, shifts, sums, mixed);
 
     uint n;
     float2 ownShifts, ownSums;
@@ -2148,10 +2115,10 @@ void Attend(uint item, uint thread)
     List at = Zeros(4);
     at.entries[0] = (int)(item / groups % (uint)keptQuerySizes[0][0]);
     at.entries[1] = (int)(item % groups * SHARED);
-    const uint2 keyFirsts = KeyFirsts(at);
-    const uint keyStored = FirstOf(storedLayouts[0], KeyHead(at));
-    const uint2 valueFirsts = ValueFirsts(at);
-    const uint valueStored = FirstOf(storedLayouts[1], ValueHead(at));
+    const uint2 keyFirsts = FirstsOf(keyLayout, at);
+    const uint keyStored = FirstOf(storedLayouts[0], HeadOfKeys(at));
+    const uint2 valueFirsts = FirstsOf(valueLayout, at);
+    const uint valueStored = FirstOf(storedLayouts[1], HeadOfKeys(at));
 
     uint q, j, e, u, i;
     const uint lane = thread % KEY_THREADS, strand = thread / KEY_THREADS;
@@ -2519,7 +2486,7 @@ void Attend(uint item, uint thread)
     const uint keys = KeysOf(at);
     const uint2 ownHead = uint2(at.entries[0], at.entries[1]);
     const uint queryBase = FirstOf(queryLayout[0], ownHead) + firstRow * (uint)queryLayout[0][3];
-    const uint2 keyFirsts = KeyFirsts(at), valueFirsts = ValueFirsts(at);
+    const uint2 keyFirsts = FirstsOf(keyLayout, at), valueFirsts = FirstsOf(valueLayout, at);
     const uint outputBase = FirstOf(outputLayout[0], ownHead);
 
     if (thread == 0)
