@@ -209,7 +209,6 @@ LARGE = convolution("ConvolutionInteger", of(S, 1, 256, 96, 96), of(S, 256, 256,
 ORDERED = set(WINDOWS) - {"one place"}
 IN_PARTS = {"in parts", "in parts, odd", "a window, in parts", "a window, in parts, odd"}
 UNITS, DOTS = Capability.COOPERATIVE_MATRIX_INT8, Capability.DOT_PRODUCTS
-BOTH = UNITS | DOTS
 
 
 def passes(desc: Any) -> list[int]:

@@ -15,7 +15,7 @@ from dmlops.gpu import detection
 from dmlops.gpu.plans import sliding
 from gpu_device import device
 from gpu_results import check_results, inputs_of
-from product_cases import convolution
+from product_cases import RELU, channels_last, convolution
 from schedule_cases import SPECS, Variant
 from spirv_modules import declared_memory
 from tensors import last, of
@@ -128,30 +128,24 @@ CASES = {
     "global": pooling("AveragePooling", of("FLOAT32", 2, 37, 7, 7), (7, 7), **AVERAGE),
     "global, large": pooling("MaxPooling", of("FLOAT16", 1, 3, 40, 50), (40, 50)),
     "large, dilated": pooling("LpPooling1", of("FLOAT32", 1, 2, 45, 46), (20, 15), 3, (2, 0), 2, P=2),
-    "channels last": pooling(
-        "MaxPooling", last("FLOAT32", 2, 12, 9, 10), (3, 3), 2, (1, 1), output=last("FLOAT32", 2, 12, 5, 5)
+    "channels last": channels_last(pooling("MaxPooling", of("FLOAT32", 2, 12, 9, 10), (3, 3), 2, (1, 1))),
+    "channels last, halves, few": channels_last(
+        pooling("AveragePooling", of("FLOAT16", 2, 6, 7, 9), (2, 3), 1, (1, 0), **AVERAGE)
     ),
-    "channels last, halves, few": pooling(
-        "AveragePooling", last("FLOAT16", 2, 6, 7, 9), (2, 3), 1, (1, 0), **AVERAGE,
-        output=last("FLOAT16", 2, 6, 7, 7),
+    "channels last, bytes": channels_last(pooling("MaxPooling", of("INT8", 1, 8, 7, 9), (3, 2), 1, (1, 0))),
+    "channels last, global": channels_last(
+        pooling("AveragePooling", of("FLOAT32", 2, 37, 7, 7), (7, 7), **AVERAGE)
     ),
-    "channels last, bytes": pooling(
-        "MaxPooling", last("INT8", 1, 8, 7, 9), (3, 2), 1, (1, 0), output=last("INT8", 1, 8, 6, 9)
-    ),
-    "channels last, global": pooling(
-        "AveragePooling", last("FLOAT32", 2, 37, 7, 7), (7, 7), **AVERAGE, output=last("FLOAT32", 2, 37, 1, 1)
-    ),
-    "channels last, of three dimensions": pooling(
-        "AveragePooling1", last("FLOAT32", 2, 4, 5, 6, 8), (2, 3, 3), 2, (1, 1), 1, **AVERAGE,
-        output=last("FLOAT32", 2, 4, 3, 3, 4),
+    "channels last, of three dimensions": channels_last(
+        pooling("AveragePooling1", of("FLOAT32", 2, 4, 5, 6, 8), (2, 3, 3), 2, (1, 1), 1, **AVERAGE)
     ),
     "batches last": pooling(
         "MaxPooling", of("FLOAT32", 8, 3, 6, 7, strides=(1, 336, 56, 8)), (3, 3), 1, (1, 1),
         output=of("FLOAT32", 8, 3, 6, 7, strides=(1, 336, 56, 8)),
     ),
-    "where, channels last": pooling(
-        "MaxPooling1", last("FLOAT32", 2, 4, 9, 10), (3, 3), 2, (1, 1),
-        output=last("FLOAT32", 2, 4, 5, 5), OutputIndicesTensor=last("UINT32", 2, 4, 5, 5),
+    "where, channels last": channels_last(
+        indexed("MaxPooling1", of("FLOAT32", 2, 4, 9, 10), (3, 3), 2, (1, 1)), "InputTensor", "OutputTensor",
+        "OutputIndicesTensor",
     ),
     "where, in blocks": indexed("MaxPooling1", of("FLOAT32", 2, 3, 12, 20), (3, 3), 2, (1, 1)),
     "where, of three dimensions": indexed(
@@ -189,27 +183,21 @@ CONVOLUTIONS = {
     ),
     "padded, activated": channelwise(
         of("FLOAT32", 2, 6, 10, 12), (6, 1, 3, 3), OutputPadding=1, bias=True,
-        FusedActivation=dmlops.make.activation_relu(),
+        FusedActivation=RELU,
     ),
-    "channels last": channelwise(
-        last("FLOAT32", 2, 8, 9, 10), (8, 1, 3, 3), OutputTensor=last("FLOAT32", 2, 8, 9, 10), bias=True
+    "channels last": channels_last(channelwise(of("FLOAT32", 2, 8, 9, 10), (8, 1, 3, 3), bias=True)),
+    "channels last, halves": channels_last(channelwise(of("FLOAT16", 2, 8, 9, 10), (8, 1, 3, 3), bias=True)),
+    "channels last, halves, in pairs": channels_last(
+        channelwise(of("FLOAT16", 2, 6, 9, 10), (6, 1, 5, 5), Strides=2, FusedActivation=RELU)
     ),
-    "channels last, halves": channelwise(
-        last("FLOAT16", 2, 8, 9, 10), (8, 1, 3, 3), OutputTensor=last("FLOAT16", 2, 8, 9, 10), bias=True
+    "channels last, two filters a channel": channels_last(
+        channelwise(of("FLOAT32", 2, 4, 9, 8), (8, 1, 3, 3), bias=True)
     ),
-    "channels last, halves, in pairs": channelwise(
-        last("FLOAT16", 2, 6, 9, 10), (6, 1, 5, 5), OutputTensor=last("FLOAT16", 2, 6, 4, 4), Strides=2,
-        FusedActivation=dmlops.make.activation_relu(),
+    "channels last, two channels a group": channels_last(
+        channelwise(of("FLOAT32", 2, 8, 9, 8), (4, 2, 3, 3), GroupCount=4)
     ),
-    "channels last, two filters a channel": channelwise(
-        last("FLOAT32", 2, 4, 9, 8), (8, 1, 3, 3), OutputTensor=last("FLOAT32", 2, 8, 9, 8), bias=True
-    ),
-    "channels last, two channels a group": channelwise(
-        last("FLOAT32", 2, 8, 9, 8), (4, 2, 3, 3), OutputTensor=last("FLOAT32", 2, 4, 9, 8), GroupCount=4
-    ),
-    "channels last, large window": channelwise(
-        last("FLOAT32", 1, 4, 24, 26), (4, 1, 17, 13), StartPadding=8, EndPadding=8,
-        OutputTensor=last("FLOAT32", 1, 4, 24, 30),
+    "channels last, large window": channels_last(
+        channelwise(of("FLOAT32", 1, 4, 24, 26), (4, 1, 17, 13), StartPadding=8, EndPadding=8)
     ),
     "batches last": channelwise(
         of("FLOAT32", 8, 3, 6, 7, strides=(1, 336, 56, 8)), (3, 1, 3, 3),
@@ -240,12 +228,9 @@ SPREAD = {
     "past the window": spread(of("FLOAT32", 2, 6, 5, 6), (6, 1, 2, 2), Strides=3, bias=True, StartPadding=0),
     "three filters": spread(
         of("FLOAT32", 2, 20, 6, 8), (20, 3, 4, 4), GroupCount=1, Strides=2, bias=True,
-        FusedActivation=dmlops.make.activation_relu(),
+        FusedActivation=RELU,
     ),
-    "channels last": spread(
-        last("FLOAT32", 2, 8, 5, 6), (8, 1, 4, 4), Strides=2, bias=True,
-        OutputTensor=last("FLOAT32", 2, 8, 10, 12),
-    ),
+    "channels last": channels_last(spread(of("FLOAT32", 2, 8, 5, 6), (8, 1, 4, 4), Strides=2, bias=True)),
     "line": spread(of("FLOAT32", 3, 8, 20), (8, 1, 8), Strides=4, StartPadding=2, EndPadding=2),
     "three dimensions": spread(of("FLOAT32", 2, 5, 3, 4, 4), (5, 1, 3, 4, 4), Strides=2),
     "layouts turned round": spread(
