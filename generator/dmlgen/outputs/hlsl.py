@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.bounds import MAX_RANK
-from dmlgen.expr.functions import OPERATOR
 from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_activation import Activation, activations_of
 from dmlgen.outputs.hlsl_functions import Calls, Choice, Functions, merged_calls
@@ -158,20 +157,16 @@ def _meaning(registry: Registry, node: ir.Expr) -> str:
 
 @dataclass(frozen=True)
 class FormShader(WithTensors):
-    """A shader with its own form: its tensors by role, and its steps as HLSL.
+    """A shader with its own form: its tensors by role, and its steps as HLSL."""
 
-    `activations` are those that may be fused into it.
-    """
+    moves = limited = ()
 
     operator: str
     summary: Text
-    moves: tuple[str, ...]
-    limited: tuple[str, ...]
     known: Mapping[str, HlslType]
     role: Mapping[str, Tensor]
     steps: Mapping[str, str]
     called: Calls
-    activations: tuple[Activation, ...]
     library: Functions
     max_rank: int
     params: Params
@@ -198,9 +193,6 @@ def _form(
     for name, node in schedule.roles.items():
         if isinstance(node, ir.Tensor | ir.Tensors):
             role[name] = tensor_of(registry, operator, node.name)
-    activates = any(node.type == OPERATOR for node in schedule.roles.values())
-    output = role["output"]
-    activations = activations_of(registry, operator, output.macro, output.values) if activates else ()
     elements = {tensor.member: tensor.values for tensor in role.values()}
     printer = MapPrinter(elements, aligned=True)
     record = pascal(schedule.form.upper())
@@ -208,13 +200,10 @@ def _form(
     return FormShader(
         operator=operator.name,
         summary=operator.summary,
-        moves=(),
-        limited=(),
         known=hlsl_types(registry),
         role=role,
         steps=steps,
-        called=merged_calls(printer.called, *(one.called for one in activations)),
-        activations=activations,
+        called=printer.called,
         library=functions,
         max_rank=MAX_RANK,
         params=params_of(plans, f"{record}Params"),

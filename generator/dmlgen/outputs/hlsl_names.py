@@ -41,8 +41,6 @@ def word(node: ir.Expr) -> str:
             return function.name
         case ir.Part(member=member, name=name):
             return member.name + name
-        case ir.Present(item=ir.Member(name=name)):
-            return f"Has{name}"
         case ir.Field(tensor=tensor, name=name):
             return plain(tensor.entry) + name
         case ir.Tensor(name=name):

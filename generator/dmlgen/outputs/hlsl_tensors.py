@@ -57,10 +57,6 @@ class WithTensors:
     def tensors(self) -> tuple[Tensor, ...]:
         raise NotImplementedError
 
-    @property
-    def bits(self) -> tuple[int, ...]:
-        return tuple(sorted({bits for tensor in self.tensors for bits in tensor.bits}))
-
     def data_types(self, moves: Collection[str] = (), others: Collection[str] = ()) -> list[HlslType]:
         """Those of the tensors, of which it also `moves` some, and others."""
         moved = {*self.moves, *moves}

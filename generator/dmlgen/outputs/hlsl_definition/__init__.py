@@ -6,7 +6,7 @@ skipping. Everything that depends only on the description is computed on the hos
 
 `shader` assembles a shader. Expressions are printed by a chain of classes, each of which builds on those
 before it: `functions` (scopes, functions), `tensors` (reads, types, limits), `loops`, `printer` (everything
-else). `names` and `constants` serve them.
+else). `constants` says which parts of them depend only on the description.
 """
 
 from dmlgen.outputs.hlsl_definition.shader import DefinitionShader, shader_of, text
