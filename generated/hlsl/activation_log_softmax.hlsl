@@ -516,8 +516,7 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    break;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -586,8 +585,7 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    break;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {

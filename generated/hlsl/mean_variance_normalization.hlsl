@@ -919,8 +919,7 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    break;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -1018,8 +1017,7 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    break;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {

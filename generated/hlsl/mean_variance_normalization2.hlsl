@@ -926,8 +926,7 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    break;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -1025,8 +1024,7 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    break;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
