@@ -74,6 +74,18 @@ def test_only_blocks_that_sizes_tell_are_known(
 
 
 @pytest.mark.parametrize(
+    ("other", "expected"),
+    [("at", True), ("[ATensor.Sizes[d] - 1 - at[d] for d in axes(ATensor)]", False)],
+    ids=["the element", "its mirror image"],
+)
+def test_every_read_of_a_tensor_counts(other: str, expected: bool, tmp_path: Path) -> None:
+    section = f"compute:\n  outputs:\n    OutputTensor: ATensor[at] + ATensor[{other}] + BTensor[at]\n"
+    variant = Variant(tmp_path, "ELEMENT_WISE_ADD", section)
+    assert variant.form == "map"
+    assert aligned(variant.schedule) is expected
+
+
+@pytest.mark.parametrize(
     ("sizes", "scales"),
     [
         ((6, 64), (6, 1)),

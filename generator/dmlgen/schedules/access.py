@@ -25,6 +25,11 @@ def entries(coordinate: ir.Expr) -> tuple[ir.Expr, ...]:
     raise Unfit
 
 
+def loads_of(*nodes: ir.Expr) -> list[ir.Load]:
+    """The reads of tensors of the description in values, functions included."""
+    return [part for part in chain(*map(walk_through, nodes)) if isinstance(part, ir.Load)]
+
+
 def dimensions(*nodes: ir.Expr) -> frozenset[int]:
     """The dimensions on whose coordinates expressions may depend, in functions too: all, if that is not
     known."""

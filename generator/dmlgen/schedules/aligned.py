@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
+from dmlgen.schedules.access import loads_of
 from dmlgen.schedules.schedule import Schedule, is_shifted
 
 _BLOCK = "[at[d] // [Whole.Sizes[e] // Parts.Sizes[e] for e in range(ranks)][d] for d in range(rank)]"
@@ -53,8 +54,7 @@ def is_first(coordinate: ir.Expr) -> bool:
 
 
 def _reads(schedule: Schedule) -> list[ir.Load]:
-    nodes = [] if schedule.value is None else ir.walk(schedule.value)
-    return [node for node in nodes if isinstance(node, ir.Load)]
+    return [] if schedule.value is None else loads_of(schedule.value)
 
 
 def _blocks(schedule: Schedule) -> dict[str, SimpleNamespace]:

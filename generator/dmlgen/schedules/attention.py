@@ -16,6 +16,7 @@ from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of, free_locals
 from dmlgen.registry import OutputDefinitions
+from dmlgen.schedules.access import loads_of
 from dmlgen.schedules.cases import folds_of, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -128,7 +129,7 @@ def _score(whole: ir.Expr, values: Mapping[str, ir.Expr]) -> tuple[ir.Expr, ir.E
 
 def _multiple(score: ir.Expr) -> ir.Expr | None:
     """The factor of `TOTAL` that a score is if none of the tensors that it reads is present."""
-    read = {part.tensor for part in ir.walk(score) if isinstance(part, ir.Load)}
+    read = {load.tensor for load in loads_of(score)}
     absent: dict[ir.Expr, ir.Expr] = {ir.Present(one): ir.Number(False, ir.BOOL) for one in read}
     rest = written(ir.substitute(score, absent), {})
     while found := match("score + 0", rest):

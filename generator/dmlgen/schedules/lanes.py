@@ -13,7 +13,7 @@ from itertools import product
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import walk_through
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.access import dimensions
+from dmlgen.schedules.access import dimensions, loads_of
 from dmlgen.schedules.cases import written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -43,7 +43,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Lanes | None:
 def _lanes(output: str, value: ir.Expr, facts: TensorFacts) -> Iterator[Lanes]:
     """The dimensions along which elements read a tensor at coordinates that differ in one entry only. Not the
     last one: along that, threads read adjacent elements."""
-    loads = [part for part in ir.walk(value) if isinstance(part, ir.Load) and part.type == ir.FLOAT]
+    loads = [load for load in loads_of(value) if load.type == ir.FLOAT]
     for tensor in dict.fromkeys(load.tensor for load in loads):
         parts = {load: ir.joined_parts(load.coordinate) for load in loads if load.tensor == tensor}
         firsts = [one.items if isinstance(one, ir.ListOf) else () for one, *_ in parts.values()]
@@ -85,4 +85,4 @@ def _arguments(value: ir.Expr) -> list[ir.Expr]:
 
 
 def _reads(node: ir.Expr, tensor: str) -> bool:
-    return any(isinstance(part, ir.Load) and part.tensor.name == tensor for part in walk_through(node))
+    return any(load.tensor.name == tensor for load in loads_of(node))

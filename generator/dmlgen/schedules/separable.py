@@ -20,6 +20,7 @@ from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import factors_of, is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
+from dmlgen.schedules.access import loads_of
 from dmlgen.schedules.cases import written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -142,7 +143,7 @@ def _negated(test: ir.Expr) -> ir.Expr:
 
 def _mode(when: ir.Expr, value: ir.Expr, tensors: Mapping[str, Intermediate]) -> tuple[Mode, _Shape]:
     """An output in one case, with the tensor and the number of axes."""
-    loads = {part for part in ir.walk(value) if isinstance(part, ir.Load)}
+    loads = set(loads_of(value))
     folds = dict.fromkeys(part for part in ir.walk(value) if isinstance(part, ir.Fold))
     if len(loads) != 1:
         raise Unfit

@@ -16,7 +16,7 @@ from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.access import Linear, either, linear, numbers
+from dmlgen.schedules.access import Linear, either, linear, loads_of, numbers
 from dmlgen.schedules.cases import folds_of, spelled, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
@@ -71,7 +71,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
     """The fold over a window that the outputs of a definition amount to."""
     outputs = {name: written(value, {}) for name, value in defines.outputs.items()}
     folds = dict.fromkeys(fold for value in outputs.values() for fold in folds_of(value))
-    totals = [one for one in folds if one.kind in ("sum", "product", "min", "max") and _loads(one.body)]
+    totals = [one for one in folds if one.kind in ("sum", "product", "min", "max") and loads_of(one.body)]
     if defines.tensors or len(totals) != 1 or not facts.is_certain(next(iter(outputs))):
         return None
     fold = written(totals[0], {})  # numbers variables as if it stood alone
@@ -79,7 +79,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
     found = fit(f"{fold.kind}({_TAPS})", fold)
     difference = match("term - less", found.term) if fold.type == ir.INT else None
     term, less = (difference.term, difference.less) if difference else (found.term, None)
-    loads = _loads(term)
+    loads = loads_of(term)
     if len(loads) != 1:
         raise Unfit
     (load,) = loads
@@ -109,7 +109,7 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
             case _:
                 raise Unfit
     values = {name: spelled(ir.substitute(value, new)) for name, value in outputs.items()}
-    if any(one.tensor == load.tensor for value in values.values() for one in _loads(value)):
+    if any(one.tensor == load.tensor for one in loads_of(*values.values())):
         raise Unfit
     return Sliding(
         tensor=load.tensor.name,
@@ -134,7 +134,3 @@ def _box(condition: ir.Expr | None, w: ir.Local) -> Frame:
     if not is_known(box.limits):
         raise Unfit
     return Frame(linear(box.place, w), box.limits)
-
-
-def _loads(node: ir.Expr) -> list[ir.Load]:
-    return [part for part in ir.walk(node) if isinstance(part, ir.Load)]

@@ -22,7 +22,7 @@ from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import free_locals, walk_through
 from dmlgen.registry import Intermediate, OutputDefinitions
-from dmlgen.schedules.access import dimensions, entries
+from dmlgen.schedules.access import dimensions, entries, loads_of
 from dmlgen.schedules.cases import Choice, folds_of, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.steps import in_step
@@ -142,9 +142,12 @@ def _shared_sums(
         value = written(defined[one.name], choice, _has_sums)  # other functions stay as they are
         new: dict[ir.Expr, ir.Expr] = {fold: totals[written(fold, choice)] for fold in folds_of(value)}
         values[one.name] = ir.substitute(value, new)
-    loads = [part for value in values.values() for part in walk_through(value) if isinstance(part, ir.Load)]
     used = {factors[0].tensor, weights[0].tensor}
-    if rank - 1 not in by_weights - by_factor or len(used) == 1 or any(one.tensor in used for one in loads):
+    if (
+        rank - 1 not in by_weights - by_factor
+        or len(used) == 1
+        or any(one.tensor in used for one in loads_of(*values.values()))
+    ):
         raise Unfit
     lifted, before = _lift_reads(tuple(values.items()), along)
     return SharedSums(
