@@ -259,7 +259,7 @@ VALID = {
     **{str(sizes): (attention.attention(sizes, "FLOAT16"), HALVES) for sizes in attention.SIZES["matrices"]},
     **{f"LSTM {number}": (desc, HALVES) for number, desc in enumerate(NETWORKS)},
 }
-CAPABILITIES = {1, 9, 11, 22, 39, 61, 62, 65, 4433, 5345, 6018, 6019, 6022}
+CAPABILITIES = {1, 9, 11, 22, 39, 61, 62, 64, 65, 4433, 5345, 6018, 6019, 6022}
 MEMORY_MODEL = 14
 
 

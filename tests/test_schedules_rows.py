@@ -16,8 +16,9 @@ from dmlops.gpu.plans.reasons import Reason
 from dmlops.gpu.plans.rows import plan_rows
 from dmlops.planners.adam_optimizer import PLANNER
 from gpu_device import device, run_in_guard_zones
-from gpu_results import TOLERANCES, check_results
+from gpu_results import TOLERANCES, check_results, inputs_of
 from schedule_cases import SPECS, Variant
+from tensors import last, of
 
 __all__ = ["device"]
 
@@ -57,7 +58,7 @@ def test_the_greatest_of_a_row(width: int, device: Any, tmp_path: Path) -> None:
     """In one dispatch, and of the parts of a row that is split."""
     text = section("LP_NORMALIZATION").replace("sum(abs(", "max(abs(")
     one = Variant(tmp_path, "LP_NORMALIZATION", text)
-    whole = tensor((1, 1, 3, width), "FLOAT32")
+    whole = of("FLOAT32", 1, 1, 3, width)
     desc = dmlops.LpNormalization(InputTensor=whole, OutputTensor=whole, Axis=3, P=1, Epsilon=1e-3)
     arrays = {"InputTensor": np.random.default_rng(11).normal(0, 2, whole.Sizes).astype(np.float32)}
     found, expected = one.by_shader(desc, arrays, device), one.by_definition(desc, arrays)
@@ -86,8 +87,45 @@ def test_what_rows_without_statistics_are(old: str, new: str, fits: bool, tmp_pa
     assert (one.form_of(Rows) is not None) == fits
 
 
-def tensor(sizes: tuple[int, ...], kind: str, strides: tuple[int, ...] | None = None) -> TensorDesc:
-    return TensorDesc(kind, sizes) if strides is None else TensorDesc(kind, sizes, Strides=strides)
+def drawn(desc: Any) -> dict[str, np.ndarray]:
+    """Inputs, whose mean is not 0; variances and second moments are above 0."""
+    inputs = inputs_of(desc)
+    for name in inputs:
+        if name in ("VarianceTensor", "InputSecondMomentTensor"):
+            inputs[name] = np.abs(inputs[name]) + np.float16(0.5)
+        elif name == "InputTensor":
+            inputs[name] = inputs[name] + np.float16(1)
+    return inputs
+
+
+def normalized(whole: TensorDesc, axes: list[int], epsilon: float = 1e-3, **members: Any) -> Any:
+    usual = {"OutputTensor": TensorDesc(whole.DataType, whole.Sizes), "NormalizeVariance": True}
+    return dmlops.MeanVarianceNormalization1(
+        InputTensor=whole, Axes=axes, Epsilon=epsilon, **{**usual, **members}
+    )
+
+
+def of_batches(whole: TensorDesc, added: TensorDesc | None = None) -> list[Any]:
+    """The training and the gradient of a batch normalization."""
+    one = TensorDesc(whole.DataType, (1, whole.Sizes[1], 1, 1))
+    training = dmlops.BatchNormalizationTraining(
+        InputTensor=whole, ScaleTensor=one, BiasTensor=one, FusedAddTensor=added, OutputTensor=whole,
+        OutputMeanTensor=one, OutputVarianceTensor=one, Epsilon=1e-3,
+    )  # fmt: skip
+    gradients = dmlops.BatchNormalizationTrainingGrad(
+        InputTensor=whole, InputGradientTensor=whole, MeanTensor=one, VarianceTensor=one, ScaleTensor=one,
+        OutputGradientTensor=whole, OutputScaleGradientTensor=one, OutputBiasGradientTensor=one, Epsilon=1e-3,
+    )  # fmt: skip
+    return [training, gradients]
+
+
+def optimizer(whole: TensorDesc, gradient: TensorDesc, steps: tuple[int, ...]) -> Any:
+    names = [one.name for one in dmlops.AdamOptimizer.MEMBERS if one.role in ("input", "output")]
+    tensors = dict.fromkeys(names, whole) | {
+        "GradientTensor": gradient,
+        "TrainingStepTensor": of("UINT32", *steps),
+    }
+    return dmlops.AdamOptimizer(**tensors, LearningRate=0.1, Beta1=0.9, Beta2=0.999, Epsilon=1e-3)
 
 
 def passes(desc: Any) -> int:
@@ -117,53 +155,22 @@ def passes(desc: Any) -> int:
 def test_normalizations_at_awkward_sizes(
     sizes: tuple[int, ...], axes: list[int], affine: tuple[int, ...], strides: Any, kind: str, device: Any
 ) -> None:
-    rng = np.random.default_rng(1)
-    data = rng.normal(1, 2, sizes)
-    if strides is not None and strides[0] == 0:
-        data[:] = data[:1]
-    arrays = {"InputTensor": data.astype(kind.lower())}
-    arrays |= {name: rng.normal(1, 1, affine).astype(kind.lower()) for name in ("ScaleTensor", "BiasTensor")}
-    desc = dmlops.MeanVarianceNormalization1(
-        InputTensor=tensor(sizes, kind, strides),
-        ScaleTensor=tensor(affine, kind),
-        BiasTensor=tensor(affine, kind),
-        OutputTensor=tensor(sizes, kind),
-        Axes=axes,
-        NormalizeVariance=True,
-        Epsilon=1e-3,
+    desc = normalized(
+        of(kind, *sizes, strides=strides), axes, ScaleTensor=of(kind, *affine), BiasTensor=of(kind, *affine),
         FusedActivation=dmlops.ActivationLeakyRelu(Alpha=0.1),
-    )
+    )  # fmt: skip
     assert passes(desc) == (2 if sizes[3:] == (50000,) else 1)  # a long row is split
-    check_results(device, desc, arrays)
+    check_results(device, desc, drawn(desc))
 
 
 @pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16"])
 @pytest.mark.parametrize("sizes", [(2, 64, 40, 40), (2, 20, 37, 40), (1, 3, 70, 80)])
 def test_statistics_of_channels_that_lie_last(sizes: tuple[int, ...], kind: str, device: Any) -> None:
     """Neighboring threads have different channels, and so many pixels of them that these are split."""
-    rng = np.random.default_rng(3)
-    _, channels, height, width = sizes
-    last = (height * width * channels, 1, width * channels, channels)
-    whole, one = tensor(sizes, kind, last), tensor((1, channels, 1, 1), kind)
-    names = ("MeanTensor", "VarianceTensor", "ScaleTensor", "BiasTensor")
-    arrays = {name: np.abs(rng.normal(0, 1, (1, channels, 1, 1))) + 0.5 for name in names}
-    tensors = ("InputTensor", "InputGradientTensor", "FusedAddTensor")
-    arrays |= {name: rng.normal(1, 1, sizes) for name in tensors}
-    training = dmlops.BatchNormalizationTraining(
-        InputTensor=whole, ScaleTensor=one, BiasTensor=one, FusedAddTensor=whole, OutputTensor=whole,
-        OutputMeanTensor=one, OutputVarianceTensor=one, Epsilon=1e-3,
-    )  # fmt: skip
-    gradients = dmlops.BatchNormalizationTrainingGrad(
-        InputTensor=whole, InputGradientTensor=whole, **dict.fromkeys(names[:3], one),
-        OutputGradientTensor=whole, OutputScaleGradientTensor=one, OutputBiasGradientTensor=one, Epsilon=1e-3,
-    )  # fmt: skip
-    instances = dmlops.MeanVarianceNormalization1(
-        InputTensor=whole, OutputTensor=whole, Axes=[2, 3], NormalizeVariance=True, Epsilon=1e-3
-    )
-    for desc in (training, gradients, instances):
+    whole = last(kind, *sizes)
+    for desc in (*of_batches(whole, added=whole), normalized(whole, [2, 3], OutputTensor=whole)):
         assert passes(desc) == 2
-        given = {m.name: arrays[m.name] for m in desc.MEMBERS if m.name in arrays and getattr(desc, m.name)}
-        check_results(device, desc, {name: array.astype(kind.lower()) for name, array in given.items()})
+        check_results(device, desc, drawn(desc))
 
 
 @pytest.mark.parametrize("width", [9000, 50000])
@@ -171,10 +178,7 @@ def test_deviations_are_exact_far_from_zero(width: int, device: Any) -> None:
     """Also where a row is split and its parts differ: the second half of each row is greater."""
     data = np.random.default_rng(9).normal(1e4, 1, (1, 1, 2, width)).astype(np.float32)
     data[..., width // 2 :] += 3
-    whole = tensor(data.shape, "FLOAT32")
-    desc = dmlops.MeanVarianceNormalization1(
-        InputTensor=whole, OutputTensor=whole, Axes=[3], NormalizeVariance=True, Epsilon=1e-9
-    )
+    desc = normalized(TensorDesc.of(data), [3], 1e-9)
     found = run_in_guard_zones(device, desc, {"InputTensor": data})["OutputTensor"].astype(np.float64)
     exact = data.astype(np.float64)
     deviation = exact.std(3)
@@ -188,10 +192,7 @@ def test_deviations_are_exact_far_from_zero(width: int, device: Any) -> None:
 def test_what_is_no_number_stays_in_its_row(value: float, width: int, device: Any) -> None:
     data = np.random.default_rng(2).normal(0, 1, (1, 1, 4, width)).astype(np.float32)
     data[0, 0, 2, 69] = value
-    whole = tensor(data.shape, "FLOAT32")
-    desc = dmlops.MeanVarianceNormalization1(
-        InputTensor=whole, OutputTensor=whole, Axes=[3], NormalizeVariance=True, Epsilon=1e-5
-    )
+    desc = normalized(TensorDesc.of(data), [3], 1e-5)
     found = check_results(device, desc, {"InputTensor": data})["OutputTensor"]
     assert np.isnan(found[0, 0, 2]).all() and np.isfinite(found[0, 0, [0, 1, 3]]).all()
 
@@ -201,30 +202,14 @@ def test_what_is_no_number_stays_in_its_row(value: float, width: int, device: An
     "sizes", [(1, 1, 1, 1), (2, 3, 5, 7), (4, 8, 16, 16), (1, 5, 1, 300), (2, 3, 200, 200)]
 )
 def test_batch_normalizations(sizes: tuple[int, ...], kind: str, device: Any) -> None:
-    rng = np.random.default_rng(3)
-    channels = (1, sizes[1], 1, 1)
-    whole, one = tensor(sizes, kind), tensor(channels, kind)
-    names = ("MeanTensor", "VarianceTensor", "ScaleTensor", "BiasTensor")
-    few = {name: (np.abs(rng.normal(0, 1, channels)) + 0.5).astype(kind.lower()) for name in names}
-    arrays = {
-        name: rng.normal(0, 1, sizes).astype(kind.lower()) for name in ("InputTensor", "InputGradientTensor")
-    }
+    whole, one = of(kind, *sizes), of(kind, 1, sizes[1], 1, 1)
     inference = dmlops.BatchNormalization(
-        InputTensor=whole, **dict.fromkeys(names, one), OutputTensor=whole, Spatial=True, Epsilon=1e-3
-    )
-    training = dmlops.BatchNormalizationTraining(
-        InputTensor=whole, ScaleTensor=one, BiasTensor=one, OutputTensor=whole, OutputMeanTensor=one,
-        OutputVarianceTensor=one, Epsilon=1e-3,
+        InputTensor=whole, MeanTensor=one, VarianceTensor=one, ScaleTensor=one, BiasTensor=one,
+        OutputTensor=whole, Spatial=True, Epsilon=1e-3,
     )  # fmt: skip
-    gradients = dmlops.BatchNormalizationTrainingGrad(
-        InputTensor=whole, InputGradientTensor=whole, **dict.fromkeys(names[:3], one),
-        OutputGradientTensor=whole, OutputScaleGradientTensor=one, OutputBiasGradientTensor=one, Epsilon=1e-3,
-    )  # fmt: skip
-    for desc in (inference, training, gradients):
-        is_split = sizes[3] == 200 and desc != inference
-        assert passes(desc) == (2 if is_split else 1)
-        given = {**arrays, **few}
-        check_results(device, desc, {m.name: given[m.name] for m in desc.MEMBERS if m.name in given})
+    for desc in (inference, *of_batches(whole)):
+        assert passes(desc) == (2 if sizes[3] == 200 and desc != inference else 1)
+        check_results(device, desc, drawn(desc))
 
 
 @pytest.mark.parametrize("kind", ["FLOAT32", "FLOAT16"])
@@ -241,36 +226,16 @@ def test_batch_normalizations(sizes: tuple[int, ...], kind: str, device: Any) ->
 )
 def test_optimizer_steps(sizes: tuple[int, ...], strides: Any, kind: str, device: Any) -> None:
     """Elements that share one step, at any strides."""
-    rng = np.random.default_rng(4)
-    names = ("InputParametersTensor", "InputFirstMomentTensor", "InputSecondMomentTensor", "GradientTensor")
-    arrays = {name: np.abs(rng.normal(0, 1, sizes)).astype(kind.lower()) for name in names}
-    outputs = ("OutputParametersTensor", "OutputFirstMomentTensor", "OutputSecondMomentTensor")
-    whole = dict.fromkeys((*names, *outputs), tensor(sizes, kind))
-    desc = dmlops.AdamOptimizer(
-        **whole | {"GradientTensor": tensor(sizes, kind, strides)},
-        TrainingStepTensor=tensor((1, 1, 1, 1), "UINT32"),
-        LearningRate=0.1,
-        Beta1=0.9,
-        Beta2=0.999,
-        Epsilon=1e-3,
-    )
+    desc = optimizer(of(kind, *sizes), of(kind, *sizes, strides=strides), (1, 1, 1, 1))
     assert passes(desc) == 1
-    check_results(device, desc, arrays | {"TrainingStepTensor": np.full((1, 1, 1, 1), 7, np.uint32)})
+    check_results(device, desc, drawn(desc) | {"TrainingStepTensor": np.full((1, 1, 1, 1), 7, np.uint32)})
 
 
 @pytest.mark.parametrize("steps", [(1, 1, 1, 3), (1, 3), (1, 1, 1, 2)])
 def test_tensors_that_no_rule_admits_are_refused(steps: tuple[int, ...]) -> None:
     """Their shaders have no other pass, and count on the rules."""
-    names = ("InputParametersTensor", "InputFirstMomentTensor", "InputSecondMomentTensor", "GradientTensor")
-    outputs = ("OutputParametersTensor", "OutputFirstMomentTensor", "OutputSecondMomentTensor")
-    desc = dmlops.AdamOptimizer(
-        **dict.fromkeys((*names, *outputs), tensor((1, 1, 2, 3), "FLOAT32")),
-        TrainingStepTensor=tensor(steps, "UINT32"),
-        LearningRate=0.1,
-        Beta1=0.9,
-        Beta2=0.999,
-        Epsilon=1e-3,
-    )
+    whole = of("FLOAT32", 1, 1, 2, 3)
+    desc = optimizer(whole, whole, steps)
     with pytest.raises(Refused) as caught:
         plan_rows(Planning(), PLANNER.inputs(desc, 0), PLANNER.shader)
     assert caught.value.reason == Reason.UNSUPPORTED_INDEXING
