@@ -10875,14 +10875,14 @@ DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dm
     width, int64_t taps, dmlops_plan_SeparableTile* result) {
     int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns), width), 1));
     int64_t across = dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, extent->columns,
-        dmlops_plan_ceil_div(planning, extent->columns, columns)), 4);
-    int64_t reached = dmlops_add(dmlops_plan_ceil_div(planning, dmlops_multiply(dmlops_multiply(4, across), width),
+        dmlops_plan_ceil_div(planning, extent->columns, columns)), 2);
+    int64_t reached = dmlops_add(dmlops_plan_ceil_div(planning, dmlops_multiply(dmlops_multiply(2, across), width),
         extent->columns), taps);
-    int64_t span = dmlops_multiply(4, dmlops_plan_ceil_div(planning, reached, 4));
+    int64_t span = dmlops_multiply(2, dmlops_plan_ceil_div(planning, reached, 2));
     int64_t rows = dmlops_min(extent->rows, 8);
     result->threads = 256;
     result->across = across;
-    result->columns = 4;
+    result->columns = 2;
     result->rows = rows;
     result->planes = 1;
     result->taps = taps;

@@ -37,7 +37,7 @@ SEPARABLE_SPAN = 512  # NVIDIA H200: 256 at 0.87, 1024 at 1.00
 
 COLUMNS = 4
 """Adjacent elements of a thread, if there are many."""
-SPAN_COLUMNS = 4  # NVIDIA H200: 8 at 0.78
+SPAN_COLUMNS = 2  # NVIDIA H200: 1 at 0.74, 4 at 0.86, 8 at 0.67
 """Columns of a thread where taps along rows are combined first."""
 MOST_TAPS = 64
 """Taps along an axis for which tables may have room."""
