@@ -72,19 +72,25 @@ typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
 #else
 typedef INPUT_STORED InputBuffer;
 #endif
-#if INPUT_BITS == 64
-typedef uint64_t StateValue;  // a rank
+#define CHOOSES 1  // the result is an element's index
+#define RANKS 1  // elements are compared by rank
+#if !RANKS
+typedef INPUT_VALUE StateValue;
+#elif INPUT_BITS == 64
+typedef uint64_t StateValue;
 #else
-typedef uint StateValue;  // a rank
+typedef uint StateValue;
 #endif
 
 // The total of a set, or of a part of it
 struct State
 {
     StateValue value;
+#if CHOOSES
     uint index;
 #if INPUT_BITS == 64
     uint reserved;
+#endif
 #endif
 };
 
@@ -265,29 +271,44 @@ State StateOf(INPUT_VALUE element, uint index)
 {
     State state = (State)0;
     state.value = Map(element);
+#if CHOOSES
     state.index = index;
+#endif
     return state;
 }
 
 // Combines the totals of two parts of a set
 State Combine(State a, State b)
 {
+#if CHOOSES
     if (a.value == b.value ? (b.index < a.index) != DECREASING : a.value < b.value)
         return b;
     return a;
+#else
+    a.value = Merge(a.value, b.value);
+    return a;
+#endif
 }
 
 // The same where all elements of b come after those of a
 State Append(State a, State b)
 {
+#if CHOOSES
     if (DECREASING ? a.value <= b.value : a.value < b.value)
         return b;
     return a;
+#else
+    return Combine(a, b);
+#endif
 }
 
 OUTPUT_VALUE ResultOf(State state)
 {
+#if CHOOSES
     return (OUTPUT_VALUE)state.index;
+#else
+    return (OUTPUT_VALUE)Finish(state.value);
+#endif
 }
 
 #if WAVES
@@ -303,7 +324,9 @@ float ReadLane(float value, uint lane) { return WaveReadLaneAt(value, lane); }
 State ReadState(State state, uint lane)
 {
     state.value = ReadLane(state.value, lane);
+#if CHOOSES
     state.index = ReadLane(state.index, lane);
+#endif
     return state;
 }
 #endif

@@ -76,12 +76,13 @@ typedef vector<INPUT_STORED, INPUT_VECTOR> InputBuffer;
 typedef INPUT_STORED InputBuffer;
 #endif
 #define CHOOSES (FUNCTION == 0 || FUNCTION == 1)  // the result is an element's index
-#if !(FUNCTION == 0 || FUNCTION == 1 || FUNCTION == 7 || FUNCTION == 8)
+#define RANKS (FUNCTION == 0 || FUNCTION == 1 || FUNCTION == 7 || FUNCTION == 8)  // elements are compared by rank
+#if !RANKS
 typedef INPUT_VALUE StateValue;
 #elif INPUT_BITS == 64
-typedef uint64_t StateValue;  // a rank
+typedef uint64_t StateValue;
 #else
-typedef uint StateValue;  // a rank
+typedef uint StateValue;
 #endif
 
 // The total of a set, or of a part of it
