@@ -516,7 +516,8 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
+                if (!EVEN && item + u * REDUCTION_THREADS >= end)
+                    continue;
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -585,7 +586,8 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
+                if (!EVEN && item + u * REDUCTION_THREADS >= end)
+                    continue;
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {

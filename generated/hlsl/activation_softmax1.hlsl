@@ -419,7 +419,8 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
+                if (!EVEN && item + u * REDUCTION_THREADS >= end)
+                    continue;
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -488,7 +489,8 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
+                if (!EVEN && item + u * REDUCTION_THREADS >= end)
+                    continue;
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {

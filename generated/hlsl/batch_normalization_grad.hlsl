@@ -593,7 +593,8 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
+                if (!EVEN && item + u * REDUCTION_THREADS >= end)
+                    continue;
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {

@@ -979,7 +979,8 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
+                if (!EVEN && item + u * REDUCTION_THREADS >= end)
+                    continue;
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -1077,7 +1078,8 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
+                if (!EVEN && item + u * REDUCTION_THREADS >= end)
+                    continue;
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {

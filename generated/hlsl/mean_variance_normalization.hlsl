@@ -919,7 +919,8 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
+                if (!EVEN && item + u * REDUCTION_THREADS >= end)
+                    continue;
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -1017,7 +1018,8 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (EVEN || item + u * REDUCTION_THREADS < end)
+                if (!EVEN && item + u * REDUCTION_THREADS >= end)
+                    continue;
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
