@@ -147,21 +147,21 @@ def softmax(d: Draw) -> Any:
 
 
 def softmax_of_channels(d: Draw) -> Any:
-    """Sets side by side, each times its own factor."""
+    """Rows side by side, each times its own factor."""
     y = d.builder.activation_softmax1(d(2, 8, 16), Axes=[1])
     y = d.builder.element_wise_multiply(y, seen(d(2, 16), (2, 8, 16), (16, 0, 1)))
     return d.builder.element_wise_erf(y)
 
 
 def means(d: Draw) -> Any:
-    """One element of each set, and factors for some."""
+    """One element of each row, and factors for some."""
     y = d.builder.reduce(d(2, 6, 5, 64), Function="AVERAGE", Axes=[3])
     y = d.builder.element_wise_multiply(y, seen(d(6), (2, 6, 5, 1), (0, 1, 0, 0)))
     return d.builder.element_wise_erf(d.builder.element_wise_sqrt(d.builder.element_wise_abs(y)))
 
 
 def deep_sums(d: Draw) -> Any:
-    """Sets that are summed in parts."""
+    """Rows that are summed in parts."""
     y = d.builder.reduce(d(1, 1, 2, 40000), Function="SUM_SQUARE", Axes=[3])
     return d.builder.element_wise_subtract(y, d(1, 1, 2, 1))
 

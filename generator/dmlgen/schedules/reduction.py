@@ -1,4 +1,4 @@
-"""Definitions that reduce sets of elements to one value each.
+"""Definitions that reduce rows of elements to one value each.
 
 There are two forms: a fold of a function of each element, followed by a function of the result and the number
 of elements ("map, combine, finish"); and the place of the greatest or least element, which may also be marked
@@ -15,8 +15,8 @@ from dmlgen.expr import ir
 from dmlgen.expr.functions import ELEMENT_FUNCTIONS
 from dmlgen.registry import OutputDefinitions
 from dmlgen.schedules.cases import Case, cases_of, test_for
+from dmlgen.schedules.row_coordinates import ITEM, RowCoordinates, normal, rows_of
 from dmlgen.schedules.rows import Fold, Reduction, Rows
-from dmlgen.schedules.sets import ITEM, Sets, normal, sets_of
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 
@@ -25,7 +25,7 @@ class _Form:
     """The work in one case; `is_each`: the chosen element is marked among all; `backward`: the last of equal
     elements counts."""
 
-    sets: Sets
+    rows: RowCoordinates
     fold: Fold
     is_each: bool = False
     backward: bool = False
@@ -53,8 +53,8 @@ def _folds(node: ir.Expr) -> bool:
 
 def _rows(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Rows:
     """All cases together: one enumeration may select the fold, and a test of one member the direction."""
-    sets, is_each = forms[0].sets, forms[0].is_each
-    if any((form.sets, form.is_each) != (sets, is_each) for form in forms):
+    rows, is_each = forms[0].rows, forms[0].is_each
+    if any((form.rows, form.is_each) != (rows, is_each) for form in forms):
         raise Unfit
     folds: dict[ir.EnumValue | None, Fold] = {None: forms[0].fold}
     if (chooser := _decides(cases, [form.fold for form in forms])) is not None:
@@ -67,11 +67,11 @@ def _rows(output: str, cases: Sequence[Case], forms: Sequence[_Form]) -> Rows:
     decreasing = test_for(cases, [form.backward for form in forms])
     if decreasing is None:
         raise Unfit
-    total: dict[str, ir.Expr] = {output: ir.Local("total", ir.element_of(sets.tensor))}
+    total: dict[str, ir.Expr] = {output: ir.Local("total", ir.element_of(rows.tensor))}
     return Rows(
-        source=sets.tensor,
-        reduced=sets.flags,
-        elements=frozenset({sets.tensor}),
+        source=rows.tensor,
+        reduced=rows.flags,
+        elements=frozenset({rows.tensor}),
         each=total if is_each else {},
         of_rows={} if is_each else total,
         reduction=Reduction(folds, chooser, decreasing),
@@ -100,32 +100,32 @@ class _Reader:
         self._case, self._output, self._facts = case, output, facts
         values = [case.output, *(one.value for one in case.tensors.values())]
         folds = (part for value in values for part in ir.walk(value) if isinstance(part, ir.Fold))
-        sets = next(filter(None, map(sets_of, folds)), None)
-        if sets is None or not facts.is_certain(sets.tensor):
+        rows = next(filter(None, map(rows_of, folds)), None)
+        if rows is None or not facts.is_certain(rows.tensor):
             raise Unfit
-        self._sets = sets
-        self._type = ir.element_of(sets.tensor)
+        self._rows = rows
+        self._type = ir.element_of(rows.tensor)
         self._x = ir.Local("x", self._type)  # an element, or the total
         self._folded: tuple[ir.FoldKind, ir.Expr] | None = None  # its kind, and its function of each element
 
     def form(self) -> _Form:
         """The form of the case; Unfit if it has none of these."""
         sizes = self._facts.field(self._output, "Sizes", self._case.choice)
-        each = sizes == ir.Field(ir.Tensor(self._sets.tensor), "Sizes", ir.INTS)
-        if sizes is None or not (each or normal(sizes) == self._sets.kept):
+        each = sizes == ir.Field(ir.Tensor(self._rows.tensor), "Sizes", ir.INTS)
+        if sizes is None or not (each or normal(sizes) == self._rows.kept):
             raise Unfit
         value = self._stored(self._case.output)
         chosen = self._is_chosen_one(value) if each else self._chosen(value)
         if chosen is not None:
             kind, backward = chosen
-            return _Form(self._sets, Fold(kind, self._x, self._x), each, backward)
+            return _Form(self._rows, Fold(kind, self._x, self._x), each, backward)
         if each:
             raise Unfit
         result = self._number(value, None)
         if self._folded is None:
             raise Unfit
         kind, mapped = self._folded
-        return _Form(self._sets, Fold(kind, mapped, result))
+        return _Form(self._rows, Fold(kind, mapped, result))
 
     def _stored(self, value: ir.Expr) -> ir.Expr:
         """The value of an element of the output, which has the input's type unless it is an integer."""
@@ -133,27 +133,27 @@ class _Reader:
         inner = value.arguments[0] if isinstance(value, ir.Call) and converted else value
         if inner.type == ir.INT and self._chosen(inner) is not None:
             return inner
-        if not self._facts.has_type_of(self._output, self._sets.tensor, self._case.choice):
+        if not self._facts.has_type_of(self._output, self._rows.tensor, self._case.choice):
             raise Unfit
         return inner
 
     # The place of an element.
 
     def _chosen(self, node: ir.Expr) -> tuple[ir.FoldKind, bool] | None:
-        """If a number is the place of the greatest or least element in its set: which of the two, and if
+        """If a number is the place of the greatest or least element in its row: which of the two, and if
         backward."""
         match node:
             case ir.Call(function="ravel_index", arguments=(place, sizes)) if self._is_extent(sizes):
-                mirrored = self._sets.mirrored(place)
+                mirrored = self._rows.mirrored(place)
                 backward = mirrored is not None
                 match mirrored or place:
-                    case ir.Fold(kind="argmax" | "argmin" as kind) as fold if sets_of(fold) == self._sets:
+                    case ir.Fold(kind="argmax" | "argmin" as kind) as fold if rows_of(fold) == self._rows:
                         if self._reads(fold.body, fold.loops[0].variable, backward=backward):
                             return kind, backward
         return None
 
     def _is_chosen_one(self, node: ir.Expr) -> tuple[ir.FoldKind, bool] | None:
-        """Whether a truth value says that the element at `at` is the greatest or least of its set."""
+        """Whether a truth value says that the element at `at` is the greatest or least of its row."""
         match node:
             case ir.Compare(op="==", left=left, right=right):
                 for place, found in ((left, right), (right, left)):
@@ -164,16 +164,16 @@ class _Reader:
     def _is_own(self, node: ir.Expr) -> bool:
         match node:
             case ir.Call(function="ravel_index", arguments=(place, sizes)):
-                return normal(place) == self._sets.own and self._is_extent(sizes)
+                return normal(place) == self._rows.own and self._is_extent(sizes)
         return False
 
     def _is_extent(self, sizes: ir.Expr) -> bool:
-        return normal(sizes) == self._sets.extent
+        return normal(sizes) == self._rows.extent
 
     # What becomes of all elements.
 
     def _number(self, node: ir.Expr, read: ir.Local | None) -> ir.Expr:
-        """A number of a set; `read` is the variable of the loop it is in, if any."""
+        """A number of a row; `read` is the variable of the loop it is in, if any."""
 
         def number(part: ir.Expr) -> ir.Expr:
             return self._number(part, read)
@@ -189,7 +189,7 @@ class _Reader:
                 if self._is_extent(sizes):
                     return node
             case ir.Call(function="float", arguments=(item,)) if item.type.kind == "element":
-                if self._facts.is_float(self._sets.tensor, self._case.choice):
+                if self._facts.is_float(self._rows.tensor, self._case.choice):
                     return number(item)
             case ir.Number(type=type_) if type_ in (ir.INT, ir.FLOAT):
                 return ir.Call("element", (node,), self._type)
@@ -208,26 +208,26 @@ class _Reader:
         raise Unfit
 
     def _entry(self, node: ir.Entry) -> ir.Expr:
-        """The value of an intermediate tensor with one entry per set, provided that of this set is read."""
+        """The value of an intermediate tensor with one entry per row, provided that of this row is read."""
         kept = self._case.tensors[node.tensor]
-        here = node.coordinate == ir.AT or normal(node.coordinate) == self._sets.here
-        if not here or normal(kept.sizes) != self._sets.kept:
+        here = node.coordinate == ir.AT or normal(node.coordinate) == self._rows.here
+        if not here or normal(kept.sizes) != self._rows.kept:
             raise Unfit
         return kept.value
 
     def _reads(self, node: ir.Expr, variable: ir.Local, *, backward: bool) -> bool:
-        """Whether this is the current element of a loop over the set."""
+        """Whether this is the current element of a loop over the row."""
         match node:
             case ir.Call(function="float", arguments=(item,)) if item.type.kind == "element":
-                floats = self._facts.is_float(self._sets.tensor, self._case.choice)
+                floats = self._facts.is_float(self._rows.tensor, self._case.choice)
                 return floats and self._reads(item, variable, backward=backward)
             case ir.Load(tensor=ir.Tensor(name=name, index=None), coordinate=place):
-                over = self._sets.backward if backward else self._sets.over
-                return name == self._sets.tensor and normal(ir.substitute(place, {variable: ITEM})) == over
+                over = self._rows.backward if backward else self._rows.over
+                return name == self._rows.tensor and normal(ir.substitute(place, {variable: ITEM})) == over
         return False
 
     def _fold(self, node: ir.Fold) -> ir.Expr:
-        if sets_of(node) != self._sets or node.kind not in ("sum", "product", "max", "min"):
+        if rows_of(node) != self._rows or node.kind not in ("sum", "product", "max", "min"):
             raise Unfit
         body = self._number(node.body, node.loops[0].variable)
         if node.type == ir.INT and body != self._x:

@@ -1,10 +1,10 @@
 """Definitions whose elements each depend on statistics of their row: normalizations, for instance.
 
-A row is a set of elements (`sets`), along dimensions that depend on the description. Statistics are
-intermediate tensors with one entry per row, computed from totals of the row and from earlier statistics.
-Tensors are read at the element itself, or at 0 along
-dimensions of size 1; of some only the first element is read, which may be an integer that is converted to
-float. There may be no statistics at all, and there may be several outputs, some with only one entry per row.
+A row (`row_coordinates`) runs along dimensions that depend on the description. Statistics are intermediate
+tensors with one entry per row, computed from totals of the row and from earlier statistics. Tensors are read
+at the element itself, or at 0 along dimensions of size 1; of some only the first element is read, which may
+be an integer that is converted to float. There may be no statistics at all, and there may be several outputs,
+some with only one entry per row. `reduction` recognizes rows whose only total is the output.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import Intermediate, OutputDefinitions
 from dmlgen.schedules.cases import written
+from dmlgen.schedules.row_coordinates import ITEM, RowCoordinates, Whole, normal, rows_of
 from dmlgen.schedules.schedule import FastForm
-from dmlgen.schedules.sets import ITEM, Sets, Whole, normal, sets_of
 from dmlgen.schedules.tensor_facts import TensorFacts
 
 _PLACE = ir.Local("place", ir.INTS)
@@ -53,7 +53,7 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Fold:
-    """Reduces a set to one value: a fold of a `kind` of a function `map` of each element, the local `x`; the
+    """Reduces a row to one value: a fold of a `kind` of a function `map` of each element, the local `x`; the
     result is a function `finish` of the total, also `x`. Of "argmax" and "argmin", it is the place of the
     element."""
 
@@ -120,7 +120,7 @@ class _Reader:
 
     def __init__(self, defines: OutputDefinitions, facts: TensorFacts) -> None:
         self._defines, self._facts = defines, facts
-        self._sets: Sets | None = None  # rows, if there are statistics
+        self._rows: RowCoordinates | None = None  # rows, if there are statistics
         self._statistics: list[Statistic] = []
         self._entries: dict[str, ir.Expr] = {}  # of intermediate tensors, for the current row
         self._totals: list[Total] = []  # of the current statistic
@@ -131,10 +131,10 @@ class _Reader:
     def rows(self) -> Rows:
         parts = (part for value in self._values() for part in ir.walk(value))
         folds = (part for part in parts if isinstance(part, ir.Fold) and not part.unrolled)
-        self._sets = next(filter(None, map(sets_of, folds)), None)
+        self._rows = next(filter(None, map(rows_of, folds)), None)
         for one in self._defines.tensors:
             value = written(one.value, {})
-            if self._sets is None or normal(one.sizes) != self._sets.kept:
+            if self._rows is None or normal(one.sizes) != self._rows.kept:
                 raise Unfit
             self._totals = []
             result = self._of_row(value)
@@ -156,13 +156,13 @@ class _Reader:
         if not of_rows:
             each = self._from_peak(each)
         each = {name: self._without_statistics(value) for name, value in each.items()}
-        source = self._sets.tensor if self._sets else next(iter(self._defines.outputs))
+        source = self._rows.tensor if self._rows else next(iter(self._defines.outputs))
         if not each or not self._elements or not self._facts.is_certain(source):
             raise Unfit
         hoisted = tuple(Statistic(local.name, (), value, False) for value, local in self._hoisted.items())
         return Rows(
             source=source,
-            reduced=self._sets.flags if self._sets else ir.ListOf(()),
+            reduced=self._rows.flags if self._rows else ir.ListOf(()),
             statistics=(*self._statistics, *hoisted),
             elements=frozenset(self._elements),
             single=frozenset(self._single),
@@ -180,13 +180,13 @@ class _Reader:
     def _is_of_row(self, value: ir.Expr) -> bool:
         """Whether an output has one entry per row."""
         parts = list(ir.walk(value))
-        if isinstance(self._sets, Whole):
+        if isinstance(self._rows, Whole):
             return not any(isinstance(part, ir.Load) for part in parts)
         return any(isinstance(part, ir.Entry) and part.coordinate == ir.AT for part in parts)
 
     def _is_here(self, coordinate: ir.Expr) -> bool:
         """Whether an entry is that of the row of the element at `at`."""
-        return self._sets is not None and normal(coordinate) == self._sets.here
+        return self._rows is not None and normal(coordinate) == self._rows.here
 
     def _of_row(self, node: ir.Expr) -> ir.Expr:
         """A value with one entry per row, given its coordinate there."""
@@ -196,16 +196,16 @@ class _Reader:
             case ir.Entry(tensor=name, coordinate=place) if name in self._entries:
                 if place == ir.AT or self._is_here(place):
                     return self._entries[name]
-            case ir.Load() if not isinstance(self._sets, Whole):
+            case ir.Load() if not isinstance(self._rows, Whole):
                 return self._load(node, ir.AT, "OfRow")
         return self._rebuilt(node, self._of_row)
 
     def _total(self, fold: ir.Fold) -> ir.Expr:
-        if self._sets is None or sets_of(fold) != self._sets:
+        if self._rows is None or rows_of(fold) != self._rows:
             raise Unfit
         whole = ir.substitute(fold.body, {fold.loops[0].variable: ITEM})
         lists = (part for part in ir.walk(whole) if part.type == ir.INTS)
-        places: dict[ir.Expr, ir.Expr] = {part: _PLACE for part in lists if normal(part) == self._sets.over}
+        places: dict[ir.Expr, ir.Expr] = {part: _PLACE for part in lists if normal(part) == self._rows.over}
         total = Total(fold.kind, self._of_element(ir.substitute(whole, places), _PLACE))
         if total not in self._totals:
             self._totals.append(total)

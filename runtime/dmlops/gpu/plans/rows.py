@@ -22,7 +22,7 @@ from .loops import (
 from .operands import NO_MEMBER, Eight, Tensor
 from .planning import Planning
 from .reasons import Reason
-from .sets import (
+from .row_sharing import (
     are_across,
     axes_of,
     define_sharing,
@@ -30,7 +30,7 @@ from .sets import (
     loops_along,
     of_tensors,
     part_extent,
-    sets_of,
+    row_loops_of,
     shared,
     vector_loop,
     widths_along,
@@ -152,16 +152,16 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> None:
         vector = 1
     steps = vector_loop(kept, reduced, is_across).strides
     define_vectors(out, op, rows, reduced, widths, vector)
-    sets = sets_of(kept, reduced, vector, is_across, has_elements)
-    extent = part_extent(sets) if has_statistics else sets.extent
-    sharing = shared(sets, extent)
+    row_loops = row_loops_of(kept, reduced, vector, is_across, has_elements)
+    extent = part_extent(row_loops) if has_statistics else row_loops.extent
+    sharing = shared(row_loops, extent)
     if not has_statistics:
         extent = min(extent, ROWS_PART * sharing.lanes * sharing.unroll)
         sharing = sharing._replace(extent=extent)
-    parts = ceil_div(sets.extent, extent)
+    parts = ceil_div(row_loops.extent, extent)
     is_split = has_statistics and parts > 1
     if has_statistics:
-        totals = rows.totals * sets.number * (vector if is_across else 1)
+        totals = rows.totals * row_loops.number * (vector if is_across else 1)
         word = 8 if source.bits == 64 else 4
         out.write(out.scratch(word * totals * parts if is_split else 8))
     out.define("VECTOR", vector)
@@ -169,10 +169,10 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     turns = rows.turns + 1 if is_split else 1
     for place in range(turns):
         if place > 0 and place == turns - 1 and not has_elements:
-            sets = sets._replace(extent=parts)
-            sharing = shared(sets, parts)
-        groups = define_sharing(out, sets, sharing, has_statistics)
-        out.define("EVEN", int(is_even(sets, sharing)))
+            row_loops = row_loops._replace(extent=parts)
+            sharing = shared(row_loops, parts)
+        groups = define_sharing(out, row_loops, sharing, has_statistics)
+        out.define("EVEN", int(is_even(row_loops, sharing)))
         if has_statistics:
             out.define("TURN", place + int(is_split))
             if has_elements:
@@ -182,13 +182,13 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> None:
             known.activations,
             op.elements,
             known.scalars,
-            sets.number,
-            sets.extent,
+            row_loops.number,
+            row_loops.extent,
             extent,
             parts,
             groups.columns,
             [stride % COUNT_LIMIT for stride in steps[1:-1]],
-            of_tensors(sets.kept),
-            of_tensors(sets.reduced),
+            of_tensors(row_loops.kept),
+            of_tensors(row_loops.reduced),
         )
         out.dispatch(params, groups, place > 0)

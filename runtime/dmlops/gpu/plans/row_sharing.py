@@ -1,4 +1,4 @@
-"""Rows as sets of elements that groups combine: how threads share them."""
+"""How threads share rows, and in which vectors they load them."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ REDUCTION_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.93
 REDUCTION_UNROLL = 4  # NVIDIA H200: 2 at 0.96, 8 at 0.97
 "vectors that a thread has in flight"
 REDUCTION_WHOLE_UNROLL = 8  # NVIDIA H200: 4 at 0.90, 16 at 0.98
-"the same where a set stays in registers, or is long and read again"
+"the same where a row stays in registers, or is long and read again"
 REDUCTION_NEIGHBORS = 16  # NVIDIA H200: 8 at 0.97 to 1.01, 32 at 0.90 to 1.02
-"adjacent sets, or vectors of sets, whose elements are loaded together"
+"adjacent rows, or vectors of rows, whose elements are loaded together"
 REDUCTION_BUSY = 262144  # NVIDIA H200: 131072 at 0.75 to 1.07, no limit at 0.46 to 1.00
-"threads that keep a GPU busy throughout; with twice as many, fewer share a set"
+"threads that keep a GPU busy throughout; with twice as many, fewer share a row"
 REDUCTION_LONG = 3  # NVIDIA H200: rows that take 4 are 1.25 to 1.7 times as fast split
-"rounds of loads by the largest group that a set takes, at most, if it is not split"
+"rounds of loads by the largest group that a row takes, at most, if it is not split"
 REDUCTION_REREAD_LONG = 5  # NVIDIA H200: split, rows that take 5 are at 0.81 to 0.93, 8 at 0.95 to 1.24
 "the same where elements are read again"
 REDUCTION_GROUPS = 512  # NVIDIA H200: 256 at 0.98, 1024 at 0.91
-"groups that saturate a GPU; with fewer, sets are split into parts"
+"groups that saturate a GPU; with fewer, rows are split into parts"
 
 MAX_BLOCKS = 1024  # of vectors that one thread adds up: bounds rounding errors
-FIRST = 0  # a loop's stride in the tensor that sets are of; those in all tensors follow
+FIRST = 0  # a loop's stride in the tensor that rows are of; those in all tensors follow
 
 
-class Sets(NamedTuple):
-    """Sets of elements: loops from set to set, and over the vectors of a set; and the counts of both.
+class RowLoops(NamedTuple):
+    """Loops from row to row, and over the vectors of a row; and the counts of both.
 
-    `is_across`: adjacent elements belong to different sets, and vectors to several of them. `is_reread`: the
-    elements of a set are needed again.
+    `is_across`: adjacent elements belong to different rows, and vectors to several of them. `is_reread`: the
+    elements of a row are needed again.
     """
 
     kept: Loops
@@ -65,9 +65,9 @@ class Sets(NamedTuple):
 
 
 class Sharing(NamedTuple):
-    """The division of sets, or parts of them, of `extent` vectors, among threads.
+    """The division of rows, or parts of them, of `extent` vectors, among threads.
 
-    `unroll`: vectors that one thread has in flight. `lanes`: the threads that share a set. `threads`: those
+    `unroll`: vectors that one thread has in flight. `lanes`: the threads that share a row. `threads`: those
     in a group.
     """
 
@@ -78,7 +78,7 @@ class Sharing(NamedTuple):
 
 
 def axes_of(reduced: Sizes, flag: int) -> Eight:
-    """The dimensions that sets run along (`flag` 1), or the others (0)."""
+    """The dimensions that rows run along (`flag` 1), or the others (0)."""
     axes: Eight = []
     for axis, found in enumerate(reduced):
         if found == flag:
@@ -87,7 +87,7 @@ def axes_of(reduced: Sizes, flag: int) -> Eight:
 
 
 def loops_along(source: Tensor, tensors: Tensors, taking: int, axes: Sizes, order: Sizes) -> Loops:
-    """Some dimensions of the tensor that sets are of, merged; at least one loop. Strides are those of this
+    """Some dimensions of the tensor that rows are of, merged; at least one loop. Strides are those of this
     tensor, of all tensors, and of `order`, by which loops are sorted. A tensor has stride 0 where all
     neighbors are the same element, or if it is not among those `taking` part, as bits."""
     loops: Loops = []
@@ -110,7 +110,7 @@ def of_tensors(loops: Loops) -> Dimensions:
 
 
 def widths_along(tensors: Tensors, kept: Loops, reduced: Loops, is_across: bool) -> Words:
-    """For each tensor the adjacent elements that make up a vector, along a set or across sets; 1 for absent
+    """For each tensor the adjacent elements that make up a vector, along a row or across rows; 1 for absent
     ones."""
     inner = vector_loop(kept, reduced, is_across)
     outer: Loops = [vector_loop(kept, reduced, not is_across)]
@@ -141,11 +141,11 @@ def in_vectors(loops: Loops, vector: int) -> Loops:
     return vectors
 
 
-def sets_of(kept: Loops, reduced: Loops, vector: int, is_across: bool, is_reread: bool) -> Sets:
-    """Sets of so many elements a vector."""
+def row_loops_of(kept: Loops, reduced: Loops, vector: int, is_across: bool, is_reread: bool) -> RowLoops:
+    """The loops over rows, in vectors of so many elements."""
     across = in_vectors(kept, vector if is_across else 1)
     along = in_vectors(reduced, 1 if is_across else vector)
-    return Sets(across, along, repeats(across), repeats(along), is_across, is_reread)
+    return RowLoops(across, along, repeats(across), repeats(along), is_across, is_reread)
 
 
 def power_of_two(number: int) -> int:
@@ -154,75 +154,75 @@ def power_of_two(number: int) -> int:
 
 
 def are_across(kept: Loops, reduced: Loops) -> bool:
-    """Whether adjacent elements belong to different sets."""
+    """Whether adjacent elements belong to different rows."""
     return repeats(kept) > 1 and kept[-1].strides[FIRST] < reduced[-1].strides[FIRST]
 
 
-def most_lanes(sets: Sets) -> int:
-    """The threads that can share a set, if neighboring threads work on neighboring sets where these are
+def most_lanes(rows: RowLoops) -> int:
+    """The threads that can share a row, if neighboring threads work on neighboring rows where these are
     adjacent."""
-    neighbors = min(REDUCTION_NEIGHBORS, power_of_two(sets.number)) if sets.is_across else 1
+    neighbors = min(REDUCTION_NEIGHBORS, power_of_two(rows.number)) if rows.is_across else 1
     return REDUCTION_MOST_THREADS // neighbors
 
 
-def shared(sets: Sets, extent: int) -> Sharing:
-    """Divides sets among threads in parts of `extent` vectors: as many as have something to load, with more
-    in flight for each where a set is long or stays in registers. Few sets are shared by more threads, each
+def shared(rows: RowLoops, extent: int) -> Sharing:
+    """Divides rows among threads in parts of `extent` vectors: as many as have something to load, with more
+    in flight for each where a row is long or stays in registers. Few rows are shared by more threads, each
     with fewer vectors; many, by fewer. `lanes` and `unroll` only grow or only shrink, within bounds."""
-    most = most_lanes(sets)
-    number = times(sets.number, ceil_div(sets.extent, extent))
-    is_whole = not sets.is_across and extent <= most * REDUCTION_WHOLE_UNROLL
-    is_deep = sets.is_across and sets.is_reread and sets.extent > most * REDUCTION_WHOLE_UNROLL
+    most = most_lanes(rows)
+    number = times(rows.number, ceil_div(rows.extent, extent))
+    is_whole = not rows.is_across and extent <= most * REDUCTION_WHOLE_UNROLL
+    is_deep = rows.is_across and rows.is_reread and rows.extent > most * REDUCTION_WHOLE_UNROLL
     unroll = REDUCTION_WHOLE_UNROLL if is_whole or is_deep else REDUCTION_UNROLL
     lanes = ceil_div(extent, unroll)
     while is_whole and unroll > 1 and 2 * lanes <= most and times(number, lanes) < SATURATING_THREADS:
         unroll //= 2
         lanes = ceil_div(extent, unroll)
     lanes = min(most, power_of_two(lanes))
-    least = 1 if sets.is_across else REDUCTION_LEAST_THREADS
-    while not sets.is_reread and lanes > least and times(number, lanes) >= 2 * REDUCTION_BUSY:
+    least = 1 if rows.is_across else REDUCTION_LEAST_THREADS
+    while not rows.is_reread and lanes > least and times(number, lanes) >= 2 * REDUCTION_BUSY:
         lanes //= 2
         unroll = REDUCTION_WHOLE_UNROLL
     threads = REDUCTION_MOST_THREADS // most * lanes
     return Sharing(extent, unroll, lanes, max(threads, REDUCTION_LEAST_THREADS))
 
 
-def part_extent(sets: Sets) -> int:
-    """The vectors in a part of a set: all of them if there are enough sets to saturate a GPU, or if they are
+def part_extent(rows: RowLoops) -> int:
+    """The vectors in a part of a row: all of them if there are enough rows to saturate a GPU, or if they are
     short: the largest group takes at most so many rounds of loads. Where elements are read again, splitting
-    takes another dispatch, and pays only for longer and fewer sets."""
-    sharing = shared(sets, sets.extent)
-    groups = ceil_div(sets.number * sharing.lanes, sharing.threads)
-    parts = ceil_div(sets.extent, sharing.lanes * sharing.unroll * MAX_BLOCKS)
-    most = most_lanes(sets) * sharing.unroll
-    least = most if sets.is_across else REDUCTION_LEAST_THREADS * sharing.unroll
-    enough = MULTIPROCESSORS if sets.is_reread else REDUCTION_GROUPS
-    rounds = REDUCTION_REREAD_LONG if sets.is_reread else REDUCTION_LONG
-    if sets.extent > most * rounds and groups < enough:
-        parts = max(min(ceil_div(REDUCTION_GROUPS, groups), ceil_div(sets.extent, least)), parts)
+    takes another dispatch, and pays only for longer and fewer rows."""
+    sharing = shared(rows, rows.extent)
+    groups = ceil_div(rows.number * sharing.lanes, sharing.threads)
+    parts = ceil_div(rows.extent, sharing.lanes * sharing.unroll * MAX_BLOCKS)
+    most = most_lanes(rows) * sharing.unroll
+    least = most if rows.is_across else REDUCTION_LEAST_THREADS * sharing.unroll
+    enough = MULTIPROCESSORS if rows.is_reread else REDUCTION_GROUPS
+    rounds = REDUCTION_REREAD_LONG if rows.is_reread else REDUCTION_LONG
+    if rows.extent > most * rounds and groups < enough:
+        parts = max(min(ceil_div(REDUCTION_GROUPS, groups), ceil_div(rows.extent, least)), parts)
     if parts == 1:
-        return sets.extent
-    size = ceil_div(sets.extent, parts)
+        return rows.extent
+    size = ceil_div(rows.extent, parts)
     step = most if size > most else least
     return ceil_div(size, step) * step
 
 
-def is_even(sets: Sets, sharing: Sharing) -> bool:
+def is_even(rows: RowLoops, sharing: Sharing) -> bool:
     """Whether all blocks of vectors that threads have in flight are full."""
     block = sharing.lanes * sharing.unroll
-    return sets.extent % sharing.extent == 0 and sharing.extent % block == 0
+    return rows.extent % sharing.extent == 0 and sharing.extent % block == 0
 
 
-def define_sharing(out: Planning, sets: Sets, sharing: Sharing, is_combined: bool) -> Groups:
-    """The macros of how threads share sets, whose elements they may combine, and the groups."""
-    parts = ceil_div(sets.extent, sharing.extent)
-    groups = ceil_div(sets.number * sharing.lanes, sharing.threads) * parts
+def define_sharing(out: Planning, rows: RowLoops, sharing: Sharing, is_combined: bool) -> Groups:
+    """The macros of how threads share rows, whose elements they may combine, and the groups."""
+    parts = ceil_div(rows.extent, sharing.extent)
+    groups = ceil_div(rows.number * sharing.lanes, sharing.threads) * parts
     out.define("NUM_THREADS", sharing.threads)
     out.define("REDUCTION_THREADS", sharing.lanes)
-    out.define("ADJACENT_SETS", int(sets.is_across))
+    out.define("ADJACENT_ROWS", int(rows.is_across))
     out.define("UNROLL", sharing.unroll)
     if is_combined:
         out.define("WAVES", int(out.has(Capability.WAVE_OPERATIONS)))
-    out.define("KEPT_RANK", len(sets.kept))
-    out.define("REDUCED_RANK", len(sets.reduced))
+    out.define("KEPT_RANK", len(rows.kept))
+    out.define("REDUCED_RANK", len(rows.reduced))
     return grid(out, groups * sharing.threads, sharing.threads, 1)
