@@ -29,7 +29,7 @@ def by_tensor(results: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def inputs_of(desc: Any, share: float = 0.01, **special: float) -> dict[str, np.ndarray]:
-    """Numbers for all inputs; `special` is what a share of an input's elements are instead."""
+    """Numbers for all inputs; `special` replaces a share of an input's elements."""
     rng = np.random.default_rng(5)
     tensors = {one.name: getattr(desc, one.name) for one in desc.MEMBERS if one.role == "input"}
     inputs = {name: filled(one, rng) for name, one in tensors.items() if one is not None}
@@ -77,7 +77,8 @@ def check_results(
 def check_cooperative(
     device: Any, desc: Any, inputs: dict[str, Any], is_alike: bool = True
 ) -> dict[str, np.ndarray]:
-    """The same by cooperative matrices, taken apart where the device has none, `is_alike` or not."""
+    """Checks the results by cooperative matrices, which are taken apart where the device has none, `is_alike`
+    or not."""
     work = gpu.plan(desc, COOPERATIVE)
     assert any("COOPERATIVE_MATRIX" in one.defines for one in work.dispatches)
     has_them = COOPERATIVE in device.capabilities

@@ -22,7 +22,7 @@ Layouts = Mapping[str, Sequence[int]]  # tensor member -> strides; the others ar
 
 @pytest.fixture(autouse=True)
 def vectors_of_any_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As large ones have: of small ones threads compute an element each."""
+    """Small tensors are processed in vectors, as large ones are, rather than one element per thread."""
     monkeypatch.setattr("dmlops.gpu.plans.map.MULTIPROCESSORS", 0)
 
 

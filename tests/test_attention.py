@@ -133,7 +133,7 @@ def multiplying(desc: Any) -> Any:
 
 
 def kernel(way: Way, desc: Any) -> str:
-    """What takes a description."""
+    """The name of the kernel that takes a description."""
     defines = [one.defines for one in way.plan(desc).dispatches]
     if any("COOPERATIVE_MATRIX" in one for one in defines):
         return "matrices, in parts" if multiplying(desc)["SPLIT_KV"] else "matrices"
@@ -177,7 +177,7 @@ def test_results_at_awkward_sizes(way: Way, name: str, sizes: tuple[int, ...], d
     way.check(device, desc)
 
 
-CHOSEN = {  # by ordinary arithmetic, and where there are cooperative matrices for halves
+CHOSEN = {  # by ordinary arithmetic, and with cooperative matrices for float16
     "definition, definition": ((1, 1, 70, 2, 7, 64), (1, 1, 70, 2, 64, 6)),
     "rows, rows": ((1, 1, 70, 1, 520, 8), (1, 20, 70, 1, 12, 64), (1, 20, 70, 1, 64, 520)),
     "rows, matrices": (
@@ -558,7 +558,7 @@ def test_any_tile(
 def test_scores_that_keep_growing(
     tile: tuple[int, int, int], way: Way, device: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each tile of keys has scores greater than all before it by more than halves have room for."""
+    """Each tile of keys has scores greater than all before it by more than float16 can represent."""
     monkeypatch.setattr(attention_cooperative, "cooperative_attention_tile", lambda *_: AttentionTile(*tile))
     desc = attention((1, 40, 160, 1, 16, 16), way.kind)
     arrays = drawn(desc)

@@ -517,7 +517,7 @@ def test_layouts(
     strides: dict[str, tuple[int, ...]],
     multiprocessors: int,
 ) -> None:
-    """Also with vectors, as large tensors have."""
+    """Also in vectors, as large tensors are."""
     monkeypatch.setattr("dmlops.gpu.plans.map.MULTIPROCESSORS", multiprocessors)
     random = np.random.default_rng(7)
     arrays = {}
@@ -544,7 +544,7 @@ def test_layouts(
 
 
 def test_threads_compute_one_element_where_there_are_few() -> None:
-    """Unless words hold several elements."""
+    """This does not apply where a word holds several elements."""
 
     def vector(operator: Any, data_type: str, sizes: tuple[int, ...], strides: tuple[int, ...] | None) -> int:
         desc = operator(InputTensor=dmlops.TensorDesc(data_type, sizes, Strides=strides)).infer()

@@ -285,7 +285,7 @@ def test_an_activation_that_goes_into_no_operator_joins_a_chain() -> None:
 
 
 def test_blocks_in_which_an_operator_transposes_stay() -> None:
-    """Large tensors have blocks."""
+    """Only large tensors are transposed in blocks."""
     builder, sizes = dmlops.graph.Builder(), (2, 3, 128, 64)
     x, y = (builder.input(name, TensorDesc("FLOAT32", sizes)) for name in "xy")
     turned = builder.element_wise_max(x, seen(y, sizes, (24576, 8192, 1, 128)))

@@ -39,7 +39,7 @@ def products(kind: str, *sizes: tuple[int, int, int]) -> list[Any]:
 
 
 def bytes_of(*sizes: tuple[int, int, int]) -> list[Any]:
-    """The same of bytes, with points of rows and columns, and vectors of the right factor along the depth."""
+    """Products of bytes, with zero points of rows and columns; the right factor is contiguous along k."""
     return [
         of_bytes.product(
             "MatrixMultiplyInteger", of("UINT8", rows, depth),
@@ -186,7 +186,7 @@ def test_groups_fill_the_multiprocessors() -> None:
     ("kind", "capabilities"), [("FLOAT32", NO_CAPABILITIES), ("FLOAT16", HALVES)], ids=["float32", "halves"]
 )
 def test_k_is_split_only_where_tiles_are_few(kind: str, capabilities: Capability) -> None:
-    """And these are large where there are many."""
+    """Where tiles are many, they are large."""
     for rows, depth, columns, parts in (
         (4096, 4096, 4096, 1), (4096, 64, 4096, 1), (4096, 64, 64, 1), (128, 11008, 128, 4),
         (16, 8192, 1024, 4),
@@ -220,7 +220,7 @@ SQUARES = bytes_of(*((size, size, size) for size in (64, 256, 1024, 4096)))
 
 
 def threads(defines: Mapping[str, Any]) -> int:
-    """Those of a group."""
+    """The threads of a group."""
     if "NUM_THREADS" in defines:
         return int(defines["NUM_THREADS"])
     rows, columns = (
@@ -265,7 +265,7 @@ MEMORY_MODEL = 14
 
 @pytest.mark.parametrize("name", VALID)
 def test_spirv_is_valid(name: str, tmp_path: Path) -> None:
-    """With Vulkan's memory model where there are matrices, and the features that these need there alone."""
+    """Modules with cooperative matrices use Vulkan's memory model; only they need its features."""
     desc, capabilities = VALID[name]
     dispatches = {repr(one.defines): one for one in gpu.plan(desc, capabilities).dispatches}.values()
     for one in dispatches:

@@ -360,7 +360,7 @@ def test_any_matrices_give_the_same(tile: Tile, device: Any, monkeypatch: pytest
 
 
 def test_what_is_for_cooperative_matrix() -> None:
-    """Halves in whole vectors of eight, for several sequences."""
+    """Float16 in whole vectors of eight, for several sequences."""
     lstm = HALVES["lstm, halves"]
     assert by_units(made(lstm, "LSTM")) == [1] * 5 + [0, 0]
     reset_first = by_units(described("gru, reset first, both ways", HALVES))

@@ -129,7 +129,7 @@ def test_conventions(operator: str) -> None:
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_the_head_names_every_macro_that_the_code_reads(operator: str) -> None:
-    """And no other."""
+    """It names no other macro."""
     head, _, code = shader(operator).partition("\n\n")
     read = set(re.findall(r"\w+", code))
     for name in re.findall(r"^//   ([A-Z_]+)  ", head, re.MULTILINE):

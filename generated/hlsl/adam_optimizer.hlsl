@@ -13,13 +13,13 @@
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_SETS, of adjacent rows
+//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_ROWS, of adjacent rows
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
 //   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
 //              partial; else 0
 //   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
-//   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
+//   ADJACENT_ROWS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT_PARAMETERS or INPUT_FIRST_MOMENT or INPUT_SECOND_MOMENT or GRADIENT or TRAINING_STEP
@@ -380,7 +380,7 @@ void StoreOutputSecondMoment(uint offset, OUTPUT_SECOND_MOMENT_VALUE value)
     outputSecondMomentTensor[offset] = (OUTPUT_SECOND_MOMENT_STORED)value;
 }
 
-#if ADJACENT_SETS
+#if ADJACENT_ROWS
 #define ABREAST VECTOR  // rows that a thread works on
 #define ALONG 1  // elements of each in a vector
 #else
@@ -580,8 +580,8 @@ void WorkOnRows(uint number, uint thread)
 {
     const uint part = number % partCount, block = number / partCount;
     const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
-    const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
-    const uint own = block * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
+    const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
+    const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);

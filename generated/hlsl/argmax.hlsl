@@ -12,7 +12,7 @@
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_SETS, of adjacent rows
+//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_ROWS, of adjacent rows
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
 //   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
@@ -20,7 +20,7 @@
 //   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
-//   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
+//   ADJACENT_ROWS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   DECREASING  1 if the last of equally good elements is taken, 0 if the first
 //   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
 //              computes: 1 partial totals, to scratch, 2 outputs from these
@@ -82,7 +82,7 @@ typedef uint64_t StateValue;
 typedef uint StateValue;
 #endif
 
-// The total of a set, or of a part of it
+// The total of a row, or of a part of it
 struct State
 {
     StateValue value;
@@ -174,7 +174,7 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
     outputTensor[offset] = (OUTPUT_STORED)value;
 }
 
-#if ADJACENT_SETS
+#if ADJACENT_ROWS
 #define ABREAST VECTOR  // rows that a thread works on
 #define ALONG 1  // elements of each in a vector
 #else
@@ -277,7 +277,7 @@ State StateOf(INPUT_VALUE element, uint index)
     return state;
 }
 
-// Combines the totals of two parts of a set
+// Combines the totals of two parts of a row
 State Combine(State a, State b)
 {
 #if CHOOSES
@@ -290,7 +290,7 @@ State Combine(State a, State b)
 #endif
 }
 
-// The same where all elements of b come after those of a
+// Combines them where all elements of b come after those of a
 State Append(State a, State b)
 {
 #if CHOOSES
@@ -337,7 +337,7 @@ groupshared State memory[ABREAST][NUM_THREADS];
 // of pairs of these, and so on. All threads of the group must call it.
 OfRows JoinLanes(OfRows own, uint thread, uint lane)
 {
-    const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
+    const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
@@ -389,8 +389,8 @@ void WorkOnRows(uint number, uint thread)
     const uint part = number % partCount, block = number / partCount;
 #endif
     const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
-    const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
-    const uint own = block * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
+    const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
+    const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);

@@ -13,14 +13,14 @@
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_SETS, of adjacent rows
+//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_ROWS, of adjacent rows
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   X_SINGLE   1 if an input has only one element for a whole row, else 0
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
 //   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
 //              partial; else 0
 //   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
-//   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
+//   ADJACENT_ROWS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   KEPT_RANK  dimensions that rows are counted along, 1 or more
 //   REDUCED_RANK  dimensions within a row, 1 or more
 // For each tensor, X being INPUT or MEAN or VARIANCE or SCALE or BIAS or OUTPUT:
@@ -647,7 +647,7 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     return input;
 }
 
-#if ADJACENT_SETS
+#if ADJACENT_ROWS
 #define ABREAST VECTOR  // rows that a thread works on
 #define ALONG 1  // elements of each in a vector
 #else
@@ -819,8 +819,8 @@ void WorkOnRows(uint number, uint thread)
 {
     const uint part = number % partCount, block = number / partCount;
     const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
-    const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
-    const uint own = block * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
+    const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
+    const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);

@@ -1985,7 +1985,7 @@ uint2 LeftPosition(uint thread, uint i)
     return LEFT_ALONG ? uint2(down, across) : uint2(across, down);
 }
 
-typedef RightBuffer RightVector;  // as in memory; of float16 by cooperative matrices raw bits, two to a word
+typedef RightBuffer RightVector;  // as in memory: with COOPERATIVE_MATRIX, raw float16 bits, two to a word
 static const uint rightUnit = COOPERATIVE_MATRIX ? 8 : RIGHT_VECTOR;  // elements
 static const uint rightAcross = RIGHT_ALONG ? TILE_DEPTH : TILE_COLUMNS;  // adjacent elements
 static const uint rightUnits = TILE_COLUMNS * TILE_DEPTH / rightUnit;

@@ -1368,7 +1368,7 @@ uint4 Transposed(uint4 rows)
         even >> 16 | (evenBelow & 0xffff0000), odd >> 16 | (oddBelow & 0xffff0000));
 }
 
-typedef LeftBuffer LeftVector;  // as in memory; of bytes words
+typedef LeftBuffer LeftVector;  // as in memory: words of four bytes
 // elements, of four lines if these are adjacent
 static const uint leftUnit = LEFT_VECTOR == 4 && !LEFT_ALONG ? 64 : 16;
 static const uint leftAcross = TILE_DEPTH;  // adjacent elements
@@ -1427,7 +1427,7 @@ uint4 LeftWords(LeftVector next[leftLoads], uint i)
 #endif
 }
 
-typedef RightBuffer RightVector;  // as in memory; of bytes words
+typedef RightBuffer RightVector;  // as in memory: words of four bytes
 // elements, of four lines if these are adjacent
 static const uint rightUnit = RIGHT_VECTOR == 4 && !RIGHT_ALONG ? 64 : 16;
 static const uint rightAcross = TILE_DEPTH;  // adjacent elements

@@ -13,7 +13,7 @@
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_SETS, of adjacent rows
+//   VECTOR     elements that are computed together: 1, 2 or 4, of a row or, with ADJACENT_ROWS, of adjacent rows
 //   X_VECTOR   adjacent elements loaded or stored at once: VECTOR, or 1
 //   UNROLL     vectors that a thread loads before it uses them, 1 or more
 //   EVEN       1 if rows, or their parts, are multiples of REDUCTION_THREADS * UNROLL vectors, so that no block is
@@ -21,7 +21,7 @@
 //   REDUCTION_THREADS  threads that share a row: a power of 2, NUM_THREADS at most
 //   WAVES      1 if threads combine results by wave operations as far as waves reach, which have a power of 2 of
 //              consecutive threads, NUM_THREADS at most; 0 in shared memory only
-//   ADJACENT_SETS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
+//   ADJACENT_ROWS  1 if neighboring threads work on neighboring rows, 0 if on neighboring elements of one row
 //   WHOLE      1 if a row has REDUCTION_THREADS * UNROLL vectors at most, so that it stays in registers and is read
 //              only once; else 0
 //   TURN       0 if groups work on whole rows; if they work on parts of rows, in several dispatches, what each
@@ -348,7 +348,7 @@ void StoreOutputZeroPoint(uint offset, OUTPUT_ZERO_POINT_VALUE value)
     InterlockedOr(outputZeroPointTensor[offset / perWord], (mask & (uint)value) << shift);
 }
 
-#if ADJACENT_SETS
+#if ADJACENT_ROWS
 #define ABREAST VECTOR  // rows that a thread works on
 #define ALONG 1  // elements of each in a vector
 #else
@@ -449,7 +449,7 @@ groupshared float memory[ABREAST][NUM_THREADS];
 // of pairs of these, and so on. All threads of the group must call it.
 OfRows JoinLanes(uint kind, OfRows own, uint thread, uint lane)
 {
-    const uint step = ADJACENT_SETS ? NUM_THREADS / REDUCTION_THREADS : 1;
+    const uint step = ADJACENT_ROWS ? NUM_THREADS / REDUCTION_THREADS : 1;
     [unroll]
     for (uint distance = 1; distance < REDUCTION_THREADS; distance *= 2)
     {
@@ -501,8 +501,8 @@ void WorkOnRows(uint number, uint thread)
     const uint part = number % partCount, block = number / partCount;
 #endif
     const uint columns = NUM_THREADS / REDUCTION_THREADS;  // rows, or vectors of rows, per group
-    const uint lane = ADJACENT_SETS ? thread / columns : thread % REDUCTION_THREADS;
-    const uint own = block * columns + (ADJACENT_SETS ? thread % columns : thread / REDUCTION_THREADS);
+    const uint lane = ADJACENT_ROWS ? thread / columns : thread % REDUCTION_THREADS;
+    const uint own = block * columns + (ADJACENT_ROWS ? thread % columns : thread / REDUCTION_THREADS);
     // clamped, since all threads of a group have to reach its barriers
     const RowPlace row = LocateRow(min(own, rowCount - 1));
     const uint start = part * partVectors + lane, end = min((part + 1) * partVectors, rowVectors);

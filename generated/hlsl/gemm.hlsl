@@ -998,7 +998,7 @@ void AddParts(uint item)
 }
 #elif PASS == 2
 static const uint stepDepth = TILE_DEPTH, columnsApart = TILE_COLUMNS;
-typedef LeftBuffer LeftVector;  // as in memory; of float16 by cooperative matrices raw bits, two to a word
+typedef LeftBuffer LeftVector;  // as in memory: with COOPERATIVE_MATRIX, raw float16 bits, two to a word
 static const uint leftUnit = COOPERATIVE_MATRIX ? 8 : LEFT_VECTOR;  // elements
 static const uint leftAcross = LEFT_ALONG ? stepDepth : TILE_ROWS;  // adjacent elements
 static const uint leftUnits = TILE_ROWS * stepDepth / leftUnit;
@@ -1014,7 +1014,7 @@ uint2 LeftPosition(uint thread, uint i)
     return LEFT_ALONG ? uint2(down, across) : uint2(across, down);
 }
 
-typedef RightBuffer RightVector;  // as in memory; of float16 by cooperative matrices raw bits, two to a word
+typedef RightBuffer RightVector;  // as in memory: with COOPERATIVE_MATRIX, raw float16 bits, two to a word
 static const uint rightUnit = COOPERATIVE_MATRIX ? 8 : RIGHT_VECTOR;  // elements
 static const uint rightAcross = RIGHT_ALONG ? TILE_DEPTH : TILE_COLUMNS;  // adjacent elements
 static const uint rightUnits = TILE_COLUMNS * TILE_DEPTH / rightUnit;

@@ -297,7 +297,8 @@
 
 #define PAST_ROWS queryLayout[1][0]  // rows of keys and values that precede the current ones
 #define PARTS_FIRST outputLayout[1][0]  // where partial results start in scratch, in vectors
-// Tensors that attention may access directly, as it reads and writes them; it does not access the others of them.
+// The element types of tensors that attention may read or write in vectors; the X_IN say which of them it does. It does
+// not access the others.
 #if PASS != 3
 #define READ(type) type
 #define WRITTEN(type) type
@@ -1806,9 +1807,8 @@ void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 positions, 
     }
 }
 
-// Goes through the keys from number `firstKey` on, tile by tile, as long as these are `within` the keys or to the end.
-// With several slices, what each adds to products passes through shared memory: `own` is where a wave's part of that
-// starts.
+// Processes the keys from number `firstKey` on, tile by tile: only whole tiles if `within`, else all keys to the end.
+// With several slices, partial products pass through shared memory: `own` is where those of a wave start.
 void Mix(uint own, uint lane, uint thread, bool areDirect, bool within, uint2 positions, List at, uint firstRow,
     uint keys, uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[QUERY_SIXTEENS], inout uint firstKey,
     inout uint4 nextKeys[keyEach], inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums,
@@ -1879,7 +1879,7 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, bool within, uint2 po
 // Computes a block of rows, 16 per wave, against all their keys or a part of them, tile by tile
 void Attend(uint item, uint thread)
 {
-    // The lane; WaveGetLaneIndex would have DXC legalize the module first, for which it takes as long as for the rest.
+    // The lane. With WaveGetLaneIndex, DXC would run its legalization passes, which take as long as all others.
     const uint lane = WavePrefixCountBits(true);
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
     const uint rowBlocks = (Rows() + ROWS - 1) / ROWS;

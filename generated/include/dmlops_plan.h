@@ -1632,14 +1632,14 @@ DMLOPS_CALLED void dmlops_plan_Loop_16_copy(dmlops_plan_Loop_16* to, const dmlop
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
-typedef struct dmlops_plan_Sets {
+typedef struct dmlops_plan_RowLoops {
     dmlops_plan_Loop_16 kept;
     dmlops_plan_Loop_16 reduced;
     int64_t number;
     int64_t extent;
     int is_across;
     int is_reread;
-} dmlops_plan_Sets;
+} dmlops_plan_RowLoops;
 
 typedef struct dmlops_plan_Sharing {
     int64_t extent;
@@ -3352,18 +3352,18 @@ DMLOPS_CALLED void dmlops_plan_vector_loop(dmlops_planning* planning, const dmlo
     dmlops_plan_Loop_16* reduced, int is_across, dmlops_plan_Loop* result);
 DMLOPS_CALLED void dmlops_plan_in_vectors(dmlops_planning* planning, const dmlops_plan_Loop_16* loops, int64_t vector,
     dmlops_plan_Loop_16* result);
-DMLOPS_CALLED void dmlops_plan_sets_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced, int64_t vector, int is_across, int is_reread, dmlops_plan_Sets* result);
+DMLOPS_CALLED void dmlops_plan_row_loops_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced, int64_t vector, int is_across, int is_reread, dmlops_plan_RowLoops* result);
 DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
     dmlops_plan_Loop_16* reduced);
-DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets);
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowLoops* rows);
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowLoops* rows, int64_t extent,
     dmlops_plan_Sharing* result);
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets);
-DMLOPS_CALLED int dmlops_plan_is_even(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowLoops* rows);
+DMLOPS_CALLED int dmlops_plan_is_even(dmlops_planning* planning, const dmlops_plan_RowLoops* rows, const
     dmlops_plan_Sharing* sharing);
-DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_RowLoops* rows, const
     dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result);
 DMLOPS_CALLED int64_t dmlops_plan_taking_part(dmlops_planning* planning, const dmlops_plan_RowsPass* rows);
 DMLOPS_CALLED int dmlops_plan_fits(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -8463,7 +8463,7 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
     return;
 }
 
-/* The dimensions that sets run along (`flag` 1), or the others (0). */
+/* The dimensions that rows run along (`flag` 1), or the others (0). */
 DMLOPS_CALLED void dmlops_plan_axes_of(dmlops_planning* planning, const dmlops_plan_int_8* reduced, int64_t flag,
     dmlops_plan_int_8* result) {
     result->count = 0;
@@ -8476,7 +8476,7 @@ DMLOPS_CALLED void dmlops_plan_axes_of(dmlops_planning* planning, const dmlops_p
     return;
 }
 
-/* Some dimensions of the tensor that sets are of, merged; at least one loop. Strides are those of this tensor, of all
+/* Some dimensions of the tensor that rows are of, merged; at least one loop. Strides are those of this tensor, of all
    tensors, and of `order`, by which loops are sorted. A tensor has stride 0 where all neighbors are the same
    element, or if it is not among those `taking` part, as bits. */
 DMLOPS_CALLED void dmlops_plan_loops_along(dmlops_planning* planning, const dmlops_plan_Tensor* source, const
@@ -8538,7 +8538,7 @@ DMLOPS_CALLED void dmlops_plan_of_tensors(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* For each tensor the adjacent elements that make up a vector, along a set or across sets; 1 for absent ones. */
+/* For each tensor the adjacent elements that make up a vector, along a row or across rows; 1 for absent ones. */
 DMLOPS_CALLED void dmlops_plan_widths_along(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, const
     dmlops_plan_Loop_16* kept, const dmlops_plan_Loop_16* reduced, int is_across, dmlops_plan_int_64* result) {
     dmlops_plan_Loop inner;
@@ -8599,9 +8599,9 @@ DMLOPS_CALLED void dmlops_plan_in_vectors(dmlops_planning* planning, const dmlop
     return;
 }
 
-/* Sets of so many elements a vector. */
-DMLOPS_CALLED void dmlops_plan_sets_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
-    dmlops_plan_Loop_16* reduced, int64_t vector, int is_across, int is_reread, dmlops_plan_Sets* result) {
+/* The loops over rows, in vectors of so many elements. */
+DMLOPS_CALLED void dmlops_plan_row_loops_of(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
+    dmlops_plan_Loop_16* reduced, int64_t vector, int is_across, int is_reread, dmlops_plan_RowLoops* result) {
     dmlops_plan_Loop_16 across;
     dmlops_plan_in_vectors(planning, kept, is_across ? vector : 1, &across);
     dmlops_plan_Loop_16 along;
@@ -8621,7 +8621,7 @@ DMLOPS_CALLED int64_t dmlops_plan_power_of_two(dmlops_planning* planning, int64_
     return dmlops_shift(1, dmlops_bit_length(dmlops_subtract(number, 1)));
 }
 
-/* Whether adjacent elements belong to different sets. */
+/* Whether adjacent elements belong to different rows. */
 DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops_plan_Loop_16* kept, const
     dmlops_plan_Loop_16* reduced) {
     return (dmlops_plan_repeats(planning, kept) > 1) && (kept->items[dmlops_item(planning, -1,
@@ -8631,21 +8631,21 @@ DMLOPS_CALLED int dmlops_plan_are_across(dmlops_planning* planning, const dmlops
         reduced->count)].strides.count)]);
 }
 
-/* The threads that can share a set, if neighboring threads work on neighboring sets where these are adjacent. */
-DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
-    int64_t neighbors = sets->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, sets->number)) : 1;
+/* The threads that can share a row, if neighboring threads work on neighboring rows where these are adjacent. */
+DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dmlops_plan_RowLoops* rows) {
+    int64_t neighbors = rows->is_across ? dmlops_min(16, dmlops_plan_power_of_two(planning, rows->number)) : 1;
     return dmlops_divide(512, neighbors);
 }
 
-/* Divides sets among threads in parts of `extent` vectors: as many as have something to load, with more in flight for
-   each where a set is long or stays in registers. Few sets are shared by more threads, each with fewer vectors;
+/* Divides rows among threads in parts of `extent` vectors: as many as have something to load, with more in flight for
+   each where a row is long or stays in registers. Few rows are shared by more threads, each with fewer vectors;
    many, by fewer. `lanes` and `unroll` only grow or only shrink, within bounds. */
-DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_Sets* sets, int64_t extent,
+DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowLoops* rows, int64_t extent,
     dmlops_plan_Sharing* result) {
-    int64_t most = dmlops_plan_most_lanes(planning, sets);
-    int64_t number = dmlops_plan_times(planning, sets->number, dmlops_plan_ceil_div(planning, sets->extent, extent));
-    int is_whole = !sets->is_across && (extent <= dmlops_multiply(most, 8));
-    int is_deep = sets->is_across && sets->is_reread && (sets->extent > dmlops_multiply(most, 8));
+    int64_t most = dmlops_plan_most_lanes(planning, rows);
+    int64_t number = dmlops_plan_times(planning, rows->number, dmlops_plan_ceil_div(planning, rows->extent, extent));
+    int is_whole = !rows->is_across && (extent <= dmlops_multiply(most, 8));
+    int is_deep = rows->is_across && rows->is_reread && (rows->extent > dmlops_multiply(most, 8));
     int64_t unroll = (is_whole || is_deep) ? 8 : 4;
     int64_t lanes = dmlops_plan_ceil_div(planning, extent, unroll);
     while (planning->reason == DMLOPS_REASON_NONE && (is_whole && (unroll > 1) && (dmlops_multiply(2, lanes) <= most)
@@ -8654,8 +8654,8 @@ DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_pl
         lanes = dmlops_plan_ceil_div(planning, extent, unroll);
     }
     lanes = dmlops_min(most, dmlops_plan_power_of_two(planning, lanes));
-    int64_t least = sets->is_across ? 1 : 128;
-    while (planning->reason == DMLOPS_REASON_NONE && (!sets->is_reread && (lanes > least) &&
+    int64_t least = rows->is_across ? 1 : 128;
+    while (planning->reason == DMLOPS_REASON_NONE && (!rows->is_reread && (lanes > least) &&
         (dmlops_plan_times(planning, number, lanes) >= 524288))) {
         lanes = dmlops_divide(lanes, 2);
         unroll = 8;
@@ -8668,55 +8668,55 @@ DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_pl
     return;
 }
 
-/* The vectors in a part of a set: all of them if there are enough sets to saturate a GPU, or if they are short: the
+/* The vectors in a part of a row: all of them if there are enough rows to saturate a GPU, or if they are short: the
    largest group takes at most so many rounds of loads. Where elements are read again, splitting takes another
-   dispatch, and pays only for longer and fewer sets. */
-DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_Sets* sets) {
+   dispatch, and pays only for longer and fewer rows. */
+DMLOPS_CALLED int64_t dmlops_plan_part_extent(dmlops_planning* planning, const dmlops_plan_RowLoops* rows) {
     dmlops_plan_Sharing sharing;
-    dmlops_plan_shared(planning, sets, sets->extent, &sharing);
-    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing.lanes), sharing.threads);
-    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, dmlops_multiply(dmlops_multiply(sharing.lanes,
+    dmlops_plan_shared(planning, rows, rows->extent, &sharing);
+    int64_t groups = dmlops_plan_ceil_div(planning, dmlops_multiply(rows->number, sharing.lanes), sharing.threads);
+    int64_t parts = dmlops_plan_ceil_div(planning, rows->extent, dmlops_multiply(dmlops_multiply(sharing.lanes,
         sharing.unroll), 1024));
-    int64_t most = dmlops_multiply(dmlops_plan_most_lanes(planning, sets), sharing.unroll);
-    int64_t least = sets->is_across ? most : dmlops_multiply(128, sharing.unroll);
-    int64_t enough = sets->is_reread ? 132 : 512;
-    int64_t rounds = sets->is_reread ? 5 : 3;
-    if ((sets->extent > dmlops_multiply(most, rounds)) && (groups < enough)) {
+    int64_t most = dmlops_multiply(dmlops_plan_most_lanes(planning, rows), sharing.unroll);
+    int64_t least = rows->is_across ? most : dmlops_multiply(128, sharing.unroll);
+    int64_t enough = rows->is_reread ? 132 : 512;
+    int64_t rounds = rows->is_reread ? 5 : 3;
+    if ((rows->extent > dmlops_multiply(most, rounds)) && (groups < enough)) {
         parts = dmlops_max(dmlops_min(dmlops_plan_ceil_div(planning, 512, groups), dmlops_plan_ceil_div(planning,
-            sets->extent, least)), parts);
+            rows->extent, least)), parts);
     }
     if (parts == 1) {
-        return sets->extent;
+        return rows->extent;
     }
-    int64_t size = dmlops_plan_ceil_div(planning, sets->extent, parts);
+    int64_t size = dmlops_plan_ceil_div(planning, rows->extent, parts);
     int64_t step = (size > most) ? most : least;
     return dmlops_multiply(dmlops_plan_ceil_div(planning, size, step), step);
 }
 
 /* Whether all blocks of vectors that threads have in flight are full. */
-DMLOPS_CALLED int dmlops_plan_is_even(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+DMLOPS_CALLED int dmlops_plan_is_even(dmlops_planning* planning, const dmlops_plan_RowLoops* rows, const
     dmlops_plan_Sharing* sharing) {
     (void)planning;
     int64_t block = dmlops_multiply(sharing->lanes, sharing->unroll);
-    return (dmlops_modulo(sets->extent, sharing->extent) == 0) && (dmlops_modulo(sharing->extent, block) == 0);
+    return (dmlops_modulo(rows->extent, sharing->extent) == 0) && (dmlops_modulo(sharing->extent, block) == 0);
 }
 
-/* The macros of how threads share sets, whose elements they may combine, and the groups. */
-DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_Sets* sets, const
+/* The macros of how threads share rows, whose elements they may combine, and the groups. */
+DMLOPS_CALLED void dmlops_plan_define_sharing(dmlops_planning* planning, const dmlops_plan_RowLoops* rows, const
     dmlops_plan_Sharing* sharing, int is_combined, dmlops_plan_Groups* result) {
-    int64_t parts = dmlops_plan_ceil_div(planning, sets->extent, sharing->extent);
-    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(sets->number, sharing->lanes),
+    int64_t parts = dmlops_plan_ceil_div(planning, rows->extent, sharing->extent);
+    int64_t groups = dmlops_multiply(dmlops_plan_ceil_div(planning, dmlops_multiply(rows->number, sharing->lanes),
         sharing->threads), parts);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), sharing->threads);
     dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), sharing->lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_SETS"), (int64_t)sets->is_across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ADJACENT_ROWS"), (int64_t)rows->is_across);
     dmlops_out_define(planning, "", DMLOPS_TEXT("UNROLL"), sharing->unroll);
     if (is_combined) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("WAVES"), (int64_t)dmlops_out_has(planning,
             DMLOPS_CAPABILITY_WAVE_OPERATIONS));
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), sets->kept.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), sets->reduced.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("KEPT_RANK"), rows->kept.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCED_RANK"), rows->reduced.count);
     dmlops_plan_grid(planning, dmlops_multiply(groups, sharing->threads), sharing->threads, 1, result);
     return;
 }
@@ -8883,11 +8883,11 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     dmlops_plan_int_16 steps;
     dmlops_plan_int_16_copy(&steps, &made_7.strides);
     dmlops_plan_define_vectors(planning, op, rows, &reduced, &widths, vector);
-    dmlops_plan_Sets sets;
-    dmlops_plan_sets_of(planning, &kept, &reduced, vector, is_across, has_elements, &sets);
-    int64_t extent = has_statistics ? dmlops_plan_part_extent(planning, &sets) : sets.extent;
+    dmlops_plan_RowLoops row_loops;
+    dmlops_plan_row_loops_of(planning, &kept, &reduced, vector, is_across, has_elements, &row_loops);
+    int64_t extent = has_statistics ? dmlops_plan_part_extent(planning, &row_loops) : row_loops.extent;
     dmlops_plan_Sharing sharing;
-    dmlops_plan_shared(planning, &sets, extent, &sharing);
+    dmlops_plan_shared(planning, &row_loops, extent, &sharing);
     if (!has_statistics) {
         extent = dmlops_min(extent, dmlops_multiply(dmlops_multiply(4, sharing.lanes), sharing.unroll));
         dmlops_plan_Sharing made_8;
@@ -8895,10 +8895,10 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         made_8.extent = extent;
         sharing = made_8;
     }
-    int64_t parts = dmlops_plan_ceil_div(planning, sets.extent, extent);
+    int64_t parts = dmlops_plan_ceil_div(planning, row_loops.extent, extent);
     int is_split = has_statistics && (parts > 1);
     if (has_statistics) {
-        int64_t totals = dmlops_multiply(dmlops_multiply(rows->totals, sets.number), is_across ? vector : 1);
+        int64_t totals = dmlops_multiply(dmlops_multiply(rows->totals, row_loops.number), is_across ? vector : 1);
         int64_t word = (source->bits == 64) ? 8 : 4;
         dmlops_plan_Buffer made_9;
         made_9 = dmlops_out_scratch(planning, is_split ? dmlops_multiply(dmlops_multiply(word, totals), parts) : 8, 0);
@@ -8909,17 +8909,18 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     int64_t turns = is_split ? dmlops_add(rows->turns, 1) : 1;
     for (int64_t place = 0; place < turns; ++place) {
         if ((place > 0) && (place == dmlops_subtract(turns, 1)) && !has_elements) {
-            dmlops_plan_Sets made_10;
-            made_10 = sets;
+            dmlops_plan_RowLoops made_10;
+            made_10 = row_loops;
             made_10.extent = parts;
-            sets = made_10;
+            row_loops = made_10;
             dmlops_plan_Sharing made_11;
-            dmlops_plan_shared(planning, &sets, parts, &made_11);
+            dmlops_plan_shared(planning, &row_loops, parts, &made_11);
             sharing = made_11;
         }
         dmlops_plan_Groups groups;
-        dmlops_plan_define_sharing(planning, &sets, &sharing, has_statistics, &groups);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)dmlops_plan_is_even(planning, &sets, &sharing));
+        dmlops_plan_define_sharing(planning, &row_loops, &sharing, has_statistics, &groups);
+        dmlops_out_define(planning, "", DMLOPS_TEXT("EVEN"), (int64_t)dmlops_plan_is_even(planning, &row_loops,
+            &sharing));
         if (has_statistics) {
             dmlops_out_define(planning, "", DMLOPS_TEXT("TURN"), dmlops_add(place, (int64_t)is_split));
             if (has_elements) {
@@ -8934,16 +8935,16 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
             dmlops_plan_int_16_append(planning, &made_12, dmlops_modulo(stride, INT64_C(4294967296)));
         }
         dmlops_plan_Dimension_16 made_14;
-        dmlops_plan_of_tensors(planning, &sets.kept, &made_14);
+        dmlops_plan_of_tensors(planning, &row_loops.kept, &made_14);
         dmlops_plan_Dimension_16 made_15;
-        dmlops_plan_of_tensors(planning, &sets.reduced, &made_15);
+        dmlops_plan_of_tensors(planning, &row_loops.reduced, &made_15);
         dmlops_plan_RowsParams params;
         dmlops_plan_int_512_copy(&params.lists, &known.lists);
         dmlops_plan_int_32_copy(&params.activations, &known.activations);
         dmlops_plan_int_64_copy(&params.elements, &op->elements);
         dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
-        params.rowCount = sets.number;
-        params.rowVectors = sets.extent;
+        params.rowCount = row_loops.number;
+        params.rowVectors = row_loops.extent;
         params.partVectors = extent;
         params.partCount = parts;
         params.groupColumns = groups.columns;

@@ -44,7 +44,7 @@ def _step_count(sizes: ir.Expr) -> ir.Expr:
 
 def reads_by_step(node: ir.Expr, known: _Arguments = MappingProxyType({})) -> Iterator[_Read]:
     """The reads of intermediate tensors in a value, each with the offset of its step from the current one;
-    None if that is not known. Arguments of functions that are not `known` mean what they say."""
+    None if that is not known. Arguments of functions that are not `known` stand for themselves."""
     match node:
         case ir.Entry(coordinate=coordinate):
             yield node, _first(inlined(ir.substitute(coordinate, known)))

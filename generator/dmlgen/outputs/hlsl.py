@@ -157,7 +157,7 @@ def _meaning(registry: Registry, node: ir.Expr) -> str:
 
 @dataclass(frozen=True)
 class FormShader(WithTensors):
-    """A shader with its own form: its tensors by role, and its steps as HLSL."""
+    """The shader of a scan or an algorithm: its tensors by role, and its steps as HLSL."""
 
     moves = limited = ()
 

@@ -37,7 +37,7 @@ class Constants:
         self.divisors: dict[str, Constant] = {}
         """The reciprocals of lists, by the names of the lists."""
         self.boxes: set[str] = set()
-        """The lists that are sizes of boxes whose rows are passed, by name."""
+        """The names of the lists that are sizes of boxes that are visited row by row."""
 
     def known(self, *kinds: str) -> tuple[Constant, ...]:
         """Those of some kinds that depend only on the description and do not belong to a tensor."""

@@ -274,7 +274,7 @@ class MapPrinter(HlslPrinter, StatementPrinter):
             case ir.Call(function="max", arguments=(item, ir.Number(value=0))) if (
                 node.type == ir.INT
                 and 0 <= self.bounds.value(item)[0] <= self.bounds.value(item)[1] <= LARGEST
-            ):  # nor wraps around
+            ):  # neither negative nor wrapped around
                 return self.print(item, ATOM)
             case ir.Call(
                 "max", (ir.Call("min", (item, ir.Call("element", (one,)))), ir.Call("element", (zero,)))

@@ -21,7 +21,7 @@ START = {
     "min": "2147483647",
     "max": "-2147483647 - 1",
 }
-"""The results of reductions of no truth values, or of no integers."""
+"""The values that reductions of truth values and of integers start from."""
 _TURN = {
     "sum": "{0} += {1};",
     "product": "{0} *= {1};",

@@ -58,7 +58,7 @@ class WithTensors:
         raise NotImplementedError
 
     def data_types(self, moves: Collection[str] = (), others: Collection[str] = ()) -> list[HlslType]:
-        """Those of the tensors, of which it also `moves` some, and others."""
+        """The data types of the tensors, of which it also `moves` some, and `others`."""
         moved = {*self.moves, *moves}
         names = {*others, *(name for tensor in self.tensors for name in tensor.types)}
         names |= {f"UINT{bits}" for one in self.tensors if one.member in moved for bits in one.bits}

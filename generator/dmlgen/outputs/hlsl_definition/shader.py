@@ -197,7 +197,7 @@ def text(shader: DefinitionShader, templates: Templates) -> bytes:
 
 
 def definition_params(plans: Plans, shader: DefinitionShader, form: FormPass | None = None) -> Params:
-    """The constants of the shader's passes, or those of a faster way, which has none of intermediate tensors;
+    """The constants of the shader's passes, or those of a fast form, which has none for intermediate tensors;
     lists fill two vectors each."""
     kept, of_kinds = shader.kept if form is None else (), shader.constants.known
     firsts = [Constant("int", f"{one.name}First") for one in kept]

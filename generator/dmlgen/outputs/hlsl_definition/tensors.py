@@ -135,7 +135,7 @@ class TensorPrinter(FunctionPrinter):
         if node.type == ir.INT and not {"float", "double"} & tensor.values:
             return f"({macro}_VALUE){self.deciding(node, ATOM)}"
         text = self._whole(node)
-        if node.type.kind == "element" and "double" in self.values(node):  # which may become a half
+        if node.type.kind == "element" and "double" in self.values(node):  # which may be stored as float16
             text = self.call_of("RoundingOnce", self.values(node), text, f"{macro}_BITS")
         return self.call_of("Convert", self.values(node), text, f"({macro}_VALUE)0")
 
