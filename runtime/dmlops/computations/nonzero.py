@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..description import Description
+from ..elements import computed
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Nonzero:
 
     def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The count and the rows."""
-        found = np.argwhere(arrays[self.input])
+        found = np.argwhere(computed(arrays[self.input], getattr(self.desc, self.input).DataType))
         count, rows = getattr(self.desc, self.output), getattr(self.desc, self.coordinates)
         *_, columns = rows.Sizes
         table = np.zeros((rows.Sizes[-2], columns), rows.DataType.numpy)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..description import Description
+from ..elements import computed
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,10 @@ class TopK:
     def run(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
         """The values, with the bits they have in the input, and the indices."""
         values = arrays[self.input]
-        backward = np.flip(values, self.axis)
+        keys = computed(values, getattr(self.desc, self.input).DataType)
         # NumPy sorts NaN last. Reversing the order reverses equal elements too, so lines are sorted back to
         # front.
-        order = np.argsort(backward if self.largest else values, self.axis, kind="stable")
+        order = np.argsort(np.flip(keys, self.axis) if self.largest else keys, self.axis, kind="stable")
         if self.largest:
             order = values.shape[self.axis] - 1 - np.flip(order, self.axis)
         first = np.take(order, range(self.count), self.axis)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..description import Description
+from ..elements import bits_of, stored
 from ..enums import ENUMS, TensorDataType, TensorFlags, name_of
 from ..gpu import input_bytes, plan
 from ..gpu.direct3d import CONSTANTS, Resource, compiled
@@ -174,7 +175,7 @@ def _scalar(value: float, typed_by: Any) -> Any:
     if isfinite(value):
         return float(value)
     if data_type.bits == 16:
-        return {"UInt16": struct.unpack("<H", struct.pack("<e", value))[0]}
+        return {"UInt16": int(bits_of(stored(value, data_type)))}
     return {f"Float{data_type.bits}": str(value)}
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..description import Description
+from ..elements import computed
 from ..enums import TensorDataType
 from ..errors import JsonError
 from ..registry import operator
@@ -209,5 +210,6 @@ def _scalar(data: bytes, data_type: Any) -> float:
     if data_type not in types or types[data_type].bits < 8:
         raise IndexError(data_type)
     kind = types[data_type].numpy
-    value: float = np.frombuffer(data[: kind.itemsize], kind)[0].item()
+    elements = np.frombuffer(data[: kind.itemsize], kind)
+    value: float = computed(elements, types[data_type])[0].item()
     return value
