@@ -57,6 +57,11 @@ class WithTensors:
     def tensors(self) -> tuple[Tensor, ...]:
         raise NotImplementedError
 
+    @property
+    def in_float16(self) -> str:
+        """The condition under which everything loaded and stored is float16."""
+        return in_float16(self.tensors)
+
     def data_types(self, moves: Collection[str] = (), others: Collection[str] = ()) -> list[HlslType]:
         """The data types of the tensors, of which it also `moves` some, and `others`."""
         moved = {*self.moves, *moves}
@@ -89,6 +94,12 @@ def _types(operator: Operator, tensor: str) -> tuple[str, ...]:
     rows = [row for table in operator.support.values() for row in table if row.tensor == tensor]
     widest = max(rows, key=lambda row: len(row.types)).types
     return tuple(dict.fromkeys((*widest, *(name for row in rows for name in row.types))))
+
+
+def in_float16(tensors: Iterable[Tensor]) -> str:
+    """The condition under which all floats of these are float16, the one float of 16 bits, so that functions
+    need only be as exact."""
+    return " && ".join(f"{tensor.macro}_BITS == 16" for tensor in tensors)
 
 
 def value_types(tensors: Iterable[Tensor]) -> set[str]:

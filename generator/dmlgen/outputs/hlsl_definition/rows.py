@@ -9,7 +9,7 @@ from dmlgen.expr import ir
 from dmlgen.names import pascal
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
-from dmlgen.outputs.hlsl_tensors import Tensor
+from dmlgen.outputs.hlsl_tensors import Tensor, in_float16
 from dmlgen.plans.params import Constant
 from dmlgen.schedules.rows import Fold, Reduction, Rows
 
@@ -186,7 +186,7 @@ class RowsPass(FormPass):
     @property
     def in_float16(self) -> str:
         if self.functions or any(one.around and one.around.weight for one in self.stages):
-            return " && ".join(f"{tensor.macro}_BITS == 16" for tensor in self.tensors)
+            return in_float16(self.tensors)
         return ""
 
     @property
