@@ -454,7 +454,7 @@ def batch_normalization_training_grad(d: Members, x: Arrays) -> Arrays:
 
 
 def exponentials(d: Members, x: Arrays) -> tuple[np.ndarray, np.ndarray]:
-    """Elements without the largest one of their set, if that is finite, and the sum of their exponentials."""
+    """Elements without the largest one of their row, if that is finite, and the sum of their exponentials."""
     a = x["InputTensor"]
     axes = (a.ndim - 1,) if d.Axes is None else tuple(set(d.Axes))
     peak = a.max(axes, keepdims=True)
@@ -470,6 +470,58 @@ def activation_softmax(d: Members, x: Arrays) -> Arrays:
 def activation_log_softmax(d: Members, x: Arrays) -> Arrays:
     a, total_ = exponentials(d, x)
     return {"OutputTensor": a - np.log(total_)}
+
+
+def rows(array: np.ndarray, axes: Sequence[int]) -> np.ndarray:
+    """The elements along some axes, as a last axis in place of these."""
+    kept = [d for d in range(array.ndim) if d not in axes]
+    return array.transpose(*kept, *sorted({*axes})).reshape(*(array.shape[d] for d in kept), -1)
+
+
+def reduce(d: Members, x: Arrays) -> Arrays:
+    a = rows(x["InputTensor"], d.Axes)
+    functions: dict[str, Callable[[], np.ndarray]] = {
+        "ARGMAX": lambda: a.argmax(-1),
+        "ARGMIN": lambda: a.argmin(-1),
+        "AVERAGE": lambda: a.mean(-1),
+        "L1": lambda: np.abs(a).sum(-1),
+        "L2": lambda: np.sqrt((a * a).sum(-1)),
+        "LOG_SUM": lambda: np.log(a.sum(-1)),
+        "LOG_SUM_EXP": lambda: np.log(np.exp(a).sum(-1)),
+        "MAX": lambda: a.max(-1),
+        "MIN": lambda: a.min(-1),
+        "MULTIPLY": lambda: a.prod(-1),
+        "SUM": lambda: a.sum(-1),
+        "SUM_SQUARE": lambda: (a * a).sum(-1),
+    }
+    return {"OutputTensor": np.asarray(functions[d.Function]()).reshape(d.sizes("OutputTensor"))}
+
+
+def chosen(d: Members, x: Arrays, find: Callable[..., Any]) -> Arrays:
+    """The first element that `find` finds in each row, or the last one."""
+    a = rows(x["InputTensor"], d.Axes)
+    found = find(a, -1)
+    if d.AxisDirection == "DECREASING":
+        found = a.shape[-1] - 1 - find(a[..., ::-1], -1)
+    return {"OutputTensor": np.asarray(found).reshape(d.sizes("OutputTensor"))}
+
+
+def argmax(d: Members, x: Arrays) -> Arrays:
+    return chosen(d, x, np.argmax)
+
+
+def argmin(d: Members, x: Arrays) -> Arrays:
+    return chosen(d, x, np.argmin)
+
+
+def activation_hardmax(d: Members, x: Arrays) -> Arrays:
+    """1 at the first greatest element of each row, 0 elsewhere."""
+    a = x["InputTensor"]
+    axes = [a.ndim - 1] if d.Axes is None else d.Axes
+    numbers = np.arange(a.size).reshape(a.shape)
+    first = rows(a, axes).argmax(-1)[..., None]
+    marked = np.isin(numbers, np.take_along_axis(rows(numbers, axes), first, -1))
+    return {"OutputTensor": marked.astype(float)}
 
 
 def lp_normalization(d: Members, x: Arrays) -> Arrays:
@@ -909,6 +961,7 @@ FORMULAS: dict[str, Callable[[Members, Arrays], Arrays]] = {
         for name, function in list(globals().items())
         if callable(function) and getattr(function, "__module__", "") == __name__
     },
+    "ACTIVATION_HARDMAX1": activation_hardmax,
     "ACTIVATION_SOFTMAX1": activation_softmax,
     "ACTIVATION_LOG_SOFTMAX1": activation_log_softmax,
     "AVERAGE_POOLING1": average_pooling,
