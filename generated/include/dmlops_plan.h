@@ -8637,9 +8637,10 @@ DMLOPS_CALLED int64_t dmlops_plan_most_lanes(dmlops_planning* planning, const dm
     return dmlops_divide(512, neighbors);
 }
 
-/* Divides rows among threads in parts of `extent` vectors: as many as have something to load, with more in flight for
-   each where a row is long or stays in registers. Few rows are shared by more threads, each with fewer vectors;
-   many, by fewer. `lanes` and `unroll` only grow or only shrink, within bounds. */
+/* Divides rows among threads in parts of `extent` vectors. Every thread gets something to load, and has more vectors in
+   flight where a row is long or stays in registers. If there are few rows, more threads share each, with fewer
+   vectors per thread; if there are many, fewer threads do. It ends because each loop only raises or only lowers
+   `lanes`, within bounds. */
 DMLOPS_CALLED void dmlops_plan_shared(dmlops_planning* planning, const dmlops_plan_RowLoops* rows, int64_t extent,
     dmlops_plan_Sharing* result) {
     int64_t most = dmlops_plan_most_lanes(planning, rows);

@@ -166,9 +166,10 @@ def most_lanes(rows: RowLoops) -> int:
 
 
 def shared(rows: RowLoops, extent: int) -> Sharing:
-    """Divides rows among threads in parts of `extent` vectors: as many as have something to load, with more
-    in flight for each where a row is long or stays in registers. Few rows are shared by more threads, each
-    with fewer vectors; many, by fewer. `lanes` and `unroll` only grow or only shrink, within bounds."""
+    """Divides rows among threads in parts of `extent` vectors. Every thread gets something to load, and has
+    more vectors in flight where a row is long or stays in registers. If there are few rows, more threads
+    share each, with fewer vectors per thread; if there are many, fewer threads do. It ends because each loop
+    only raises or only lowers `lanes`, within bounds."""
     most = most_lanes(rows)
     number = times(rows.number, ceil_div(rows.extent, extent))
     is_whole = not rows.is_across and extent <= most * REDUCTION_WHOLE_UNROLL
