@@ -95,9 +95,9 @@ def chosen(function: str, data: np.ndarray, axes: Sequence[int], last: bool) -> 
     """The index that ARGMAX or ARGMIN gives."""
     axes = sorted(set(axes))
     kept = [d for d in range(data.ndim) if d not in axes]
-    sets = data.transpose(*kept, *axes).reshape(*(data.shape[d] for d in kept), -1)
+    rows = data.transpose(*kept, *axes).reshape(*(data.shape[d] for d in kept), -1)
     find = np.argmax if function == "ARGMAX" else np.argmin
-    index = sets.shape[-1] - 1 - find(sets[..., ::-1], axis=-1) if last else find(sets, axis=-1)
+    index = rows.shape[-1] - 1 - find(rows[..., ::-1], axis=-1) if last else find(rows, axis=-1)
     return index.reshape([1 if d in axes else size for d, size in enumerate(data.shape)])
 
 
@@ -144,12 +144,12 @@ def test_all_functions_have_types() -> None:
 SHAPES = [
     ((1,), [0]),
     ((7,), [0]),
-    ((300, 3), [1]),  # a thread a set
-    ((3, 2100), [1]),  # many threads a set, all of it at once
+    ((300, 3), [1]),  # a thread a row
+    ((3, 2100), [1]),  # many threads a row, all of it at once
     ((2, 9001), [1]),  # in several blocks
     ((40000,), [0]),  # in parts, two passes
     ((2, 30001), [1]),
-    ((70, 45), [0]),  # neighboring sets side by side
+    ((70, 45), [0]),  # neighboring rows side by side
     ((70, 48), [0]),  # several of them per thread
     ((4, 21, 10, 6), [1]),
     ((5000, 4), [0]),
@@ -158,7 +158,7 @@ SHAPES = [
     ((3, 4, 5, 6), [0, 2]),
     ((2, 3, 2, 3, 2, 2, 3, 2), [0, 2, 4, 6]),
     ((2, 1, 3, 1, 2, 1, 2, 40), [1, 7]),
-    ((4, 1, 6), [1]),  # sets of one element
+    ((4, 1, 6), [1]),  # rows of one element
     ((3, 5), []),
 ]
 
@@ -184,7 +184,7 @@ def small(sizes: Sequence[int]) -> np.ndarray:
         ((4, 6, 8), [1], {"InputTensor": (1, 4, 24)}),  # permuted
         ((4, 6, 8), [0, 2], {"InputTensor": (1, 4, 24), "OutputTensor": (9, 3, 2)}),
         ((4, 6, 8), [2], {"InputTensor": (100, 12, 1), "OutputTensor": (1, 4, 1)}),
-        ((4, 6, 8), [1], {"InputTensor": (0, 8, 1)}),  # one set for all
+        ((4, 6, 8), [1], {"InputTensor": (0, 8, 1)}),  # one row for all
         ((4, 6, 8), [0, 1], {"InputTensor": (0, 0, 1), "OutputTensor": (0, 0, 3)}),
     ],
 )
@@ -248,7 +248,7 @@ def test_nan_and_infinities(device: Any) -> None:
 
 
 def test_exponentials_overflow_and_vanish(device: Any) -> None:
-    """As DirectML's do; also where a set is reduced in parts, of which one has only -infinity."""
+    """As DirectML's do; also where a row is reduced in parts, of which one has only -infinity."""
     data = np.full((4, 40000), -math.inf, np.float32)
     data[0] = 100
     data[1, 20000:] = -110

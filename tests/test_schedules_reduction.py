@@ -80,8 +80,8 @@ def chosen(name: str, output: str, gives: Oracle, direction: str, **more: Any) -
     return Case(name, "ARGMAX", f'"{output}"', gives, members=members, type=np.uint32, **more)
 
 
-def of_sets(x: np.ndarray) -> np.ndarray:
-    """The sets along axes 0 and 2, each a row."""
+def of_rows(x: np.ndarray) -> np.ndarray:
+    """The rows along axes 0 and 2."""
     return x.transpose(1, 0, 2).reshape(4, 15)
 
 
@@ -113,13 +113,13 @@ ROWS = [
 ]  # fmt: skip
 
 RECOGNIZED = [
-    Case("hardmax", HARDMAX, f'"First[here] == {OWN}"', lambda x: np.eye(15)[of_sets(x).argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), tensors=(FIRST,), input=TIES),
-    Case("last of the greatest", HARDMAX, f'"Last[here] == {OWN}"', lambda x: np.eye(15)[14 - of_sets(x)[:, ::-1].argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), let=('turned(r): "[extent[d] - 1 - r[d] for d in axes(InputTensor)]"',), tensors=('Last: {sizes: kept, type: int, value: "ravel_index(turned(argmax(InputTensor[over(turned(r))] for r in ndindex(extent))), extent)"}',), input=TIES),
+    Case("hardmax", HARDMAX, f'"First[here] == {OWN}"', lambda x: np.eye(15)[of_rows(x).argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), tensors=(FIRST,), input=TIES),
+    Case("last of the greatest", HARDMAX, f'"Last[here] == {OWN}"', lambda x: np.eye(15)[14 - of_rows(x)[:, ::-1].argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), let=('turned(r): "[extent[d] - 1 - r[d] for d in axes(InputTensor)]"',), tensors=('Last: {sizes: kept, type: int, value: "ravel_index(turned(argmax(InputTensor[over(turned(r))] for r in ndindex(extent))), extent)"}',), input=TIES),
     sums("sum", "convert(sum(InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: x.sum(**KEEP)),
     sums("greatest of integers", "convert(max(InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: x.max(**KEEP), input=TIES.astype(np.int32)),
     sums("half the square of a norm", "convert(0.5 * sum(InputTensor[over(r)] * InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: (x * x).sum(**KEEP) / 2),
-    chosen("place of the least", "ravel_index(argmin(InputTensor[over(r)] for r in ndindex(extent)), extent)", lambda x: of_sets(x).argmin(1).reshape(1, 4, 1), "INCREASING", input=TIES),
-    chosen("the other direction", "ravel_index(turned(argmax(InputTensor[over(turned(r))] for r in ndindex(extent))), extent)", lambda x: (14 - of_sets(x)[:, ::-1].argmax(1)).reshape(1, 4, 1), "INCREASING", let=('turned(r): "r if AxisDirection == DECREASING else [extent[d] - 1 - r[d] for d in axes(InputTensor)]"',), input=TIES),
+    chosen("place of the least", "ravel_index(argmin(InputTensor[over(r)] for r in ndindex(extent)), extent)", lambda x: of_rows(x).argmin(1).reshape(1, 4, 1), "INCREASING", input=TIES),
+    chosen("the other direction", "ravel_index(turned(argmax(InputTensor[over(turned(r))] for r in ndindex(extent))), extent)", lambda x: (14 - of_rows(x)[:, ::-1].argmax(1)).reshape(1, 4, 1), "INCREASING", let=('turned(r): "r if AxisDirection == DECREASING else [extent[d] - 1 - r[d] for d in axes(InputTensor)]"',), input=TIES),
 ]  # fmt: skip
 
 NEARLY = [
@@ -130,17 +130,17 @@ NEARLY = [
     Case("the total for each element", SOFTMAX, '"sum(InputTensor[over(r)] for r in ndindex(extent))"', lambda x: np.broadcast_to(x.sum(**KEEP), x.shape)),
     Case("two totals", SOFTMAX, '"InputTensor[at] * sum(InputTensor[over(r)] for r in ndindex(extent)) - sum(abs(InputTensor[over(r)]) for r in ndindex(extent))"', lambda x: x * x.sum(**KEEP) - np.abs(x).sum(**KEEP)),
     Case("one axis by replacing", SOFTMAX, '"exp(InputTensor[at] - Top[row]) / Total[row]"', lambda x: softmax(x, axis=0, keepdims=True), let=LINE, tensors=ALONG),
-    Case("another element of the set", SOFTMAX, '"InputTensor[here] / sum(InputTensor[over(r)] for r in ndindex(extent))"', lambda x: np.broadcast_to(x[:1, :, :1] / x.sum(**KEEP), x.shape)),
+    Case("another element of the row", SOFTMAX, '"InputTensor[here] / sum(InputTensor[over(r)] for r in ndindex(extent))"', lambda x: np.broadcast_to(x[:1, :, :1] / x.sum(**KEEP), x.shape)),
     Case("all but the last", SOFTMAX, '"InputTensor[at] - sum(InputTensor[over(r)] for r in ndindex(most))"', lambda x: x - x[:-1, :, :-1].sum(**KEEP), let=('most: "[extent[d] - 1 if reduced(d) else 1 for d in axes(InputTensor)]"',)),
-    Case("all but the greatest", HARDMAX, f'"First[here] != {OWN}"', lambda x: 1 - np.eye(15)[of_sets(x).argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), tensors=(FIRST,), input=TIES),
+    Case("all but the greatest", HARDMAX, f'"First[here] != {OWN}"', lambda x: 1 - np.eye(15)[of_rows(x).argmax(1)].reshape(4, 3, 5).transpose(1, 0, 2), tensors=(FIRST,), input=TIES),
     sums("mean of integers", "convert(sum(float(InputTensor[over(r)]) for r in ndindex(extent)) / count, OutputTensor)", lambda x: np.trunc(x.mean(**KEEP)), input=TIES.astype(np.int32) * 7),
     sums("of no type that rules demand", "convert(sum(InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: x.sum(**KEEP), replaced={}),
     sums("difference of extremes", "convert(max(InputTensor[over(r)] for r in ndindex(extent)) - min(InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: np.ptp(x, **KEEP)),
-    sums("weighted", "convert(sum(float(ravel_index(r, extent)) * float(InputTensor[over(r)]) for r in ndindex(extent)), OutputTensor)", lambda x: (of_sets(x) @ np.arange(15)).reshape(1, 4, 1)),
+    sums("weighted", "convert(sum(float(ravel_index(r, extent)) * float(InputTensor[over(r)]) for r in ndindex(extent)), OutputTensor)", lambda x: (of_rows(x) @ np.arange(15)).reshape(1, 4, 1)),
     sums("from the other end", "convert(InputTensor[over([extent[d] - 1 for d in axes(InputTensor)])] + max(InputTensor[over(r)] for r in ndindex(extent)), OutputTensor)", lambda x: x[-1:, :, -1:] + x.max(**KEEP)),
-    chosen("of magnitudes", "ravel_index(argmax(abs(InputTensor[over(r)]) for r in ndindex(extent)), extent)", lambda x: np.abs(of_sets(x)).argmax(1).reshape(1, 4, 1), "INCREASING"),
-    chosen("counted from the end", "ravel_index(turned(argmax(InputTensor[over(r)] for r in ndindex(extent))), extent)", lambda x: (14 - of_sets(x).argmax(1)).reshape(1, 4, 1), "INCREASING", let=('turned(r): "[extent[d] - 1 - r[d] for d in axes(InputTensor)]"',), input=TIES),
-    chosen("place in the whole tensor", "ravel_index(over(argmax(InputTensor[over(r)] for r in ndindex(extent))), InputTensor.Sizes)", lambda x: np.array([(i // 5) * 20 + row * 5 + i % 5 for row, i in enumerate(of_sets(x).argmax(1))]).reshape(1, 4, 1), "INCREASING", input=TIES),
+    chosen("of magnitudes", "ravel_index(argmax(abs(InputTensor[over(r)]) for r in ndindex(extent)), extent)", lambda x: np.abs(of_rows(x)).argmax(1).reshape(1, 4, 1), "INCREASING"),
+    chosen("counted from the end", "ravel_index(turned(argmax(InputTensor[over(r)] for r in ndindex(extent))), extent)", lambda x: (14 - of_rows(x).argmax(1)).reshape(1, 4, 1), "INCREASING", let=('turned(r): "[extent[d] - 1 - r[d] for d in axes(InputTensor)]"',), input=TIES),
+    chosen("place in the whole tensor", "ravel_index(over(argmax(InputTensor[over(r)] for r in ndindex(extent))), InputTensor.Sizes)", lambda x: np.array([(i // 5) * 20 + row * 5 + i % 5 for row, i in enumerate(of_rows(x).argmax(1))]).reshape(1, 4, 1), "INCREASING", input=TIES),
 ]  # fmt: skip
 
 

@@ -70,7 +70,7 @@ typedef enum dmlops_reason {
     DMLOPS_REASON_OUT_OF_BOUNDS = 4, /* the operator would reach element n of a tensor, beyond its end */
     DMLOPS_REASON_MANY_THREADS = 5, /* a dispatch of the operator would count to n; shaders count in 32 bits */
     DMLOPS_REASON_MANY_DISPATCHES = 6, /* the operator needs n dispatches; plans have no more than 2**18 */
-    DMLOPS_REASON_REDUCTION_TOO_LARGE = 7, /* sets of n elements are reduced; shaders count below 2**31 */
+    DMLOPS_REASON_REDUCTION_TOO_LARGE = 7, /* rows of n elements are reduced; shaders count below 2**31 */
     DMLOPS_REASON_LARGE_SCRATCH = 8, /* the operator needs n bytes of scratch, more than its shader can address */
     DMLOPS_REASON_LARGE_NUMBER = 9, /* n is beyond the 31 bits in which shaders count */
     DMLOPS_REASON_ARRAY_TOO_LONG = 10, /* a list of n numbers; shaders take 8 */
@@ -8899,11 +8899,17 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
     int64_t parts = dmlops_plan_ceil_div(planning, row_loops.extent, extent);
     int is_split = has_statistics && (parts > 1);
     if (has_statistics) {
-        int64_t totals = dmlops_multiply(dmlops_multiply(rows->totals, row_loops.number), is_across ? vector : 1);
-        int64_t word = (source->bits == 64) ? 8 : 4;
-        dmlops_plan_Buffer made_9;
-        made_9 = dmlops_out_scratch(planning, is_split ? dmlops_multiply(dmlops_multiply(word, totals), parts) : 8, 0);
-        dmlops_out_write(planning, &made_9);
+        dmlops_plan_Buffer partial;
+        partial.member = -2;
+        partial.entry = 0;
+        if (is_split) {
+            int64_t totals = dmlops_multiply(dmlops_multiply(rows->totals, row_loops.number), is_across ? vector : 1);
+            dmlops_plan_Buffer made_9;
+            made_9 = dmlops_out_scratch(planning, dmlops_multiply(dmlops_multiply((source->bits == 64) ? 8 : 4,
+                totals), parts), 0);
+            partial = made_9;
+        }
+        dmlops_out_write(planning, &partial);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), vector);
     dmlops_out_share(planning);
@@ -18798,7 +18804,7 @@ static inline void dmlops_say(dmlops_work* work, int64_t type) {
         snprintf(work->message, sizeof work->message, "%s needs %lld dispatches; plans have no more than 2**18", operator_name, (long long)work->number);
         break;
     case DMLOPS_REASON_REDUCTION_TOO_LARGE:
-        snprintf(work->message, sizeof work->message, "sets of %lld elements are reduced; shaders count below 2**31", (long long)work->number);
+        snprintf(work->message, sizeof work->message, "rows of %lld elements are reduced; shaders count below 2**31", (long long)work->number);
         break;
     case DMLOPS_REASON_LARGE_SCRATCH:
         snprintf(work->message, sizeof work->message, "%s needs %lld bytes of scratch, more than its shader can address", operator_name, (long long)work->number);

@@ -39,7 +39,7 @@ TEXTS = {
     Reason.OUT_OF_BOUNDS: "{operator} would reach element {number} of {member}, beyond its end",
     Reason.MANY_THREADS: "a dispatch of {operator} would count to {number}; shaders count in 32 bits",
     Reason.MANY_DISPATCHES: "{operator} needs {number} dispatches; plans have no more than 2**18",
-    Reason.REDUCTION_TOO_LARGE: "sets of {number} elements are reduced; shaders count below 2**31",
+    Reason.REDUCTION_TOO_LARGE: "rows of {number} elements are reduced; shaders count below 2**31",
     Reason.LARGE_SCRATCH: "{operator} needs {number} bytes of scratch, more than its shader can address",
     Reason.LARGE_NUMBER: "{number} is beyond the 31 bits in which shaders count",
     Reason.ARRAY_TOO_LONG: "a list of {number} numbers; shaders take 8",

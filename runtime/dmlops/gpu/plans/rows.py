@@ -19,7 +19,7 @@ from .loops import (
     repeats,
     times,
 )
-from .operands import NO_MEMBER, Eight, Tensor
+from .operands import NO_MEMBER, PLACEHOLDER, Buffer, Eight, Tensor
 from .planning import Planning
 from .reasons import Reason
 from .row_sharing import (
@@ -161,9 +161,11 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> None:
     parts = ceil_div(row_loops.extent, extent)
     is_split = has_statistics and parts > 1
     if has_statistics:
-        totals = rows.totals * row_loops.number * (vector if is_across else 1)
-        word = 8 if source.bits == 64 else 4
-        out.write(out.scratch(word * totals * parts if is_split else 8))
+        partial = Buffer(PLACEHOLDER, 0)
+        if is_split:
+            totals = rows.totals * row_loops.number * (vector if is_across else 1)
+            partial = out.scratch((8 if source.bits == 64 else 4) * totals * parts)
+        out.write(partial)
     out.define("VECTOR", vector)
     out.share()
     turns = rows.turns + 1 if is_split else 1
