@@ -67,21 +67,20 @@ typedef enum dmlops_reason {
     DMLOPS_REASON_INVALID = 1, /* the operator is not valid at the newest feature level */
     DMLOPS_REASON_NO_SHADER = 2, /* the operator has no shader yet */
     DMLOPS_REASON_TOO_LARGE = 3, /* a tensor spans n elements; shaders address fewer than 2**32, and fewer than 2**31 along a dimension */
-    DMLOPS_REASON_OUT_OF_BOUNDS = 4, /* the operator would reach element n of a tensor, beyond its end */
-    DMLOPS_REASON_MANY_THREADS = 5, /* a dispatch of the operator would count to n; shaders count in 32 bits */
-    DMLOPS_REASON_MANY_DISPATCHES = 6, /* the operator needs n dispatches; plans have no more than 2**18 */
-    DMLOPS_REASON_REDUCTION_TOO_LARGE = 7, /* rows of n elements are reduced; shaders count below 2**31 */
-    DMLOPS_REASON_LARGE_SCRATCH = 8, /* the operator needs n bytes of scratch, more than its shader can address */
-    DMLOPS_REASON_LARGE_NUMBER = 9, /* n is beyond the 31 bits in which shaders count */
-    DMLOPS_REASON_ARRAY_TOO_LONG = 10, /* a list of n numbers; shaders take 8 */
-    DMLOPS_REASON_RANK_MISMATCH = 11, /* the operator has tensors of different dimension counts */
-    DMLOPS_REASON_UNSUPPORTED_INDEXING = 12, /* the operator moves elements in a way that its shader cannot follow */
-    DMLOPS_REASON_ACTIVATION = 13, /* the operator with an activation fused has no shader yet */
-    DMLOPS_REASON_PLAN_TOO_LARGE = 14, /* the operator needs a larger plan than there is room for */
-    DMLOPS_REASON_MANY_ELEMENTS = 15, /* the operator computes a tensor of n elements; shaders count to 2**31 */
-    DMLOPS_REASON_LACKS_16_BIT = 17, /* the operator needs 16-bit types for these data types; the device lacks them */
-    DMLOPS_REASON_LACKS_64_BIT = 18, /* the operator needs 64-bit integers in shaders; the device lacks them */
-    DMLOPS_REASON_LACKS_DOUBLES = 19 /* the operator needs doubles for these data types; the device lacks them */
+    DMLOPS_REASON_MANY_THREADS = 4, /* a dispatch of the operator would count to n; shaders count in 32 bits */
+    DMLOPS_REASON_MANY_DISPATCHES = 5, /* the operator needs n dispatches; plans have no more than 2**18 */
+    DMLOPS_REASON_REDUCTION_TOO_LARGE = 6, /* rows of n elements are reduced; shaders count below 2**31 */
+    DMLOPS_REASON_LARGE_SCRATCH = 7, /* the operator needs n bytes of scratch, more than its shader can address */
+    DMLOPS_REASON_LARGE_NUMBER = 8, /* n is beyond the 31 bits in which shaders count */
+    DMLOPS_REASON_ARRAY_TOO_LONG = 9, /* a list of n numbers; shaders take 8 */
+    DMLOPS_REASON_RANK_MISMATCH = 10, /* the operator has tensors of different dimension counts */
+    DMLOPS_REASON_UNSUPPORTED_INDEXING = 11, /* the operator moves elements in a way that its shader cannot follow */
+    DMLOPS_REASON_ACTIVATION = 12, /* the operator with an activation fused has no shader yet */
+    DMLOPS_REASON_PLAN_TOO_LARGE = 13, /* the operator needs a larger plan than there is room for */
+    DMLOPS_REASON_MANY_ELEMENTS = 14, /* the operator computes a tensor of n elements; shaders count to 2**31 */
+    DMLOPS_REASON_LACKS_16_BIT = 16, /* the operator needs 16-bit types for these data types; the device lacks them */
+    DMLOPS_REASON_LACKS_64_BIT = 17, /* the operator needs 64-bit integers in shaders; the device lacks them */
+    DMLOPS_REASON_LACKS_DOUBLES = 18 /* the operator needs doubles for these data types; the device lacks them */
 } dmlops_reason;
 
 /* Optional device capabilities, as bits. Plans that use them are faster but require more of the compiler; see
@@ -1769,9 +1768,6 @@ typedef struct dmlops_plan_Gather {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor indices;
     dmlops_plan_Tensor output;
-    int64_t input_bytes;
-    int64_t indices_bytes;
-    int64_t output_bytes;
     dmlops_plan_Movement movement;
 } dmlops_plan_Gather;
 
@@ -2267,9 +2263,6 @@ DMLOPS_CALLED void dmlops_plan_Gather_empty(dmlops_plan_Gather* record) {
     record->output.is_held = 0;
     record->output.sizes.count = 0;
     record->output.strides.count = 0;
-    record->input_bytes = 0;
-    record->indices_bytes = 0;
-    record->output_bytes = 0;
     record->movement.strides.count = 0;
     record->movement.steps.count = 0;
     record->movement.lookups.count = 0;
@@ -3429,10 +3422,7 @@ DMLOPS_CALLED void dmlops_plan_patches(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED int64_t dmlops_plan_vectors_ahead(dmlops_planning* planning, int64_t count, int64_t moved, int64_t
     threads);
 DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_plan_Map* op);
-DMLOPS_CALLED void dmlops_plan_check_reach(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t bytes,
-    int64_t span);
-DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dmlops_plan_Gather* op,
-    dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_check_offsets(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_or_lone(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
     dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_widened(dmlops_planning* planning, const dmlops_plan_Moved* moved, dmlops_plan_Moved*
@@ -9831,63 +9821,18 @@ DMLOPS_CALLED void dmlops_plan_aligned(dmlops_planning* planning, const dmlops_p
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* Shaders do not check bounds, so nothing may reach beyond a tensor or overflow 32 bits. */
-DMLOPS_CALLED void dmlops_plan_check_reach(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t bytes,
-    int64_t span) {
-    if ((span < INT64_C(4294967296)) && (dmlops_multiply(span, tensor->bits) > dmlops_multiply(bytes, 8))) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_OUT_OF_BOUNDS, tensor->buffer.member, dmlops_subtract(span, 1));
-        return;
+/* Rejects a tensor that spans more elements, gaps included, than 32 bits count. */
+DMLOPS_CALLED void dmlops_plan_check_offsets(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    int64_t span = 1;
+    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
+        const int64_t size = tensor->sizes.items[each_1];
+        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
+        span = dmlops_add(span, dmlops_multiply(dmlops_subtract(size, 1), stride));
     }
     if (span >= INT64_C(4294967296)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_TOO_LARGE, tensor->buffer.member, span);
         return;
     }
-}
-
-/* The loops over the output, in the order of its dimensions. */
-DMLOPS_CALLED void dmlops_plan_checked_loops(dmlops_planning* planning, const dmlops_plan_Gather* op,
-    dmlops_plan_Loop_16* result) {
-    const dmlops_plan_Movement * movement = &op->movement;
-    if (!movement->is_followed || (movement->lookups.count == 0)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, 0);
-        memset(result, 0, sizeof *result);
-        return;
-    }
-    result->count = 0;
-    int64_t written = 1;
-    int64_t read = 1;
-    int64_t looked = 1;
-    for (int64_t place = 0; place < op->output.sizes.count; ++place) {
-        const int64_t size = op->output.sizes.items[place];
-        dmlops_plan_int_16 made_1;
-        made_1.count = 0;
-        dmlops_plan_int_16_append(planning, &made_1, movement->strides.items[dmlops_item(planning, place,
-            movement->strides.count)]);
-        dmlops_plan_int_16_append(planning, &made_1, movement->steps.items[dmlops_item(planning, place,
-            movement->steps.count)]);
-        dmlops_plan_int_16_append(planning, &made_1, op->output.strides.items[dmlops_item(planning, place,
-            op->output.strides.count)]);
-        dmlops_plan_Loop loop;
-        loop.size = size;
-        dmlops_plan_int_16_copy(&loop.strides, &made_1);
-        read = dmlops_add(read, dmlops_multiply(dmlops_subtract(size, 1), loop.strides.items[dmlops_item(planning, 0,
-            loop.strides.count)]));
-        looked = dmlops_add(looked, dmlops_multiply(dmlops_subtract(size, 1), loop.strides.items[dmlops_item(planning,
-            1, loop.strides.count)]));
-        written = dmlops_add(written, dmlops_multiply(dmlops_subtract(size, 1),
-            loop.strides.items[dmlops_item(planning, 2, loop.strides.count)]));
-        dmlops_plan_Loop_16_append(planning, result, &loop);
-    }
-    int64_t last = 0;
-    for (int64_t each_2 = 0; each_2 < movement->lookups.count; ++each_2) {
-        const dmlops_plan_Lookup* lookup = &movement->lookups.items[each_2];
-        read = dmlops_add(read, dmlops_multiply(dmlops_subtract(lookup->size, 1), lookup->stride));
-        last = dmlops_max(last, lookup->offset);
-    }
-    dmlops_plan_check_reach(planning, &op->output, op->output_bytes, written);
-    dmlops_plan_check_reach(planning, &op->input, op->input_bytes, read);
-    dmlops_plan_check_reach(planning, &op->indices, op->indices_bytes, dmlops_add(last, looked));
-    return;
 }
 
 /* The loops, or a single iteration if there are none. */
@@ -10018,18 +9963,44 @@ DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_p
 /* The movement as described, in as few loops as possible. */
 DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* op, dmlops_plan_Moved*
     result) {
-    dmlops_plan_Loop_16 made_1;
-    dmlops_plan_checked_loops(planning, op, &made_1);
-    dmlops_plan_Loop_16 made_2;
-    dmlops_plan_merged(planning, &made_1, &made_2);
-    dmlops_plan_or_lone(planning, &made_2, &result->loops);
+    const dmlops_plan_Movement * movement = &op->movement;
+    if (!movement->is_followed || (movement->lookups.count == 0)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_UNSUPPORTED_INDEXING, -1, 0);
+        memset(result, 0, sizeof *result);
+        return;
+    }
+    dmlops_plan_Loop_16 loops;
+    loops.count = 0;
+    for (int64_t place = 0; place < op->output.sizes.count; ++place) {
+        const int64_t size = op->output.sizes.items[place];
+        dmlops_plan_int_16 made_1;
+        made_1.count = 0;
+        dmlops_plan_int_16_append(planning, &made_1, movement->strides.items[dmlops_item(planning, place,
+            movement->strides.count)]);
+        dmlops_plan_int_16_append(planning, &made_1, movement->steps.items[dmlops_item(planning, place,
+            movement->steps.count)]);
+        dmlops_plan_int_16_append(planning, &made_1, op->output.strides.items[dmlops_item(planning, place,
+            op->output.strides.count)]);
+        dmlops_plan_Loop made_2;
+        made_2.size = size;
+        dmlops_plan_int_16_copy(&made_2.strides, &made_1);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_2);
+    }
+    dmlops_plan_Loop_16 made_3;
+    dmlops_plan_merged(planning, &loops, &made_3);
+    dmlops_plan_Loop_16 made_4;
+    dmlops_plan_or_lone(planning, &made_3, &made_4);
     result->bytes = dmlops_divide(op->output.bits, 8);
-    dmlops_plan_Lookup_8_copy(&result->lookups, &op->movement.lookups);
+    dmlops_plan_Loop_16_copy(&result->loops, &made_4);
+    dmlops_plan_Lookup_8_copy(&result->lookups, &movement->lookups);
     return;
 }
 
 /* The one dispatch that gathers, with the fastest variant of the shader. */
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* op) {
+    dmlops_plan_check_offsets(planning, &op->input);
+    dmlops_plan_check_offsets(planning, &op->indices);
+    dmlops_plan_check_offsets(planning, &op->output);
     dmlops_plan_Moved made_1;
     dmlops_plan_moved_of(planning, op, &made_1);
     dmlops_plan_Moved made_2;
@@ -13570,29 +13541,23 @@ static const dmlops_shader_tensor dmlops_gather_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_inputs[] = {
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, input_bytes), DMLOPS_INSIDE, DMLOPS_AT(InputTensor), DMLOPS_UINT64,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, indices_bytes), DMLOPS_INSIDE, DMLOPS_AT(IndicesTensor), DMLOPS_UINT64,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, output_bytes), DMLOPS_INSIDE, DMLOPS_AT(OutputTensor), DMLOPS_UINT64,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
     DMLOPS_DONE,
     /* coordinate: align(at, min(InputTensor.DimensionCount + IndexDimensions - 1, 15), 0) */
     DMLOPS_LET_LIST, 1 /* coordinate */, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_ADD,
         DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT, DMLOPS_AT(IndexDimensions), DMLOPS_SMALL(1),
         DMLOPS_SMALL(15), DMLOPS_SMALL(0),
     /* picked: align(coordinate[Axis:Axis + IndexDimensions], IndicesTensor.DimensionCount, 0) */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(22) /* coordinate */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(1) /* coordinate */,
     DMLOPS_LET_LIST, 2 /* picked */, DMLOPS_ALIGN, DMLOPS_SLICE, DMLOPS_LIST, 1, DMLOPS_UINT, DMLOPS_AT(Axis),
         DMLOPS_ADD, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_UINT, DMLOPS_AT(IndexDimensions), DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(0),
     /* index: normalize_index(IndicesTensor[picked], InputTensor.Sizes[Axis]) */
-    DMLOPS_NEED, 2, DMLOPS_PLACE(37) /* picked */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(16) /* picked */,
     DMLOPS_LET, 17 /* index */, DMLOPS_FOLLOW, DMLOPS_LIST, 2, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_UINT,
         DMLOPS_AT(Axis),
     /* target: coordinate[:Axis] + [index] + coordinate[Axis + IndexDimensions:] */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(22) /* coordinate */,
-    DMLOPS_NEED, 1, DMLOPS_PLACE(57) /* index */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(1) /* coordinate */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(36) /* index */,
     DMLOPS_JOIN, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST, 1, DMLOPS_SMALL(0), DMLOPS_UINT, DMLOPS_AT(Axis),
         DMLOPS_ITEMS, 1, DMLOPS_SLOT(17) /* index */, DMLOPS_REST, DMLOPS_LIST, 1, DMLOPS_ADD, DMLOPS_UINT,
         DMLOPS_AT(Axis), DMLOPS_UINT, DMLOPS_AT(IndexDimensions),
@@ -14670,18 +14635,12 @@ static const dmlops_shader_tensor dmlops_gather_elements_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ELEMENTS_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_elements_inputs[] = {
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, input_bytes), DMLOPS_INSIDE, DMLOPS_AT(InputTensor), DMLOPS_UINT64,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, indices_bytes), DMLOPS_INSIDE, DMLOPS_AT(IndicesTensor), DMLOPS_UINT64,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, output_bytes), DMLOPS_INSIDE, DMLOPS_AT(OutputTensor), DMLOPS_UINT64,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
     DMLOPS_DONE,
     /* index: normalize_index(IndicesTensor[at], InputTensor.Sizes[Axis]) */
     DMLOPS_LET, 16 /* index */, DMLOPS_FOLLOW, DMLOPS_LIST, 0, DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_UINT,
         DMLOPS_AT(Axis),
     /* target: replace(at, Axis, index) */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(22) /* index */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(1) /* index */,
     DMLOPS_REPLACE, DMLOPS_LIST, 0, DMLOPS_UINT, DMLOPS_AT(Axis), DMLOPS_SLOT(16) /* index */,
 };
 #undef DMLOPS_AT
@@ -14692,18 +14651,12 @@ static const dmlops_shader_tensor dmlops_gather_nd_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ND_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_nd_inputs[] = {
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, input_bytes), DMLOPS_INSIDE, DMLOPS_AT(InputTensor), DMLOPS_UINT64,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, indices_bytes), DMLOPS_INSIDE, DMLOPS_AT(IndicesTensor), DMLOPS_UINT64,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, output_bytes), DMLOPS_INSIDE, DMLOPS_AT(OutputTensor), DMLOPS_UINT64,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
     DMLOPS_DONE,
     /* IndexTupleSize: IndicesTensor.Sizes[-1] */
     DMLOPS_LET, 17 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
     /* coordinate: align(at, min(IndicesDimensionCount - 1 + InputDimensionCount - IndexTupleSize, 15), 0) */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(22) /* IndexTupleSize */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(1) /* IndexTupleSize */,
     DMLOPS_LET_LIST, 2 /* coordinate */, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_ADD,
         DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_UINT,
         DMLOPS_AT(InputDimensionCount), DMLOPS_SLOT(17) /* IndexTupleSize */, DMLOPS_SMALL(15), DMLOPS_SMALL(0),
@@ -14711,9 +14664,9 @@ static const uint8_t dmlops_gather_nd_inputs[] = {
     DMLOPS_LET, 19 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
         DMLOPS_AT(InputDimensionCount),
     /* indexed: [normalize_index(IndicesTensor[align(coordinate[:IndicesDimensionCount - 1] + [j], IndicesTensor.DimensionCount, 0)], InputTensor.Sizes[InputStart + j]) for j in range(min(IndexTupleSize, 8))] */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(22) /* IndexTupleSize */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(30) /* coordinate */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(51) /* InputStart */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(1) /* IndexTupleSize */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(9) /* coordinate */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(30) /* InputStart */,
     DMLOPS_LET_LIST, 1 /* indexed */, DMLOPS_EACH, 1 /* j */, DMLOPS_SMALL(0), DMLOPS_MIN,
         DMLOPS_SLOT(17) /* IndexTupleSize */, DMLOPS_SMALL(8), DMLOPS_TURN(22), DMLOPS_FOLLOW, DMLOPS_ALIGN,
         DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST, 2, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_UINT,
@@ -14721,8 +14674,8 @@ static const uint8_t dmlops_gather_nd_inputs[] = {
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(0), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD,
         DMLOPS_SLOT(19) /* InputStart */, DMLOPS_SLOT(1) /* j */,
     /* target: align(indexed + coordinate[IndicesDimensionCount - 1:], InputTensor.DimensionCount, 0) */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(58) /* indexed */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(30) /* coordinate */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(37) /* indexed */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(9) /* coordinate */,
     DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_LIST, 1, DMLOPS_REST, DMLOPS_LIST, 2, DMLOPS_SUBTRACT, DMLOPS_UINT,
         DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
 };
@@ -15931,18 +15884,12 @@ static const dmlops_shader_tensor dmlops_gather_nd1_tensors[] = {
 };
 #define DMLOPS_AT(member) DMLOPS_WORD(DML_GATHER_ND1_OPERATOR_DESC, member)
 static const uint8_t dmlops_gather_nd1_inputs[] = {
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, input_bytes), DMLOPS_INSIDE, DMLOPS_AT(InputTensor), DMLOPS_UINT64,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, indices_bytes), DMLOPS_INSIDE, DMLOPS_AT(IndicesTensor), DMLOPS_UINT64,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
-    DMLOPS_SET_NUMBER, DMLOPS_FIELD(Gather, output_bytes), DMLOPS_INSIDE, DMLOPS_AT(OutputTensor), DMLOPS_UINT64,
-        DMLOPS_WORD(DML_BUFFER_TENSOR_DESC, TotalTensorSizeInBytes),
     DMLOPS_DONE,
     /* IndexTupleSize: IndicesTensor.Sizes[-1] */
     DMLOPS_LET, 17 /* IndexTupleSize */, DMLOPS_SIZE, DMLOPS_AT(IndicesTensor), DMLOPS_SUBTRACT, DMLOPS_RANK,
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(1),
     /* coordinate: align(at, min(IndicesDimensionCount - 1 + InputDimensionCount - BatchDimensionCount - IndexTupleSize, 15), 0) */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(22) /* IndexTupleSize */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(1) /* IndexTupleSize */,
     DMLOPS_LET_LIST, 1 /* coordinate */, DMLOPS_ALIGN, DMLOPS_LIST, 0, DMLOPS_MIN, DMLOPS_SUBTRACT, DMLOPS_SUBTRACT,
         DMLOPS_ADD, DMLOPS_SUBTRACT, DMLOPS_UINT, DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_UINT,
         DMLOPS_AT(InputDimensionCount), DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount),
@@ -15951,9 +15898,9 @@ static const uint8_t dmlops_gather_nd1_inputs[] = {
     DMLOPS_LET, 19 /* InputStart */, DMLOPS_SUBTRACT, DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_UINT,
         DMLOPS_AT(InputDimensionCount),
     /* indexed: [normalize_index(IndicesTensor[align(coordinate[:IndicesDimensionCount - 1] + [j], IndicesTensor.DimensionCount, 0)], InputTensor.Sizes[InputStart + BatchDimensionCount + j]) for j in range(min(IndexTupleSize, 8))] */
-    DMLOPS_NEED, 1, DMLOPS_PLACE(22) /* IndexTupleSize */,
-    DMLOPS_NEED, 0, DMLOPS_PLACE(30) /* coordinate */,
-    DMLOPS_NEED, 3, DMLOPS_PLACE(54) /* InputStart */,
+    DMLOPS_NEED, 1, DMLOPS_PLACE(1) /* IndexTupleSize */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(9) /* coordinate */,
+    DMLOPS_NEED, 3, DMLOPS_PLACE(33) /* InputStart */,
     DMLOPS_LET_LIST, 2 /* indexed */, DMLOPS_EACH, 1 /* j */, DMLOPS_SMALL(0), DMLOPS_MIN,
         DMLOPS_SLOT(17) /* IndexTupleSize */, DMLOPS_SMALL(8), DMLOPS_TURN(25), DMLOPS_FOLLOW, DMLOPS_ALIGN,
         DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST, 1, DMLOPS_SMALL(0), DMLOPS_SUBTRACT, DMLOPS_UINT,
@@ -15961,8 +15908,8 @@ static const uint8_t dmlops_gather_nd1_inputs[] = {
         DMLOPS_AT(IndicesTensor), DMLOPS_SMALL(0), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_ADD, DMLOPS_ADD,
         DMLOPS_SLOT(19) /* InputStart */, DMLOPS_UINT, DMLOPS_AT(BatchDimensionCount), DMLOPS_SLOT(1) /* j */,
     /* target: align(coordinate[:BatchDimensionCount] + indexed + coordinate[IndicesDimensionCount - 1:], InputTensor.DimensionCount, 0) */
-    DMLOPS_NEED, 0, DMLOPS_PLACE(30) /* coordinate */,
-    DMLOPS_NEED, 2, DMLOPS_PLACE(61) /* indexed */,
+    DMLOPS_NEED, 0, DMLOPS_PLACE(9) /* coordinate */,
+    DMLOPS_NEED, 2, DMLOPS_PLACE(40) /* indexed */,
     DMLOPS_ALIGN, DMLOPS_JOIN, DMLOPS_JOIN, DMLOPS_SLICE, DMLOPS_LIST, 1, DMLOPS_SMALL(0), DMLOPS_UINT,
         DMLOPS_AT(BatchDimensionCount), DMLOPS_LIST, 2, DMLOPS_REST, DMLOPS_LIST, 1, DMLOPS_SUBTRACT, DMLOPS_UINT,
         DMLOPS_AT(IndicesDimensionCount), DMLOPS_SMALL(1), DMLOPS_RANK, DMLOPS_AT(InputTensor), DMLOPS_SMALL(0),
@@ -18525,7 +18472,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"upsample_2d.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_upsample_2d_shader, dmlops_upsample_2d_members,
      dmlops_upsample_2d_tensors, NULL, dmlops_upsample_2d_inputs, 13, 0, 2, -1, -1, -1},
     {"gather.hlsl", dmlops_plan_with_Gather, NULL, NULL, dmlops_gather_members,
-     dmlops_gather_tensors, NULL, dmlops_gather_inputs, 0, 70, 3, -1, -1, -1},
+     dmlops_gather_tensors, NULL, dmlops_gather_inputs, 0, 49, 3, -1, -1, -1},
     {"space_to_depth.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_space_to_depth_members,
      dmlops_space_to_depth_tensors, NULL, dmlops_space_to_depth_inputs, 5, 0, 2, -1, -1, -1},
     {"depth_to_space.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_depth_to_space_members,
@@ -18605,9 +18552,9 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"reverse_subsequences.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_reverse_subsequences_members,
      dmlops_reverse_subsequences_tensors, NULL, dmlops_reverse_subsequences_inputs, 8, 0, 3, -1, -1, -1},
     {"gather_elements.hlsl", dmlops_plan_with_Gather, NULL, NULL, dmlops_gather_elements_members,
-     dmlops_gather_elements_tensors, NULL, dmlops_gather_elements_inputs, 0, 31, 3, -1, -1, -1},
+     dmlops_gather_elements_tensors, NULL, dmlops_gather_elements_inputs, 0, 10, 3, -1, -1, -1},
     {"gather_nd.hlsl", dmlops_plan_with_Gather, NULL, NULL, dmlops_gather_nd_members,
-     dmlops_gather_nd_tensors, NULL, dmlops_gather_nd_inputs, 0, 102, 3, -1, -1, -1},
+     dmlops_gather_nd_tensors, NULL, dmlops_gather_nd_inputs, 0, 81, 3, -1, -1, -1},
     {"scatter_nd.hlsl", dmlops_plan_with_Scatter, NULL, NULL, dmlops_scatter_nd_members,
      dmlops_scatter_nd_tensors, NULL, dmlops_scatter_nd_inputs, 0, 81, 4, -1, -1, -1},
     {"max_pooling2.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_max_pooling2_shader, dmlops_max_pooling2_members,
@@ -18671,7 +18618,7 @@ static const dmlops_inputs dmlops_all_inputs[] = {
     {"roi_align.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_roi_align_shader, dmlops_roi_align_members,
      dmlops_roi_align_tensors, NULL, dmlops_roi_align_inputs, 11, 0, 4, -1, -1, -1},
     {"gather_nd1.hlsl", dmlops_plan_with_Gather, NULL, NULL, dmlops_gather_nd1_members,
-     dmlops_gather_nd1_tensors, NULL, dmlops_gather_nd1_inputs, 0, 108, 3, -1, -1, -1},
+     dmlops_gather_nd1_tensors, NULL, dmlops_gather_nd1_inputs, 0, 87, 3, -1, -1, -1},
     {"element_wise_atan_yx.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_atan_yx_members,
      dmlops_element_wise_atan_yx_tensors, NULL, dmlops_element_wise_atan_yx_inputs, 0, 0, 3, -1, -1, -1},
     {"element_wise_clip_grad.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_clip_grad_members,
@@ -18793,9 +18740,6 @@ static inline void dmlops_say(dmlops_work* work, int64_t type) {
         break;
     case DMLOPS_REASON_TOO_LARGE:
         snprintf(work->message, sizeof work->message, "%s spans %lld elements; shaders address fewer than 2**32, and fewer than 2**31 along a dimension", member, (long long)work->number);
-        break;
-    case DMLOPS_REASON_OUT_OF_BOUNDS:
-        snprintf(work->message, sizeof work->message, "%s would reach element %lld of %s, beyond its end", operator_name, (long long)work->number, member);
         break;
     case DMLOPS_REASON_MANY_THREADS:
         snprintf(work->message, sizeof work->message, "a dispatch of %s would count to %lld; shaders count in 32 bits", operator_name, (long long)work->number);

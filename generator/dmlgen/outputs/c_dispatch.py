@@ -361,13 +361,7 @@ def _gather(operator: Operator, schedule: Schedule, plans: Plans, code: InputCod
     assert isinstance(schedule.value, ir.Load)
     names = dict(zip(("input", "indices", "output"), gathered(schedule), strict=True))
     tensors = [_tensor(operator, role, name) for role, name in names.items()]
-
-    def write(program: InputProgram) -> None:
-        for role, name in names.items():
-            size = ir.Field(ir.Tensor(name), "TotalTensorSizeInBytes", ir.INT)
-            program.set(f"{role}_bytes", size)
-
-    view = _traced(code, schedule.value.coordinate, _view(code, "gather", tensors, write))
+    view = _traced(code, schedule.value.coordinate, _view(code, "gather", tensors, lambda program: None))
     return view, params_of(plans, "GatherParams").words
 
 

@@ -130,16 +130,12 @@ def gather(computation: MapComputation) -> Gather:
     if not isinstance(result, movement.Read):
         raise Refused(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
     moved = movement.movement(result.offset, len(output.Sizes))
-    indices = next(iter(result.offset.lookups)).index.tensor if moved.is_followed else result.tensor
-    names = (result.tensor, indices, computation.output)
-    macros = (*computation.shader.inputs.values(), computation.shader.output)
-    tensors = [getattr(desc, name) for name in names]
-    source, looked, target = (
-        tensor_of(absent(desc.OPERATOR, name, macro), tensor)
-        for name, macro, tensor in zip(names, macros, tensors, strict=True)
+    shader = computation.shader
+    source, indices, target = (
+        tensor_of(absent(desc.OPERATOR, name, macro), getattr(desc, name))
+        for name, macro in {**shader.inputs, computation.output: shader.output}.items()
     )
-    read, index, written = (tensor.size_in_bytes for tensor in tensors)
-    return Gather(source, looked, target, read, index, written, moved)
+    return Gather(source, indices, target, moved)
 
 
 def _updates(computation: ScatterComputation) -> Movement:

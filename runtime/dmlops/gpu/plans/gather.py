@@ -36,14 +36,11 @@ OUTPUT = 2
 
 
 class Gather(NamedTuple):
-    """The planner's input, including the size of each tensor in bytes."""
+    """The planner's input."""
 
     input: Tensor
     indices: Tensor
     output: Tensor
-    input_bytes: int
-    indices_bytes: int
-    output_bytes: int
     movement: Movement
 
 
@@ -79,35 +76,13 @@ class Moved(NamedTuple):
     lookups: Lookups
 
 
-def check_reach(out: Planning, tensor: Tensor, bytes: int, span: int) -> None:
-    """Shaders do not check bounds, so nothing may reach beyond a tensor or overflow 32 bits."""
-    if span < COUNT_LIMIT and span * tensor.bits > bytes * 8:
-        out.refuse(Reason.OUT_OF_BOUNDS, tensor.buffer.member, span - 1)
+def check_offsets(out: Planning, tensor: Tensor) -> None:
+    """Rejects a tensor that spans more elements, gaps included, than 32 bits count."""
+    span = 1
+    for size, stride in zip(tensor.sizes, tensor.strides, strict=True):
+        span += (size - 1) * stride
     if span >= COUNT_LIMIT:
         out.refuse(Reason.TOO_LARGE, tensor.buffer.member, span)
-
-
-def checked_loops(out: Planning, op: Gather) -> Loops:
-    """The loops over the output, in the order of its dimensions."""
-    movement = op.movement
-    if not movement.is_followed or len(movement.lookups) == 0:
-        out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
-    loops: Loops = []
-    written, read, looked = 1, 1, 1
-    for place, size in enumerate(op.output.sizes):
-        loop = Loop(size, [movement.strides[place], movement.steps[place], op.output.strides[place]])
-        read += (size - 1) * loop.strides[INPUT]
-        looked += (size - 1) * loop.strides[INDICES]
-        written += (size - 1) * loop.strides[OUTPUT]
-        loops.append(loop)
-    last = 0
-    for lookup in movement.lookups:
-        read += (lookup.size - 1) * lookup.stride
-        last = max(last, lookup.offset)
-    check_reach(out, op.output, op.output_bytes, written)
-    check_reach(out, op.input, op.input_bytes, read)
-    check_reach(out, op.indices, op.indices_bytes, last + looked)
-    return loops
 
 
 def or_lone(loops: Loops) -> Loops:
@@ -165,12 +140,21 @@ def striped(moved: Moved) -> Moved:
 
 def moved_of(out: Planning, op: Gather) -> Moved:
     """The movement as described, in as few loops as possible."""
-    loops = or_lone(merged(checked_loops(out, op)))
-    return Moved(op.output.bits // 8, loops, op.movement.lookups)
+    movement = op.movement
+    if not movement.is_followed or len(movement.lookups) == 0:
+        out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
+    loops: Loops = [
+        Loop(size, [movement.strides[place], movement.steps[place], op.output.strides[place]])
+        for place, size in enumerate(op.output.sizes)
+    ]
+    return Moved(op.output.bits // 8, or_lone(merged(loops)), movement.lookups)
 
 
 def plan_gather(out: Planning, op: Gather) -> None:
     """The one dispatch that gathers, with the fastest variant of the shader."""
+    check_offsets(out, op.input)
+    check_offsets(out, op.indices)
+    check_offsets(out, op.output)
     moved = striped(widened(moved_of(out, op)))
     loops, inner = moved.loops, moved.loops[-1]
     bits = moved.bytes * 8

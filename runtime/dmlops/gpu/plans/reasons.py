@@ -12,22 +12,21 @@ class Reason(IntEnum):
     INVALID = 1
     NO_SHADER = 2
     TOO_LARGE = 3
-    OUT_OF_BOUNDS = 4
-    MANY_THREADS = 5
-    MANY_DISPATCHES = 6
-    REDUCTION_TOO_LARGE = 7
-    LARGE_SCRATCH = 8
-    LARGE_NUMBER = 9
-    ARRAY_TOO_LONG = 10
-    RANK_MISMATCH = 11
-    UNSUPPORTED_INDEXING = 12
-    ACTIVATION = 13
-    PLAN_TOO_LARGE = 14
-    MANY_ELEMENTS = 15
-    DEVICE = 16
-    LACKS_16_BIT = 17
-    LACKS_64_BIT = 18
-    LACKS_DOUBLES = 19
+    MANY_THREADS = 4
+    MANY_DISPATCHES = 5
+    REDUCTION_TOO_LARGE = 6
+    LARGE_SCRATCH = 7
+    LARGE_NUMBER = 8
+    ARRAY_TOO_LONG = 9
+    RANK_MISMATCH = 10
+    UNSUPPORTED_INDEXING = 11
+    ACTIVATION = 12
+    PLAN_TOO_LARGE = 13
+    MANY_ELEMENTS = 14
+    DEVICE = 15
+    LACKS_16_BIT = 16
+    LACKS_64_BIT = 17
+    LACKS_DOUBLES = 18
 
 
 TEXTS = {
@@ -36,7 +35,6 @@ TEXTS = {
     Reason.NO_SHADER: "{operator} has no shader yet",
     Reason.TOO_LARGE: "{member} spans {number} elements; shaders address fewer than 2**32, and fewer than "
     "2**31 along a dimension",
-    Reason.OUT_OF_BOUNDS: "{operator} would reach element {number} of {member}, beyond its end",
     Reason.MANY_THREADS: "a dispatch of {operator} would count to {number}; shaders count in 32 bits",
     Reason.MANY_DISPATCHES: "{operator} needs {number} dispatches; plans have no more than 2**18",
     Reason.REDUCTION_TOO_LARGE: "rows of {number} elements are reduced; shaders count below 2**31",
