@@ -18,7 +18,7 @@
 //   InputTensor: FLOAT32, FLOAT16, INT32, INT16, INT8, UINT32, UINT16, UINT8
 //   OutputCoordinatesTensor: UINT32
 //   STAGE      0 to count per block, 1 to scan the counts, 2 to write
-//   MAGNITUDE  mask of the bits that make an element nonzero: all but the sign of floats, else all
+//   FLOATS     1 for floats, whose sign does not make them nonzero, else 0
 //   RANK       dimensions of InputTensor, 1 to 8
 //   COLUMNS    of a row: the last dimensions of the coordinate
 //   ITEMS      elements per thread, 1 or more; a block has ITEMS * NUM_THREADS
@@ -157,6 +157,26 @@ uint DivideBySize(uint n, Dimension dimension)
     return (high + ((n - high) >> dimension.halving)) >> dimension.shift;
 }
 
+struct Position
+{
+    uint input;
+};
+
+// Where an item starts
+Position Locate(uint item)
+{
+    Position position = { 0 };
+    [unroll]
+    for (int d = RANK - 1; d >= 0; d--)
+    {
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint coordinate = item - rest * dimensions[d].size;
+        position.input += coordinate * dimensions[d].inputStride;
+        item = rest;
+    }
+    return position;
+}
+
 INPUT_VALUE LoadInput(uint offset)
 {
 #if INPUT_BITS < 16
@@ -170,15 +190,8 @@ INPUT_VALUE LoadInput(uint offset)
 
 bool IsNonzero(uint item)
 {
-    uint offset = 0;
-    [unroll]
-    for (int d = RANK - 1; d >= 0; d--)
-    {
-        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
-        offset += (item - rest * dimensions[d].size) * dimensions[d].inputStride;
-        item = rest;
-    }
-    return (LoadInput(offset) & MAGNITUDE) != 0;
+    const INPUT_VALUE sign = FLOATS ? (INPUT_VALUE)1 << (INPUT_BITS - 1) : 0;
+    return (LoadInput(Locate(item).input) & ~sign) != 0;
 }
 
 #if STAGE == 2

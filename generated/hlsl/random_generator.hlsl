@@ -11,7 +11,7 @@
 // Philox 4x32-10 of Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3" (2011). Each thread produces the four
 // words of one counter, which are consecutive in OutputTensor. Strides are in elements.
 //
-//   RANK       dimensions of OutputTensor, 1 to 8
+//   RANK       dimensions of OutputTensor after merging, 1 to 8
 //   VECTOR     4 if OutputTensor is packed and its size is a multiple of 4, with RANK 1; else 1
 //   NUM_THREADS  threads in a group
 //
@@ -81,18 +81,24 @@ uint4 Block(uint4 counter, uint2 key)
     return counter;
 }
 
-// The offset of an element
-uint Offset(uint item)
+struct Position
 {
-    uint offset = 0;
+    uint output;
+};
+
+// Where an item starts
+Position Locate(uint item)
+{
+    Position position = { 0 };
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
         const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
-        offset += (item - rest * dimensions[d].size) * dimensions[d].outputStride;
+        const uint coordinate = item - rest * dimensions[d].size;
+        position.output += coordinate * dimensions[d].outputStride;
         item = rest;
     }
-    return offset;
+    return position;
 }
 
 [numthreads(NUM_THREADS, 1, 1)]
@@ -115,7 +121,7 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
     for (uint e = 0; e < 4; e++)
     {
         if (block * 4 + e < count)
-            outputTensor[Offset(block * 4 + e)] = random[e];
+            outputTensor[Locate(block * 4 + e).output] = random[e];
     }
 #endif
 

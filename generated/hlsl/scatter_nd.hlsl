@@ -159,62 +159,71 @@ void StoreOutput(uint offset, OUTPUT_VALUE value)
 #endif
 }
 
-// The offsets of an element in the input and in the output
-uint2 OffsetsOfElement(uint number)
+struct Position
 {
-    uint2 offsets = 0;
+    uint input;
+    uint indices;
+    uint updates;
+    uint output;
+};
+
+// Where an item starts
+Position Locate(uint item)
+{
+    Position position = { 0, 0, 0, 0 };
     [unroll]
     for (int d = RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(number, dimensions[d]) : 0;
-        offsets += (number - rest * dimensions[d].size) * uint2(dimensions[d].inputStride, dimensions[d].outputStride);
-        number = rest;
+        const uint rest = d > 0 ? DivideBySize(item, dimensions[d]) : 0;
+        const uint coordinate = item - rest * dimensions[d].size;
+        position.input += coordinate * dimensions[d].inputStride;
+        position.indices += coordinate * dimensions[d].indicesStride;
+        position.updates += coordinate * dimensions[d].updatesStride;
+        position.output += coordinate * dimensions[d].outputStride;
+        item = rest;
     }
-    return offsets;
+    return position;
 }
 
-uint OffsetOfUpdate(uint number)
+// Where an update, its indices and its target start
+Position LocateUpdate(uint item)
 {
-    uint offset = 0;
+    Position position = { 0, 0, 0, 0 };
     [unroll]
     for (int d = UPDATES_RANK - 1; d >= 0; d--)
     {
-        const uint rest = d > 0 ? DivideBySize(number, updatesDimensions[d]) : 0;
-        offset += (number - rest * updatesDimensions[d].size) * updatesDimensions[d].updatesStride;
-        number = rest;
+        const uint rest = d > 0 ? DivideBySize(item, updatesDimensions[d]) : 0;
+        const uint coordinate = item - rest * updatesDimensions[d].size;
+        position.input += coordinate * updatesDimensions[d].inputStride;
+        position.indices += coordinate * updatesDimensions[d].indicesStride;
+        position.updates += coordinate * updatesDimensions[d].updatesStride;
+        position.output += coordinate * updatesDimensions[d].outputStride;
+        item = rest;
     }
-    return offset;
+    return position;
 }
 
 // The offset in the output of the element that an update targets
-uint OffsetOfTarget(uint number)
+uint TargetOf(uint number)
 {
-    uint index = 0, offset = 0;
-    [unroll]
-    for (int d = UPDATES_RANK - 1; d >= 0; d--)
-    {
-        const uint rest = d > 0 ? DivideBySize(number, updatesDimensions[d]) : 0;
-        const uint coordinate = number - rest * updatesDimensions[d].size;
-        index += coordinate * updatesDimensions[d].indicesStride;
-        offset += coordinate * updatesDimensions[d].outputStride;
-        number = rest;
-    }
+    const Position position = LocateUpdate(number);
+    uint offset = position.output;
     [unroll]
     for (uint l = 0; l < LOOKUPS; l++)
     {
-        const INDICES_VALUE wanted = LoadIndices(index + lookups[l].indicesOffset);
+        const INDICES_VALUE wanted = LoadIndices(position.indices + lookups[l].indicesOffset);
         offset += (uint)NormalizeIndex(wanted, (int)lookups[l].size) * lookups[l].outputStride;
     }
     return offset;
 }
 
 // Writes an element, given the number of the update that it gets, or 0
-void WriteElement(uint2 offsets, uint winner)
+void WriteElement(Position position, uint winner)
 {
     if (winner != 0)
-        StoreOutput(offsets.y, LoadUpdates(OffsetOfUpdate(winner - 1)));
+        StoreOutput(position.output, LoadUpdates(LocateUpdate(winner - 1).updates));
     else
-        StoreOutput(offsets.y, LoadInput(offsets.x));
+        StoreOutput(position.output, LoadInput(position.input));
 }
 
 #if STAGE == 5
@@ -230,32 +239,31 @@ void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
         chosen[n] = 0;
     GroupMemoryBarrierWithGroupSync();
     for (n = thread; n < updateCount; n += NUM_THREADS)
-        InterlockedMax(chosen[OffsetOfTarget(n)], n + 1);
+        InterlockedMax(chosen[TargetOf(n)], n + 1);
     GroupMemoryBarrierWithGroupSync();
     for (n = thread; n < count; n += NUM_THREADS)
     {
-        const uint2 offsets = OffsetsOfElement(n);
-        WriteElement(offsets, chosen[offsets.y]);
+        const Position position = Locate(n);
+        WriteElement(position, chosen[position.output]);
     }
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
 #if STAGE == 2
-    const uint2 offsets = OffsetsOfElement(item);
-    StoreOutput(offsets.y, LoadInput(offsets.x));
+    WriteElement(Locate(item), 0);
 #elif STAGE == 3
-    const uint2 offsets = OffsetsOfElement(item);
-    WriteElement(offsets, winners[offsets.y]);
+    const Position position = Locate(item);
+    WriteElement(position, winners[position.output]);
 #else
-    const uint target = OffsetOfTarget(item);
+    const uint target = TargetOf(item);
 #if STAGE == 0
     winners[target] = 0;
 #elif STAGE == 1
     InterlockedMax(winners[target], item + 1);
 #else
     if (winners[target] == item + 1)
-        StoreOutput(target, LoadUpdates(OffsetOfUpdate(item)));
+        StoreOutput(target, LoadUpdates(LocateUpdate(item).updates));
 #endif
 #endif
 #endif

@@ -3432,9 +3432,7 @@ DMLOPS_CALLED void dmlops_plan_striped(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_plan_moved_of(dmlops_planning* planning, const dmlops_plan_Gather* op, dmlops_plan_Moved*
     result);
 DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_plan_Gather* op);
-DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float);
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op);
-DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* op);
 DMLOPS_CALLED void dmlops_plan_lines(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t axis, int
     decreasing, dmlops_plan_Lines* result);
@@ -10090,18 +10088,6 @@ DMLOPS_CALLED void dmlops_plan_gather(dmlops_planning* planning, const dmlops_pl
     dmlops_out_dispatch(planning, &groups, 0);
 }
 
-/* A mask of the bits that make an element nonzero: all but the sign of a float, else all. */
-DMLOPS_CALLED const char* dmlops_plan_magnitude(dmlops_planning* planning, int64_t bits, int is_float) {
-    (void)planning;
-    if (is_float) {
-        return (bits == 16) ? "0x7fff" : ((bits == 32) ? "0x7fffffff" : "0x7fffffffffffffff");
-    }
-    if (bits < 16) {
-        return (bits == 4) ? "0xf" : "0xff";
-    }
-    return (bits == 16) ? "0xffff" : ((bits == 32) ? "0xffffffff" : "0xffffffffffffffff");
-}
-
 /* Three dispatches, the second with one group. */
 DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_plan_Nonzero* op) {
     dmlops_plan_check_span(planning, &op->input);
@@ -10122,8 +10108,7 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
         dmlops_plan_int_16_copy(&made_3.strides, &made_2);
         dmlops_plan_Loop_16_append(planning, &loops, &made_3);
     }
-    dmlops_out_define_text(planning, "", DMLOPS_TEXT("MAGNITUDE"), dmlops_plan_magnitude(planning, op->input.bits,
-        op->input.is_float));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("FLOATS"), (int64_t)op->input.is_float);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), loops.count);
     dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"), op->coordinates.sizes.items[dmlops_item(planning, -1,
         op->coordinates.sizes.count)]);
@@ -10162,49 +10147,30 @@ DMLOPS_CALLED void dmlops_plan_nonzero(dmlops_planning* planning, const dmlops_p
     }
 }
 
-/* Whether elements are contiguous in row-major order. */
-DMLOPS_CALLED int dmlops_plan_is_packed(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    int64_t stride = 1;
-    for (int64_t place = 0; place < tensor->sizes.count; ++place) {
-        int64_t at = dmlops_subtract(dmlops_subtract(tensor->sizes.count, 1), place);
-        if ((tensor->sizes.items[dmlops_item(planning, at, tensor->sizes.count)] != 1) &&
-            (tensor->strides.items[dmlops_item(planning, at, tensor->strides.count)] != stride)) {
-            return 0;
-        }
-        stride = dmlops_multiply(stride, tensor->sizes.items[dmlops_item(planning, at, tensor->sizes.count)]);
-    }
-    return 1;
-}
-
 /* The one dispatch, which also writes the next state. */
 DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_plan_Philox* op) {
     dmlops_plan_check_span(planning, &op->output);
     int64_t count = dmlops_plan_element_count(planning, &op->output.sizes);
     int64_t blocks = dmlops_plan_ceil_div(planning, count, 4);
-    dmlops_plan_Loop_16 loops;
-    loops.count = 0;
-    for (int64_t each_1 = 0; each_1 < op->output.sizes.count; ++each_1) {
-        const int64_t size = op->output.sizes.items[each_1];
-        const int64_t stride = op->output.strides.items[dmlops_item(planning, each_1, op->output.strides.count)];
-        dmlops_plan_int_16 made_2;
-        made_2.count = 0;
-        dmlops_plan_int_16_append(planning, &made_2, stride);
-        dmlops_plan_Loop made_3;
-        made_3.size = size;
-        dmlops_plan_int_16_copy(&made_3.strides, &made_2);
-        dmlops_plan_Loop_16_append(planning, &loops, &made_3);
+    dmlops_plan_Loop_16 made_1;
+    made_1.count = 0;
+    for (int64_t each_2 = 0; each_2 < op->output.sizes.count; ++each_2) {
+        const int64_t size = op->output.sizes.items[each_2];
+        const int64_t stride = op->output.strides.items[dmlops_item(planning, each_2, op->output.strides.count)];
+        dmlops_plan_int_16 made_3;
+        made_3.count = 0;
+        dmlops_plan_int_16_append(planning, &made_3, stride);
+        dmlops_plan_Loop made_4;
+        made_4.size = size;
+        dmlops_plan_int_16_copy(&made_4.strides, &made_3);
+        dmlops_plan_Loop_16_append(planning, &made_1, &made_4);
     }
-    if (dmlops_plan_is_packed(planning, &op->output)) {
-        dmlops_plan_Loop_16 made_4;
-        made_4.count = 0;
-        dmlops_plan_int_16 made_5;
-        made_5.count = 0;
-        dmlops_plan_int_16_append(planning, &made_5, 1);
-        dmlops_plan_Loop made_6;
-        made_6.size = count;
-        dmlops_plan_int_16_copy(&made_6.strides, &made_5);
-        dmlops_plan_Loop_16_append(planning, &made_4, &made_6);
-        dmlops_plan_Loop_16_copy(&loops, &made_4);
+    dmlops_plan_Loop_16 loops;
+    dmlops_plan_merged_in_order(planning, &made_1, &loops);
+    if (loops.count == 0) {
+        dmlops_plan_Loop made_5;
+        dmlops_plan_lone(planning, 1, 1, &made_5);
+        dmlops_plan_Loop_16_append(planning, &loops, &made_5);
     }
     int is_line = (loops.count == 1) && (loops.items[dmlops_item(planning, 0,
         loops.count)].strides.items[dmlops_item(planning, 0, loops.items[dmlops_item(planning, 0,
@@ -10215,15 +10181,15 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTOR"), (is_line && (dmlops_modulo(count, 4) == 0)) ? 4 : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     const dmlops_plan_Tensor * following = &op->next_state;
-    dmlops_plan_PhiloxResources made_7;
-    made_7.state = op->state.buffer;
-    made_7.output = op->output.buffer;
-    made_7.next_state = following->buffer;
-    dmlops_out_read(planning, &made_7.state);
-    dmlops_out_write(planning, &made_7.output);
-    dmlops_out_write(planning, &made_7.next_state);
-    dmlops_plan_Dimension_16 made_8;
-    dmlops_plan_dimensions(planning, &loops, &made_8);
+    dmlops_plan_PhiloxResources made_6;
+    made_6.state = op->state.buffer;
+    made_6.output = op->output.buffer;
+    made_6.next_state = following->buffer;
+    dmlops_out_read(planning, &made_6.state);
+    dmlops_out_write(planning, &made_6.output);
+    dmlops_out_write(planning, &made_6.next_state);
+    dmlops_plan_Dimension_16 made_7;
+    dmlops_plan_dimensions(planning, &loops, &made_7);
     dmlops_plan_PhiloxParams params;
     params.count = count;
     params.groupColumns = groups.columns;
@@ -10232,7 +10198,7 @@ DMLOPS_CALLED void dmlops_plan_philox(dmlops_planning* planning, const dmlops_pl
     params.outputStateGiven = (int64_t)following->is_present;
     params.outputStateStride = following->is_present ? following->strides.items[dmlops_item(planning, -1,
         following->strides.count)] : 0;
-    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_8);
+    dmlops_plan_Dimension_16_copy(&params.dimensions, &made_7);
     dmlops_put_PhiloxParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
 }

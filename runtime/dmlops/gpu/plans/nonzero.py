@@ -53,15 +53,6 @@ class NonzeroParams(NamedTuple):
     "outermost first"
 
 
-def magnitude(bits: int, is_float: bool) -> str:
-    """A mask of the bits that make an element nonzero: all but the sign of a float, else all."""
-    if is_float:
-        return "0x7fff" if bits == 16 else "0x7fffffff" if bits == 32 else "0x7fffffffffffffff"
-    if bits < 16:
-        return "0xf" if bits == 4 else "0xff"
-    return "0xffff" if bits == 16 else "0xffffffff" if bits == 32 else "0xffffffffffffffff"
-
-
 def plan_nonzero(out: Planning, op: Nonzero) -> None:
     """Three dispatches, the second with one group."""
     check_span(out, op.input)
@@ -72,7 +63,7 @@ def plan_nonzero(out: Planning, op: Nonzero) -> None:
     loops: Loops = [
         Loop(size, [stride]) for size, stride in zip(op.input.sizes, op.input.strides, strict=True)
     ]
-    out.define_text("MAGNITUDE", magnitude(op.input.bits, op.input.is_float))
+    out.define("FLOATS", int(op.input.is_float))
     out.define("RANK", len(loops))
     out.define("COLUMNS", op.coordinates.sizes[-1])
     out.define("ITEMS", NONZERO_ITEMS)

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .loops import Dimensions, Loop, Loops, ceil_div, check_span, dimensions, element_count, grid
+from .loops import (
+    Dimensions,
+    Loop,
+    ceil_div,
+    check_span,
+    dimensions,
+    element_count,
+    grid,
+    lone,
+    merged_in_order,
+)
 from .operands import Read, Tensor, Written
 from .planning import Planning
 
@@ -43,27 +53,16 @@ class PhiloxParams(NamedTuple):
     "outermost first"
 
 
-def is_packed(tensor: Tensor) -> bool:
-    """Whether elements are contiguous in row-major order."""
-    stride = 1
-    for place in range(len(tensor.sizes)):
-        at = len(tensor.sizes) - 1 - place
-        if tensor.sizes[at] != 1 and tensor.strides[at] != stride:
-            return False
-        stride *= tensor.sizes[at]
-    return True
-
-
 def plan_philox(out: Planning, op: Philox) -> None:
     """The one dispatch, which also writes the next state."""
     check_span(out, op.output)
     count = element_count(op.output.sizes)
     blocks = ceil_div(count, WORDS)
-    loops: Loops = [
-        Loop(size, [stride]) for size, stride in zip(op.output.sizes, op.output.strides, strict=True)
-    ]
-    if is_packed(op.output):
-        loops = [Loop(count, [1])]
+    loops = merged_in_order(
+        [Loop(size, [stride]) for size, stride in zip(op.output.sizes, op.output.strides, strict=True)]
+    )
+    if len(loops) == 0:
+        loops.append(lone(1, 1))
     is_line = len(loops) == 1 and loops[0].strides[0] == 1
     groups = grid(out, blocks, PHILOX_THREADS, 1)
     out.define("RANK", len(loops))
