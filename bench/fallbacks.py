@@ -21,7 +21,6 @@ from gpu_cases import Case
 
 from dmlops import gpu
 from dmlops.definition import Defined
-from dmlops.gpu import planner_inputs
 from dmlops.gpu.plans import (
     contraction,
     convolutions,
@@ -67,7 +66,11 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
         Choice(convolutions, "plan_int8_tiles", _never),
     ),
     "skinny": (Choice(contraction, "is_skinny", _never),),
-    "sliding": (Choice(convolutions, "suits_sliding", _never),),
+    "sliding": (
+        Choice(convolutions, "suits_sliding", _never),
+        Choice(definition, "plan_sliding", _never),
+    ),
+    "separable": (Choice(definition, "plan_separable", _never),),
     "split k": (Choice(tile_cost, "TILE_MOST_PARTS", 1),),
     "attention": (Choice(definition, "dispatch_attention", _never),),
     "attention_parts": (Choice(pass_selection, "parts_of", lambda *_: no_parts()),),
@@ -75,16 +78,13 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
     "selected": (Choice(definition, "selection_of", lambda *_: sparse_sum.Selection(0, 0, 0)),),
 }
 
-OWN_PLANNERS = ("sliding", "separable")
-"""Forms with a planner of their own in the table of these."""
-
 CAPABILITIES: Mapping[str, Capability] = {
     "cooperative matrix": Capability.COOPERATIVE_MATRIX | Capability.COOPERATIVE_MATRIX_INT8,
     "wave operations": Capability.WAVE_OPERATIONS,
 }
 """Capabilities without which a device gets other forms."""
 
-FORMS = tuple(dict.fromkeys((*SHADERS, *CHOICES, *OWN_PLANNERS, *CAPABILITIES)))
+FORMS = tuple(dict.fromkeys((*SHADERS, *CHOICES, *CAPABILITIES)))
 
 
 class Fallback(NamedTuple):
@@ -118,9 +118,7 @@ def _shader_form(computed: Any) -> str:
 @contextmanager
 def _switched_off(form: str) -> Iterator[None]:
     """Makes planners never choose a form within the context."""
-    planners = dict.fromkeys({form} & {*OWN_PLANNERS}, _never)
     with ExitStack() as patches:
-        patches.enter_context(mock.patch.dict(planner_inputs.PLANNERS, planners))
         for choice in CHOICES.get(form, ()):
             patches.enter_context(mock.patch.object(*choice))
         yield

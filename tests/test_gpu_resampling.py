@@ -9,8 +9,7 @@ import pytest
 
 import dmlops
 from dmlops import TensorDesc, gpu
-from dmlops.gpu import planner_inputs
-from dmlops.gpu.plans import separable, sparse_sum
+from dmlops.gpu.plans import definition, separable, sparse_sum
 from gpu_device import device, run_in_guard_zones
 from gpu_results import check_results
 from tensors import last, of
@@ -297,7 +296,7 @@ def test_tables_give_the_bytes_of_the_definition(
     """Sums of the same products in the same order, whether a thread goes through its box or has tables."""
     inputs = inputs_of(CASES[name])
     (tables,) = run_in_guard_zones(device, CASES[name], inputs).values()
-    monkeypatch.setitem(planner_inputs.PLANNERS, "separable", lambda *_: False)
+    monkeypatch.setattr(definition, "plan_separable", lambda *_: False)
     assert len(gpu.plan(CASES[name]).dispatches) == 2
     (alone,) = run_in_guard_zones(device, CASES[name], inputs).values()
     assert tables.tobytes() == alone.tobytes()

@@ -553,6 +553,273 @@ typedef struct dmlops_plan_Dimension {
     dmlops_plan_int_16 strides;
 } dmlops_plan_Dimension;
 
+typedef struct dmlops_plan_int_512 {
+    int64_t count;
+    int64_t items[512];
+} dmlops_plan_int_512;
+
+static inline void dmlops_plan_int_512_append(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t item) {
+    if (list->count < 512) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_512_insert(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t place, int64_t item) {
+    if (list->count >= 512 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_512_copy(dmlops_plan_int_512* to, const dmlops_plan_int_512* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+DMLOPS_CALLED void dmlops_plan_int_512_extend(
+    dmlops_planning* planning, dmlops_plan_int_512* list, int64_t count, const int64_t* items) {
+    if (count > 512 - list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_512_fill(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t count, int64_t item) {
+    if (count > 512 - list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
+        list->items[i] = item;
+    }
+    list->count += count > 0 ? count : 0;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_512_has(const dmlops_plan_int_512* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_512_equal(const dmlops_plan_int_512* a, const dmlops_plan_int_512* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
+typedef struct dmlops_plan_int_32 {
+    int64_t count;
+    int64_t items[32];
+} dmlops_plan_int_32;
+
+static inline void dmlops_plan_int_32_append(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t item) {
+    if (list->count < 32) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_32_insert(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t place, int64_t item) {
+    if (list->count >= 32 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_32_copy(dmlops_plan_int_32* to, const dmlops_plan_int_32* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+DMLOPS_CALLED void dmlops_plan_int_32_extend(
+    dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, const int64_t* items) {
+    if (count > 32 - list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_32_fill(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, int64_t item) {
+    if (count > 32 - list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
+        list->items[i] = item;
+    }
+    list->count += count > 0 ? count : 0;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_32_has(const dmlops_plan_int_32* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_32_equal(const dmlops_plan_int_32* a, const dmlops_plan_int_32* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
+typedef struct dmlops_plan_int_64 {
+    int64_t count;
+    int64_t items[64];
+} dmlops_plan_int_64;
+
+static inline void dmlops_plan_int_64_append(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t item) {
+    if (list->count < 64) {
+        list->items[list->count++] = item;
+    } else {
+        dmlops_out_full(planning, list->count);
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_64_insert(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t place, int64_t item) {
+    if (list->count >= 64 || place < 0 || place > list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count++; i > place; --i) {
+        list->items[i] = list->items[i - 1];
+    }
+    list->items[place] = item;
+}
+
+DMLOPS_CALLED void dmlops_plan_int_64_copy(dmlops_plan_int_64* to, const dmlops_plan_int_64* from) {
+    to->count = from->count;
+    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+DMLOPS_CALLED void dmlops_plan_int_64_extend(
+    dmlops_planning* planning, dmlops_plan_int_64* list, int64_t count, const int64_t* items) {
+    if (count > 64 - list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    if (count > 0) {
+        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
+        list->count += count;
+    }
+}
+
+DMLOPS_CALLED void dmlops_plan_int_64_fill(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t count, int64_t item) {
+    if (count > 64 - list->count) {
+        dmlops_out_full(planning, list->count);
+        return;
+    }
+    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
+        list->items[i] = item;
+    }
+    list->count += count > 0 ? count : 0;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_64_has(const dmlops_plan_int_64* list, int64_t item) {
+    int found = 0;
+    for (int64_t i = 0; !found && i < list->count; ++i) {
+        found = list->items[i] == item;
+    }
+    return found;
+}
+
+DMLOPS_CALLED int dmlops_plan_int_64_equal(const dmlops_plan_int_64* a, const dmlops_plan_int_64* b) {
+    int same = a->count == b->count;
+    for (int64_t i = 0; same && i < a->count; ++i) {
+        same = a->items[i] == b->items[i];
+    }
+    return same;
+}
+
+typedef struct dmlops_plan_CommonConstants {
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_CommonConstants;
+
+typedef struct dmlops_plan_Window {
+    dmlops_plan_int_8 sizes;
+    int64_t groups;
+    dmlops_plan_int_8 axes;
+    dmlops_plan_int_8 left_first;
+    dmlops_plan_int_8 left_taps;
+    dmlops_plan_int_8 right_first;
+    dmlops_plan_int_8 right_steps;
+    dmlops_plan_int_8 right_taps;
+    dmlops_plan_int_8 right_divisors;
+} dmlops_plan_Window;
+
+typedef struct dmlops_plan_Factors {
+    int applies;
+    dmlops_plan_int_8 left;
+    dmlops_plan_int_8 right;
+    dmlops_plan_int_8 left_less;
+    dmlops_plan_int_8 right_less;
+    int lessens_left;
+    int lessens_right;
+    int64_t depth;
+    dmlops_plan_Window window;
+} dmlops_plan_Factors;
+
+typedef struct dmlops_plan_Contraction {
+    int64_t number;
+    dmlops_plan_Tensor left;
+    dmlops_plan_Tensor right;
+    dmlops_plan_Tensor output;
+    dmlops_plan_Factors factors;
+    dmlops_plan_CommonConstants constants;
+} dmlops_plan_Contraction;
+
+typedef struct dmlops_plan_Side {
+    dmlops_plan_int_8 steps;
+    int64_t depth;
+    int64_t matrix;
+    int is_along;
+    int64_t vector;
+} dmlops_plan_Side;
+
+typedef struct dmlops_plan_Matrices {
+    int is_worth;
+    dmlops_plan_int_8 sizes;
+    int64_t row_axis;
+    int64_t column_axis;
+    int64_t rows;
+    int64_t columns;
+    int is_down;
+    int64_t run;
+    int64_t depth;
+    int64_t count;
+    dmlops_plan_Side left;
+    dmlops_plan_Side right;
+} dmlops_plan_Matrices;
+
 typedef struct dmlops_plan_Intermediate {
     const char* macro;
     int is_real;
@@ -571,12 +838,12 @@ typedef struct dmlops_plan_Pass {
     int64_t apart;
 } dmlops_plan_Pass;
 
-typedef struct dmlops_plan_ContractedPass {
+typedef struct dmlops_plan_ContractionPass {
     int64_t number;
     int64_t left;
     int64_t right;
     int64_t output;
-} dmlops_plan_ContractedPass;
+} dmlops_plan_ContractionPass;
 
 typedef struct dmlops_plan_SlidingPass {
     int64_t number;
@@ -681,7 +948,7 @@ typedef struct dmlops_plan_DefinitionShader {
     int writes_pairs;
     dmlops_plan_int_list activations;
     dmlops_plan_SlidingPass sliding;
-    dmlops_plan_ContractedPass contracted;
+    dmlops_plan_ContractionPass contraction;
     dmlops_plan_AttentionPass attention;
     dmlops_plan_RowsPass rows;
     dmlops_plan_SumsPass_list sums;
@@ -694,18 +961,6 @@ typedef struct dmlops_plan_Activation {
     int64_t parameter0;
     int64_t parameter1;
 } dmlops_plan_Activation;
-
-typedef struct dmlops_plan_Window {
-    dmlops_plan_int_8 sizes;
-    int64_t groups;
-    dmlops_plan_int_8 axes;
-    dmlops_plan_int_8 left_first;
-    dmlops_plan_int_8 left_taps;
-    dmlops_plan_int_8 right_first;
-    dmlops_plan_int_8 right_steps;
-    dmlops_plan_int_8 right_taps;
-    dmlops_plan_int_8 right_divisors;
-} dmlops_plan_Window;
 
 typedef struct dmlops_plan_Frame {
     dmlops_plan_int_8 first;
@@ -721,18 +976,6 @@ typedef struct dmlops_plan_Sliding {
     dmlops_plan_Frame window;
     dmlops_plan_Frame counted;
 } dmlops_plan_Sliding;
-
-typedef struct dmlops_plan_Factors {
-    int applies;
-    dmlops_plan_int_8 left;
-    dmlops_plan_int_8 right;
-    dmlops_plan_int_8 left_less;
-    dmlops_plan_int_8 right_less;
-    int lessens_left;
-    int lessens_right;
-    int64_t depth;
-    dmlops_plan_Window window;
-} dmlops_plan_Factors;
 
 typedef struct dmlops_plan_View {
     int64_t tensor;
@@ -823,142 +1066,6 @@ DMLOPS_CALLED void dmlops_plan_int_8_16_insert(dmlops_planning* planning, dmlops
 DMLOPS_CALLED void dmlops_plan_int_8_16_copy(dmlops_plan_int_8_16* to, const dmlops_plan_int_8_16* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-typedef struct dmlops_plan_int_64 {
-    int64_t count;
-    int64_t items[64];
-} dmlops_plan_int_64;
-
-static inline void dmlops_plan_int_64_append(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t item) {
-    if (list->count < 64) {
-        list->items[list->count++] = item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_64_insert(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t place, int64_t item) {
-    if (list->count >= 64 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = item;
-}
-
-DMLOPS_CALLED void dmlops_plan_int_64_copy(dmlops_plan_int_64* to, const dmlops_plan_int_64* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-DMLOPS_CALLED void dmlops_plan_int_64_extend(
-    dmlops_planning* planning, dmlops_plan_int_64* list, int64_t count, const int64_t* items) {
-    if (count > 64 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    if (count > 0) {
-        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
-        list->count += count;
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_64_fill(dmlops_planning* planning, dmlops_plan_int_64* list, int64_t count, int64_t item) {
-    if (count > 64 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
-        list->items[i] = item;
-    }
-    list->count += count > 0 ? count : 0;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_64_has(const dmlops_plan_int_64* list, int64_t item) {
-    int found = 0;
-    for (int64_t i = 0; !found && i < list->count; ++i) {
-        found = list->items[i] == item;
-    }
-    return found;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_64_equal(const dmlops_plan_int_64* a, const dmlops_plan_int_64* b) {
-    int same = a->count == b->count;
-    for (int64_t i = 0; same && i < a->count; ++i) {
-        same = a->items[i] == b->items[i];
-    }
-    return same;
-}
-
-typedef struct dmlops_plan_int_32 {
-    int64_t count;
-    int64_t items[32];
-} dmlops_plan_int_32;
-
-static inline void dmlops_plan_int_32_append(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t item) {
-    if (list->count < 32) {
-        list->items[list->count++] = item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_32_insert(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t place, int64_t item) {
-    if (list->count >= 32 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = item;
-}
-
-DMLOPS_CALLED void dmlops_plan_int_32_copy(dmlops_plan_int_32* to, const dmlops_plan_int_32* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-DMLOPS_CALLED void dmlops_plan_int_32_extend(
-    dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, const int64_t* items) {
-    if (count > 32 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    if (count > 0) {
-        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
-        list->count += count;
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_32_fill(dmlops_planning* planning, dmlops_plan_int_32* list, int64_t count, int64_t item) {
-    if (count > 32 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
-        list->items[i] = item;
-    }
-    list->count += count > 0 ? count : 0;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_32_has(const dmlops_plan_int_32* list, int64_t item) {
-    int found = 0;
-    for (int64_t i = 0; !found && i < list->count; ++i) {
-        found = list->items[i] == item;
-    }
-    return found;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_32_equal(const dmlops_plan_int_32* a, const dmlops_plan_int_32* b) {
-    int same = a->count == b->count;
-    for (int64_t i = 0; same && i < a->count; ++i) {
-        same = a->items[i] == b->items[i];
-    }
-    return same;
 }
 
 typedef struct dmlops_plan_Activation_8 {
@@ -1120,103 +1227,6 @@ typedef struct dmlops_plan_Fused {
     int64_t kinds;
 } dmlops_plan_Fused;
 
-typedef struct dmlops_plan_int_512 {
-    int64_t count;
-    int64_t items[512];
-} dmlops_plan_int_512;
-
-static inline void dmlops_plan_int_512_append(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t item) {
-    if (list->count < 512) {
-        list->items[list->count++] = item;
-    } else {
-        dmlops_out_full(planning, list->count);
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_512_insert(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t place, int64_t item) {
-    if (list->count >= 512 || place < 0 || place > list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count++; i > place; --i) {
-        list->items[i] = list->items[i - 1];
-    }
-    list->items[place] = item;
-}
-
-DMLOPS_CALLED void dmlops_plan_int_512_copy(dmlops_plan_int_512* to, const dmlops_plan_int_512* from) {
-    to->count = from->count;
-    memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
-}
-
-DMLOPS_CALLED void dmlops_plan_int_512_extend(
-    dmlops_planning* planning, dmlops_plan_int_512* list, int64_t count, const int64_t* items) {
-    if (count > 512 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    if (count > 0) {
-        memcpy(&list->items[list->count], items, (size_t)count * sizeof *items);
-        list->count += count;
-    }
-}
-
-DMLOPS_CALLED void dmlops_plan_int_512_fill(dmlops_planning* planning, dmlops_plan_int_512* list, int64_t count, int64_t item) {
-    if (count > 512 - list->count) {
-        dmlops_out_full(planning, list->count);
-        return;
-    }
-    for (int64_t i = list->count, end = list->count + count; i < end; ++i) {
-        list->items[i] = item;
-    }
-    list->count += count > 0 ? count : 0;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_512_has(const dmlops_plan_int_512* list, int64_t item) {
-    int found = 0;
-    for (int64_t i = 0; !found && i < list->count; ++i) {
-        found = list->items[i] == item;
-    }
-    return found;
-}
-
-DMLOPS_CALLED int dmlops_plan_int_512_equal(const dmlops_plan_int_512* a, const dmlops_plan_int_512* b) {
-    int same = a->count == b->count;
-    for (int64_t i = 0; same && i < a->count; ++i) {
-        same = a->items[i] == b->items[i];
-    }
-    return same;
-}
-
-typedef struct dmlops_plan_CommonConstants {
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 scalars;
-} dmlops_plan_CommonConstants;
-
-typedef struct dmlops_plan_Side {
-    dmlops_plan_int_8 steps;
-    int64_t depth;
-    int64_t matrix;
-    int is_along;
-    int64_t vector;
-} dmlops_plan_Side;
-
-typedef struct dmlops_plan_Matrices {
-    int is_worth;
-    dmlops_plan_int_8 sizes;
-    int64_t row_axis;
-    int64_t column_axis;
-    int64_t rows;
-    int64_t columns;
-    int is_down;
-    int64_t run;
-    int64_t depth;
-    int64_t count;
-    dmlops_plan_Side left;
-    dmlops_plan_Side right;
-} dmlops_plan_Matrices;
-
 typedef struct dmlops_plan_Tile {
     int64_t rows;
     int64_t columns;
@@ -1363,7 +1373,6 @@ typedef struct dmlops_plan_Common {
     dmlops_plan_Dimension_16 sizes;
     dmlops_plan_Dimension_16 walk;
     int64_t words;
-    dmlops_plan_CommonConstants known;
 } dmlops_plan_Common;
 
 typedef struct dmlops_plan_ContractionParams {
@@ -1392,7 +1401,7 @@ typedef struct dmlops_plan_ContractionParams {
 typedef struct dmlops_plan_Skinny {
     int is_transposed;
     dmlops_plan_Matrices matrices;
-    int64_t right;
+    dmlops_plan_Tensor right;
 } dmlops_plan_Skinny;
 
 typedef struct dmlops_plan_Lanes {
@@ -1666,6 +1675,33 @@ typedef struct dmlops_plan_Space {
     dmlops_plan_int_64 firsts;
     int64_t words;
 } dmlops_plan_Space;
+
+typedef struct dmlops_plan_Extent {
+    int64_t columns;
+    int64_t rows;
+    int64_t planes;
+} dmlops_plan_Extent;
+
+typedef struct dmlops_plan_SeparableParams {
+    dmlops_plan_Dimension_16 sizes;
+    dmlops_plan_int_512 lists;
+    dmlops_plan_int_32 activations;
+    dmlops_plan_int_64 elements;
+    dmlops_plan_Dimension_16 tiles;
+    int64_t planeCount;
+    int64_t groupColumns;
+    dmlops_plan_int_64 scalars;
+} dmlops_plan_SeparableParams;
+
+typedef struct dmlops_plan_SeparableTile {
+    int64_t threads;
+    int64_t across;
+    int64_t columns;
+    int64_t rows;
+    int64_t planes;
+    int64_t taps;
+    int64_t span;
+} dmlops_plan_SeparableTile;
 
 typedef struct dmlops_plan_Selection {
     int64_t rows;
@@ -1972,33 +2008,6 @@ typedef struct dmlops_plan_ScatterParams {
     dmlops_plan_ScatterLookup_8 lookups;
 } dmlops_plan_ScatterParams;
 
-typedef struct dmlops_plan_Extent {
-    int64_t columns;
-    int64_t rows;
-    int64_t planes;
-} dmlops_plan_Extent;
-
-typedef struct dmlops_plan_SeparableParams {
-    dmlops_plan_Dimension_16 sizes;
-    dmlops_plan_int_512 lists;
-    dmlops_plan_int_32 activations;
-    dmlops_plan_int_64 elements;
-    dmlops_plan_Dimension_16 tiles;
-    int64_t planeCount;
-    int64_t groupColumns;
-    dmlops_plan_int_64 scalars;
-} dmlops_plan_SeparableParams;
-
-typedef struct dmlops_plan_SeparableTile {
-    int64_t threads;
-    int64_t across;
-    int64_t columns;
-    int64_t rows;
-    int64_t planes;
-    int64_t taps;
-    int64_t span;
-} dmlops_plan_SeparableTile;
-
 typedef struct dmlops_plan_TopK {
     dmlops_plan_Tensor input;
     dmlops_plan_Tensor output;
@@ -2099,6 +2108,74 @@ DMLOPS_CALLED void dmlops_plan_Tile_12_insert(dmlops_planning* planning, dmlops_
 DMLOPS_CALLED void dmlops_plan_Tile_12_copy(dmlops_plan_Tile_12* to, const dmlops_plan_Tile_12* from) {
     to->count = from->count;
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
+}
+
+/* Makes a record empty, apart from the items of lists, which would take the most time. */
+DMLOPS_CALLED void dmlops_plan_Contraction_empty(dmlops_plan_Contraction* record) {
+    record->number = 0;
+    record->left.macro = NULL;
+    record->left.buffer.member = 0;
+    record->left.buffer.entry = 0;
+    record->left.is_present = 0;
+    record->left.type_name = NULL;
+    record->left.bits = 0;
+    record->left.is_float = 0;
+    record->left.is_signed = 0;
+    record->left.is_native = 0;
+    record->left.as_bits = 0;
+    record->left.is_output = 0;
+    record->left.is_held = 0;
+    record->left.sizes.count = 0;
+    record->left.strides.count = 0;
+    record->right.macro = NULL;
+    record->right.buffer.member = 0;
+    record->right.buffer.entry = 0;
+    record->right.is_present = 0;
+    record->right.type_name = NULL;
+    record->right.bits = 0;
+    record->right.is_float = 0;
+    record->right.is_signed = 0;
+    record->right.is_native = 0;
+    record->right.as_bits = 0;
+    record->right.is_output = 0;
+    record->right.is_held = 0;
+    record->right.sizes.count = 0;
+    record->right.strides.count = 0;
+    record->output.macro = NULL;
+    record->output.buffer.member = 0;
+    record->output.buffer.entry = 0;
+    record->output.is_present = 0;
+    record->output.type_name = NULL;
+    record->output.bits = 0;
+    record->output.is_float = 0;
+    record->output.is_signed = 0;
+    record->output.is_native = 0;
+    record->output.as_bits = 0;
+    record->output.is_output = 0;
+    record->output.is_held = 0;
+    record->output.sizes.count = 0;
+    record->output.strides.count = 0;
+    record->factors.applies = 0;
+    record->factors.left.count = 0;
+    record->factors.right.count = 0;
+    record->factors.left_less.count = 0;
+    record->factors.right_less.count = 0;
+    record->factors.lessens_left = 0;
+    record->factors.lessens_right = 0;
+    record->factors.depth = 0;
+    record->factors.window.sizes.count = 0;
+    record->factors.window.groups = 0;
+    record->factors.window.axes.count = 0;
+    record->factors.window.left_first.count = 0;
+    record->factors.window.left_taps.count = 0;
+    record->factors.window.right_first.count = 0;
+    record->factors.window.right_steps.count = 0;
+    record->factors.window.right_taps.count = 0;
+    record->factors.window.right_divisors.count = 0;
+    record->constants.lists.count = 0;
+    record->constants.activations.count = 0;
+    record->constants.elements.count = 0;
+    record->constants.scalars.count = 0;
 }
 
 /* Makes a record empty, apart from the items of lists, which would take the most time. */
@@ -2786,6 +2863,26 @@ DMLOPS_CALLED void dmlops_put_RowsParams(
     }
 }
 
+DMLOPS_CALLED void dmlops_put_SeparableParams(
+    dmlops_planning* planning, const dmlops_plan_SeparableParams* record) {
+    for (int64_t i = 0; i < record->sizes.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->sizes.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_words(planning, record->lists.items, record->lists.count);
+    dmlops_put_words(planning, record->activations.items, record->activations.count);
+    dmlops_put_words(planning, record->elements.items, record->elements.count);
+    for (int64_t i = 0; i < record->tiles.count; ++i) {
+        dmlops_put_padding(planning);
+        dmlops_put_Dimension(planning, &record->tiles.items[i]);
+        dmlops_put_padding(planning);
+    }
+    dmlops_put_word(planning, record->planeCount);
+    dmlops_put_word(planning, record->groupColumns);
+    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
+}
+
 DMLOPS_CALLED void dmlops_put_DefinitionParams(
     dmlops_planning* planning, const dmlops_plan_DefinitionParams* record) {
     for (int64_t i = 0; i < record->sizes.count; ++i) {
@@ -2917,26 +3014,6 @@ DMLOPS_CALLED void dmlops_put_ScatterParams(
     }
 }
 
-DMLOPS_CALLED void dmlops_put_SeparableParams(
-    dmlops_planning* planning, const dmlops_plan_SeparableParams* record) {
-    for (int64_t i = 0; i < record->sizes.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->sizes.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_words(planning, record->lists.items, record->lists.count);
-    dmlops_put_words(planning, record->activations.items, record->activations.count);
-    dmlops_put_words(planning, record->elements.items, record->elements.count);
-    for (int64_t i = 0; i < record->tiles.count; ++i) {
-        dmlops_put_padding(planning);
-        dmlops_put_Dimension(planning, &record->tiles.items[i]);
-        dmlops_put_padding(planning);
-    }
-    dmlops_put_word(planning, record->planeCount);
-    dmlops_put_word(planning, record->groupColumns);
-    dmlops_put_words(planning, record->scalars.items, record->scalars.count);
-}
-
 DMLOPS_CALLED void dmlops_put_TopKParams(
     dmlops_planning* planning, const dmlops_plan_TopKParams* record) {
     dmlops_put_word(planning, record->count);
@@ -2961,6 +3038,8 @@ DMLOPS_CALLED int64_t dmlops_plan_ceil_div(dmlops_planning* planning, int64_t nu
 DMLOPS_CALLED int64_t dmlops_plan_power_below(dmlops_planning* planning, int64_t number, int64_t limit);
 DMLOPS_CALLED int64_t dmlops_plan_times(dmlops_planning* planning, int64_t a, int64_t b);
 DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
+    result);
 DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
 DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
@@ -2998,6 +3077,22 @@ DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t val
 DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number);
 DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t axis,
     dmlops_plan_Loop_16* result);
+DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result);
+DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth, int64_t most);
+DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Contraction* op, int64_t depth,
+    int64_t products);
+DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op);
+DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    dmlops_plan_Matrices* result);
+DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Contraction* op, int64_t
+    row_axis, int64_t rows, int64_t run);
+DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
+    int64_t stride, dmlops_plan_int_8* result);
+DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tensor* output);
 DMLOPS_CALLED void dmlops_plan_no_source(dmlops_planning* planning, dmlops_plan_Source* result);
 DMLOPS_CALLED void dmlops_plan_no_sources(dmlops_planning* planning, dmlops_plan_Sources* result);
 DMLOPS_CALLED int dmlops_plan_is_inside(dmlops_planning* planning, const dmlops_plan_View* view, const
@@ -3056,8 +3151,6 @@ DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* pla
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value);
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result);
-DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
-    result);
 DMLOPS_CALLED void dmlops_plan_reciprocals(dmlops_planning* planning, const dmlops_plan_int_8* divisors,
     dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_dimension_of_rows(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
@@ -3067,25 +3160,6 @@ DMLOPS_CALLED void dmlops_plan_define_activations(dmlops_planning* planning, con
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Fused* result);
 DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_CommonConstants* result);
-DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_CommonConstants* result);
-DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result);
-DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
-    int64_t lines, int64_t depth, int64_t most);
-DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t depth, int64_t products);
-DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result);
-DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t row_axis, int64_t rows, int64_t run);
-DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
-    int64_t stride, dmlops_plan_int_8* result);
-DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_tile_count(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Tile* tile);
 DMLOPS_CALLED int64_t dmlops_plan_tile_time(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
@@ -3101,45 +3175,42 @@ DMLOPS_CALLED void dmlops_plan_split_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_WindowConstants* result);
-DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, int
-    in_parts, int64_t packed, dmlops_plan_Common* result);
-DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product, const dmlops_plan_WindowConstants*
-    window, const dmlops_plan_Common* common, int is_packed);
-DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product);
-DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const
-    dmlops_plan_WindowConstants* window);
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const
-    dmlops_plan_WindowConstants* window, int64_t number, int64_t items);
-DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split, int in_parts, int64_t packed, dmlops_plan_Common* result);
+DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Product* product, const dmlops_plan_WindowConstants* window, const dmlops_plan_Common* common, int
+    is_packed);
+DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Product* product);
+DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const dmlops_plan_WindowConstants* window);
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const dmlops_plan_WindowConstants* window, int64_t
+    number, int64_t items);
+DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found, const dmlops_plan_WindowConstants* window, const dmlops_plan_Common* common, const
     dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
 DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found, dmlops_plan_Skinny* result);
-DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
     vector, dmlops_plan_Lanes* result);
-DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_float_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Product* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Product* result);
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Contraction* op);
+DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_is_divided(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED int dmlops_plan_has_phases(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* output);
@@ -3152,21 +3223,21 @@ DMLOPS_CALLED int64_t dmlops_plan_row_dimension(dmlops_planning* planning, const
 DMLOPS_CALLED int dmlops_plan_is_upright(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_plan_Window* window, dmlops_plan_Window*
     result);
-DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* factors, const dmlops_plan_int_8* strides,
-    int64_t channels, int64_t offset, dmlops_plan_WindowConstants* result);
-DMLOPS_CALLED void dmlops_plan_unpacked_window(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_WindowConstants* result);
+DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* factors, const dmlops_plan_int_8* strides, int64_t channels, int64_t offset,
+    dmlops_plan_WindowConstants* result);
+DMLOPS_CALLED void dmlops_plan_unpacked_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, dmlops_plan_WindowConstants* result);
 DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t
     row_axis);
 DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
     dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, dmlops_plan_TapStep* result);
-DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    dmlops_plan_Matrices* result);
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output);
 DMLOPS_CALLED int64_t dmlops_plan_columns_vector(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -3175,17 +3246,17 @@ DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, con
     dmlops_plan_Tensor* tensor, int64_t most);
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12*
     result);
-DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_WindowProduct* result);
-DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Side* side, dmlops_plan_Side* result);
+DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, dmlops_plan_WindowProduct* result);
+DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Side* side, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan_Row* result);
-DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result);
+DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, dmlops_plan_Row* result);
 DMLOPS_CALLED void dmlops_plan_in_rows(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
     dmlops_plan_Window* window, const dmlops_plan_Row* row, dmlops_plan_Matrices* result);
 DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_plan_Tile* tile, const dmlops_plan_Row*
@@ -3193,18 +3264,16 @@ DMLOPS_CALLED int dmlops_plan_has_room(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_plan_tap_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops_plan_Row* row, dmlops_plan_Tile_12*
     result);
-DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_WindowProduct* result);
-DMLOPS_CALLED void dmlops_plan_begin_packed(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product, const dmlops_plan_Packing* packing,
-    dmlops_plan_Common* result);
-DMLOPS_CALLED void dmlops_plan_pack(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const
-    dmlops_plan_Common* common);
-DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowProduct* made);
-DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* given, dmlops_plan_WindowProduct* result);
+DMLOPS_CALLED void dmlops_plan_begin_packed(dmlops_planning* planning, const dmlops_plan_Product* product, const
+    dmlops_plan_Packing* packing, dmlops_plan_Common* result);
+DMLOPS_CALLED void dmlops_plan_pack(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const dmlops_plan_Common* common);
+DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_WindowProduct* made);
+DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_line_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
     int64_t lines, int64_t depth, dmlops_plan_Side* result);
 DMLOPS_CALLED void dmlops_plan_byte_tiles(dmlops_planning* planning, const dmlops_plan_Matrices* found,
@@ -3219,24 +3288,20 @@ DMLOPS_CALLED void dmlops_plan_byte_window_tiles(dmlops_planning* planning, dmlo
 DMLOPS_CALLED void dmlops_plan_dot_tiles(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_choose_byte_tile(dmlops_planning* planning, const dmlops_plan_Matrices* found, int
     is_cooperative, dmlops_plan_Choice* result);
-DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result);
-DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_BytePacking* layout,
-    dmlops_plan_Matrices* result);
-DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors,
-    dmlops_plan_Product* result);
-DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
-DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found);
+DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result);
+DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, const dmlops_plan_BytePacking* layout, dmlops_plan_Matrices* result);
+DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, dmlops_plan_Product* result);
+DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Contraction* op);
+DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Contraction* op);
+DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_sliding_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Sliding* result);
 DMLOPS_CALLED void dmlops_plan_window_axes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
@@ -3279,13 +3344,13 @@ DMLOPS_CALLED int dmlops_plan_are_adjacent(dmlops_planning* planning, const dmlo
 DMLOPS_CALLED void dmlops_plan_define_axes(dmlops_planning* planning, const dmlops_plan_WindowAxis* down, const
     dmlops_plan_WindowAxis* across);
 DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
 DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int64_t taps, int of_bytes, int
     is_cooperative);
 DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction);
 DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int is_along,
     dmlops_plan_int_8* result);
@@ -3368,12 +3433,34 @@ DMLOPS_CALLED void dmlops_plan_define_vectors(dmlops_planning* planning, const d
 DMLOPS_CALLED void dmlops_plan_order_within(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_Tensor* source, int chooses, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED void dmlops_plan_space_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, int64_t wanted, const dmlops_plan_Sources* sources, int64_t copied,
     dmlops_plan_Space* result);
 DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, int64_t kept, const dmlops_plan_int_8* sizes, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
+    result);
+DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
+DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
+DMLOPS_CALLED int64_t dmlops_plan_column_axis(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output);
+DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops_plan_int_8* values, int64_t axis,
+    dmlops_plan_int_8* result);
+DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
+    size, int64_t axis);
+DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t
+    width, int64_t taps, dmlops_plan_SeparableTile* result);
+DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, int64_t entries, int64_t taps);
+DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, const dmlops_plan_int_8* sizes, int64_t width,
+    dmlops_plan_SeparableTile* result);
+DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED int dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_Selection* result);
 DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlops_plan_Selection* selection);
@@ -3382,6 +3469,11 @@ DMLOPS_CALLED void dmlops_plan_selection_words(dmlops_planning* planning, const 
 DMLOPS_CALLED int64_t dmlops_plan_lanes_along(dmlops_planning* planning, int64_t size);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
+DMLOPS_CALLED void dmlops_plan_check_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
+DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
+DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known);
 DMLOPS_CALLED void dmlops_plan_dispatch_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_PassSelection* way, const dmlops_plan_CommonConstants*
     known);
@@ -3448,28 +3540,6 @@ DMLOPS_CALLED void dmlops_plan_in_runs(dmlops_planning* planning, const dmlops_p
 DMLOPS_CALLED void dmlops_plan_stages_of(dmlops_planning* planning, int is_alone, int are_few, dmlops_plan_int_64*
     result);
 DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_plan_Scatter* op);
-DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
-    result);
-DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit);
-DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output);
-DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors);
-DMLOPS_CALLED int64_t dmlops_plan_column_axis(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output);
-DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops_plan_int_8* values, int64_t axis,
-    dmlops_plan_int_8* result);
-DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
-    size, int64_t axis);
-DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t
-    width, int64_t taps, dmlops_plan_SeparableTile* result);
-DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, int64_t entries, int64_t taps);
-DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, const dmlops_plan_int_8* sizes, int64_t width,
-    dmlops_plan_SeparableTile* result);
-DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
-DMLOPS_CALLED int dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number);
 DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_plan_TopK* op);
 DMLOPS_CALLED int64_t dmlops_plan_entry_bytes(dmlops_planning* planning, const dmlops_plan_TopK* op);
@@ -3525,6 +3595,15 @@ DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const
         count = dmlops_multiply(count, size);
     }
     return dmlops_min(count, INT64_C(4294967296));
+}
+
+/* Words, zero-padded to eight. */
+DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
+    result) {
+    result->count = 0;
+    dmlops_plan_int_8_extend(planning, result, entries->count, entries->items);
+    dmlops_plan_int_8_fill(planning, result, dmlops_subtract(8, entries->count), 0);
+    return;
 }
 
 /* The number of iterations of nested loops, saturating at COUNT_LIMIT. */
@@ -3876,6 +3955,188 @@ DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_pl
     }
     dmlops_plan_Loop_16_copy(result, &loops);
     return;
+}
+
+/* For outputs that tiles do not speed up. */
+DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    dmlops_plan_padded(planning, &made_1, &result->sizes);
+    dmlops_plan_Side side;
+    side.steps = result->sizes;
+    side.depth = 0;
+    side.matrix = 0;
+    side.is_along = 0;
+    side.vector = 1;
+    result->is_worth = 0;
+    result->row_axis = -1;
+    result->column_axis = -1;
+    result->rows = 1;
+    result->columns = 1;
+    result->is_down = 0;
+    result->run = 1;
+    result->depth = 0;
+    result->count = 1;
+    result->left = side;
+    result->right = side;
+    return;
+}
+
+/* The addressing of a factor whose rows or columns run along `axis`. Its stride along a dimension of the output is the
+   sum of its own strides over all dimensions indexed by that coordinate. */
+DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    dmlops_plan_padded(planning, &made_1, &result->steps);
+    int64_t step = 0;
+    for (int64_t each_2 = 0; each_2 < places->count; ++each_2) {
+        const int64_t place = places->items[each_2];
+        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_2, tensor->strides.count)];
+        if (place == sizes->count) {
+            step = dmlops_add(step, stride);
+        } else {
+            if ((place < sizes->count) && (sizes->items[dmlops_item(planning, place, sizes->count)] > 1)) {
+                result->steps.items[dmlops_item(planning, place, result->steps.count)] =
+                    dmlops_add(result->steps.items[dmlops_item(planning, place, result->steps.count)], stride);
+            }
+        }
+    }
+    int is_along = (step == 1) || ((result->steps.items[dmlops_item(planning, axis, result->steps.count)] != 1) &&
+        (step < result->steps.items[dmlops_item(planning, axis, result->steps.count)]));
+    dmlops_plan_Side made_3;
+    made_3.steps = result->steps;
+    made_3.depth = step;
+    made_3.matrix = 0;
+    made_3.is_along = is_along;
+    made_3.vector = 1;
+    int64_t vector = dmlops_plan_side_vector(planning, &made_3, axis, sizes->items[dmlops_item(planning, axis,
+        sizes->count)], depth, 4);
+    result->depth = step;
+    result->matrix = 0;
+    result->is_along = is_along;
+    result->vector = vector;
+    return;
+}
+
+/* The widest vector, up to `most`, that fits wherever sums or lines start; `axis` has that many rows or columns. */
+DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
+    int64_t lines, int64_t depth, int64_t most) {
+    if ((side->is_along ? side->depth : side->steps.items[dmlops_item(planning, axis, side->steps.count)]) != 1) {
+        return 1;
+    }
+    int64_t vector = side->is_along ? dmlops_gcd(most, depth) : dmlops_gcd(dmlops_gcd(most, lines), side->depth);
+    for (int64_t d = 0; d < side->steps.count; ++d) {
+        const int64_t step = side->steps.items[d];
+        if (side->is_along || (d != axis)) {
+            vector = dmlops_gcd(vector, step);
+        }
+    }
+    return vector;
+}
+
+/* Whether tiles support the types, and there is enough work for them: so many products, of which `depth` form a sum. */
+DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Contraction* op, int64_t depth,
+    int64_t products) {
+    int is_whole = (op->left.bits >= 16) && (op->right.bits >= 16) && (op->output.bits >= 16);
+    if (dmlops_plan_is_of_bytes(planning, op)) {
+        is_whole = depth <= 33025;
+    }
+    return op->factors.applies && is_whole && (products >= 96);
+}
+
+/* Whether the factors are bytes with zero points. */
+DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
+    (void)planning;
+    return op->factors.applies && !op->left.is_float;
+}
+
+/* The output as matrices; there is no window. */
+DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    dmlops_plan_Matrices* result) {
+    const dmlops_plan_Factors * factors = &op->factors;
+    const dmlops_plan_Tensor * output = &op->output;
+    int64_t row_axis = dmlops_subtract(output->sizes.count, 2);
+    int64_t column_axis = dmlops_subtract(output->sizes.count, 1);
+    if (!dmlops_plan_int_8_has(&factors->left, row_axis) || dmlops_plan_int_8_has(&factors->right, row_axis)) {
+        dmlops_plan_no_matrices(planning, result);
+        return;
+    }
+    if (!dmlops_plan_int_8_has(&factors->right, column_axis) || dmlops_plan_int_8_has(&factors->left, column_axis)) {
+        dmlops_plan_no_matrices(planning, result);
+        return;
+    }
+    if (dmlops_plan_int_8_has(&factors->left_less, column_axis) || dmlops_plan_int_8_has(&factors->right_less,
+        row_axis)) {
+        dmlops_plan_no_matrices(planning, result);
+        return;
+    }
+    int64_t rows = output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)];
+    int64_t columns = output->sizes.items[dmlops_item(planning, column_axis, output->sizes.count)];
+    if (!dmlops_plan_is_tiled(planning, op, factors->depth, dmlops_plan_times(planning, dmlops_plan_times(planning,
+        rows, columns), factors->depth))) {
+        dmlops_plan_no_matrices(planning, result);
+        return;
+    }
+    int64_t run = (output->strides.items[dmlops_item(planning, column_axis, output->strides.count)] == 1) ? columns : 1;
+    int is_down = dmlops_plan_is_stored_down(planning, op, row_axis, rows, run);
+    dmlops_plan_int_8 sizes;
+    sizes.count = 0;
+    for (int64_t d = 0; d < output->sizes.count; ++d) {
+        const int64_t size = output->sizes.items[d];
+        dmlops_plan_int_8_append(planning, &sizes, (d >= row_axis) ? 1 : size);
+    }
+    dmlops_plan_Side made_1;
+    dmlops_plan_side_of(planning, &op->left, &factors->left, &output->sizes, row_axis, factors->depth, &made_1);
+    dmlops_plan_Side made_2;
+    dmlops_plan_side_of(planning, &op->right, &factors->right, &output->sizes, column_axis, factors->depth, &made_2);
+    result->is_worth = 1;
+    result->sizes = sizes;
+    result->row_axis = row_axis;
+    result->column_axis = column_axis;
+    result->rows = rows;
+    result->columns = columns;
+    result->is_down = is_down;
+    result->run = is_down ? rows : run;
+    result->depth = factors->depth;
+    result->count = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(rows, columns));
+    result->left = made_1;
+    result->right = made_2;
+    return;
+}
+
+/* Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are: channels are
+   innermost in memory, or matrices are stored column by column. Bytes are never stored so. */
+DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Contraction* op, int64_t
+    row_axis, int64_t rows, int64_t run) {
+    int is_adjacent = (op->output.strides.items[dmlops_item(planning, row_axis, op->output.strides.count)] == 1) &&
+        (rows > 1);
+    return is_adjacent && (run == 1) && !dmlops_plan_is_of_bytes(planning, op);
+}
+
+/* Strides along the dimensions of the output, for a factor that has only one of them. */
+DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
+    int64_t stride, dmlops_plan_int_8* result) {
+    dmlops_plan_int_8 made_1;
+    made_1.count = 0;
+    for (int64_t d = 0; d < output->sizes.count; ++d) {
+        dmlops_plan_int_8_append(planning, &made_1, (d == axis) ? stride : 0);
+    }
+    dmlops_plan_padded(planning, &made_1, result);
+    return;
+}
+
+/* Adjacent elements of a row or column that a thread stores at once: 1 or 4. */
+DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Tensor* output) {
+    int64_t vector = dmlops_gcd(4, found->run);
+    for (int64_t axis = 0; axis < output->strides.count; ++axis) {
+        const int64_t stride = output->strides.items[axis];
+        if ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) && (stride >= found->run)) {
+            vector = dmlops_gcd(vector, stride);
+        }
+    }
+    return (vector == 4) ? 4 : 1;
 }
 
 /* For an intermediate tensor that the pass accesses itself. */
@@ -4604,15 +4865,6 @@ DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_pla
     return;
 }
 
-/* Words, zero-padded to eight. */
-DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
-    result) {
-    result->count = 0;
-    dmlops_plan_int_8_extend(planning, result, entries->count, entries->items);
-    dmlops_plan_int_8_fill(planning, result, dmlops_subtract(8, entries->count), 0);
-    return;
-}
-
 /* The multipliers with which shaders divide; divisors below 1 are treated as 1. */
 DMLOPS_CALLED void dmlops_plan_reciprocals(dmlops_planning* planning, const dmlops_plan_int_8* divisors,
     dmlops_plan_int_8* result) {
@@ -4757,220 +5009,8 @@ DMLOPS_CALLED void dmlops_plan_bind_common(dmlops_planning* planning, const dmlo
         dmlops_plan_int_64_append(planning, &result->scalars, is_word ? number : dmlops_plan_counted(planning, number));
     }
     dmlops_plan_int_32_copy(&result->activations, &fused.words);
+    dmlops_plan_int_64_copy(&result->elements, &op->elements);
     return;
-}
-
-/* Rejects tensors that shaders cannot address, and an output with more elements than they count; then defines all
-   tensors and everything else that depends only on the description. */
-DMLOPS_CALLED void dmlops_plan_begin_form(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Tensor* output, dmlops_plan_CommonConstants* result) {
-    dmlops_out_begin(planning);
-    for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
-        const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
-        if (tensor->is_present) {
-            dmlops_plan_check_span(planning, tensor);
-        }
-    }
-    int64_t count = dmlops_plan_element_count(planning, &output->sizes);
-    if (count >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, count);
-        memset(result, 0, sizeof *result);
-        return;
-    }
-    dmlops_plan_bind_common(planning, op, shader, result);
-    return;
-}
-
-/* For outputs that tiles do not speed up. */
-DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result) {
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    dmlops_plan_padded(planning, &made_1, &result->sizes);
-    dmlops_plan_Side side;
-    side.steps = result->sizes;
-    side.depth = 0;
-    side.matrix = 0;
-    side.is_along = 0;
-    side.vector = 1;
-    result->is_worth = 0;
-    result->row_axis = -1;
-    result->column_axis = -1;
-    result->rows = 1;
-    result->columns = 1;
-    result->is_down = 0;
-    result->run = 1;
-    result->depth = 0;
-    result->count = 1;
-    result->left = side;
-    result->right = side;
-    return;
-}
-
-/* The addressing of a factor whose rows or columns run along `axis`. Its stride along a dimension of the output is the
-   sum of its own strides over all dimensions indexed by that coordinate. */
-DMLOPS_CALLED void dmlops_plan_side_of(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_int_8* places, const dmlops_plan_int_8* sizes, int64_t axis, int64_t depth, dmlops_plan_Side* result) {
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    dmlops_plan_padded(planning, &made_1, &result->steps);
-    int64_t step = 0;
-    for (int64_t each_2 = 0; each_2 < places->count; ++each_2) {
-        const int64_t place = places->items[each_2];
-        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_2, tensor->strides.count)];
-        if (place == sizes->count) {
-            step = dmlops_add(step, stride);
-        } else {
-            if ((place < sizes->count) && (sizes->items[dmlops_item(planning, place, sizes->count)] > 1)) {
-                result->steps.items[dmlops_item(planning, place, result->steps.count)] =
-                    dmlops_add(result->steps.items[dmlops_item(planning, place, result->steps.count)], stride);
-            }
-        }
-    }
-    int is_along = (step == 1) || ((result->steps.items[dmlops_item(planning, axis, result->steps.count)] != 1) &&
-        (step < result->steps.items[dmlops_item(planning, axis, result->steps.count)]));
-    dmlops_plan_Side made_3;
-    made_3.steps = result->steps;
-    made_3.depth = step;
-    made_3.matrix = 0;
-    made_3.is_along = is_along;
-    made_3.vector = 1;
-    int64_t vector = dmlops_plan_side_vector(planning, &made_3, axis, sizes->items[dmlops_item(planning, axis,
-        sizes->count)], depth, 4);
-    result->depth = step;
-    result->matrix = 0;
-    result->is_along = is_along;
-    result->vector = vector;
-    return;
-}
-
-/* The widest vector, up to `most`, that fits wherever sums or lines start; `axis` has that many rows or columns. */
-DMLOPS_CALLED int64_t dmlops_plan_side_vector(dmlops_planning* planning, const dmlops_plan_Side* side, int64_t axis,
-    int64_t lines, int64_t depth, int64_t most) {
-    if ((side->is_along ? side->depth : side->steps.items[dmlops_item(planning, axis, side->steps.count)]) != 1) {
-        return 1;
-    }
-    int64_t vector = side->is_along ? dmlops_gcd(most, depth) : dmlops_gcd(dmlops_gcd(most, lines), side->depth);
-    for (int64_t d = 0; d < side->steps.count; ++d) {
-        const int64_t step = side->steps.items[d];
-        if (side->is_along || (d != axis)) {
-            vector = dmlops_gcd(vector, step);
-        }
-    }
-    return vector;
-}
-
-/* Whether tiles support the types, and there is enough work for them: so many products, of which `depth` form a sum. */
-DMLOPS_CALLED int dmlops_plan_is_tiled(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t depth, int64_t products) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    int is_whole = (op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)].bits >= 16) &&
-        (op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)].bits >= 16);
-    is_whole = is_whole && (op->tensors.items[dmlops_item(planning, contracted->output, op->tensors.count)].bits >= 16);
-    if (dmlops_plan_is_of_bytes(planning, op, shader)) {
-        is_whole = depth <= 33025;
-    }
-    return op->factors.applies && is_whole && !op->is_double && (products >= 96);
-}
-
-/* Whether the factors are bytes with zero points. */
-DMLOPS_CALLED int dmlops_plan_is_of_bytes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    return op->factors.applies && !op->tensors.items[dmlops_item(planning, shader->contracted.left,
-        op->tensors.count)].is_float;
-}
-
-/* The output as matrices; there is no window. */
-DMLOPS_CALLED void dmlops_plan_matrices_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result) {
-    const dmlops_plan_Factors * factors = &op->factors;
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)];
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
-        op->tensors.count)];
-    int64_t row_axis = dmlops_subtract(output->sizes.count, 2);
-    int64_t column_axis = dmlops_subtract(output->sizes.count, 1);
-    if (!dmlops_plan_int_8_has(&factors->left, row_axis) || dmlops_plan_int_8_has(&factors->right, row_axis)) {
-        dmlops_plan_no_matrices(planning, result);
-        return;
-    }
-    if (!dmlops_plan_int_8_has(&factors->right, column_axis) || dmlops_plan_int_8_has(&factors->left, column_axis)) {
-        dmlops_plan_no_matrices(planning, result);
-        return;
-    }
-    if (dmlops_plan_int_8_has(&factors->left_less, column_axis) || dmlops_plan_int_8_has(&factors->right_less,
-        row_axis)) {
-        dmlops_plan_no_matrices(planning, result);
-        return;
-    }
-    int64_t rows = output->sizes.items[dmlops_item(planning, row_axis, output->sizes.count)];
-    int64_t columns = output->sizes.items[dmlops_item(planning, column_axis, output->sizes.count)];
-    if (!dmlops_plan_is_tiled(planning, op, shader, factors->depth, dmlops_plan_times(planning,
-        dmlops_plan_times(planning, rows, columns), factors->depth))) {
-        dmlops_plan_no_matrices(planning, result);
-        return;
-    }
-    int64_t run = (output->strides.items[dmlops_item(planning, column_axis, output->strides.count)] == 1) ? columns : 1;
-    int is_down = dmlops_plan_is_stored_down(planning, op, shader, row_axis, rows, run);
-    dmlops_plan_int_8 sizes;
-    sizes.count = 0;
-    for (int64_t d = 0; d < output->sizes.count; ++d) {
-        const int64_t size = output->sizes.items[d];
-        dmlops_plan_int_8_append(planning, &sizes, (d >= row_axis) ? 1 : size);
-    }
-    dmlops_plan_Side made_1;
-    dmlops_plan_side_of(planning, left, &factors->left, &output->sizes, row_axis, factors->depth, &made_1);
-    dmlops_plan_Side made_2;
-    dmlops_plan_side_of(planning, right, &factors->right, &output->sizes, column_axis, factors->depth, &made_2);
-    result->is_worth = 1;
-    result->sizes = sizes;
-    result->row_axis = row_axis;
-    result->column_axis = column_axis;
-    result->rows = rows;
-    result->columns = columns;
-    result->is_down = is_down;
-    result->run = is_down ? rows : run;
-    result->depth = factors->depth;
-    result->count = dmlops_divide(dmlops_plan_element_count(planning, &output->sizes), dmlops_multiply(rows, columns));
-    result->left = made_1;
-    result->right = made_2;
-    return;
-}
-
-/* Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are: channels are
-   innermost in memory, or matrices are stored column by column. Bytes are never stored so. */
-DMLOPS_CALLED int dmlops_plan_is_stored_down(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, int64_t row_axis, int64_t rows, int64_t run) {
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
-        op->tensors.count)];
-    int is_adjacent = (output->strides.items[dmlops_item(planning, row_axis, output->strides.count)] == 1) && (rows >
-        1);
-    return is_adjacent && (run == 1) && !dmlops_plan_is_of_bytes(planning, op, shader);
-}
-
-/* Strides along the dimensions of the output, for a factor that has only one of them. */
-DMLOPS_CALLED void dmlops_plan_axis_steps(dmlops_planning* planning, const dmlops_plan_Tensor* output, int64_t axis,
-    int64_t stride, dmlops_plan_int_8* result) {
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    for (int64_t d = 0; d < output->sizes.count; ++d) {
-        dmlops_plan_int_8_append(planning, &made_1, (d == axis) ? stride : 0);
-    }
-    dmlops_plan_padded(planning, &made_1, result);
-    return;
-}
-
-/* Adjacent elements of a row or column that a thread stores at once: 1 or 4. */
-DMLOPS_CALLED int64_t dmlops_plan_output_vector(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Tensor* output) {
-    int64_t vector = dmlops_gcd(4, found->run);
-    for (int64_t axis = 0; axis < output->strides.count; ++axis) {
-        const int64_t stride = output->strides.items[axis];
-        if ((output->sizes.items[dmlops_item(planning, axis, output->sizes.count)] > 1) && (stride >= found->run)) {
-            vector = dmlops_gcd(vector, stride);
-        }
-    }
-    return (vector == 4) ? 4 : 1;
 }
 
 /* The tiles of all matrices. */
@@ -5101,11 +5141,8 @@ DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_
 
 /* The macros and resources of all passes; so many words of packed factors follow partial sums in scratch. Groups walk
    the tiles of a matrix in bands. */
-DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Split* split, int
-    in_parts, int64_t packed, dmlops_plan_Common* result) {
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
-        op->tensors.count)];
+DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split, int in_parts, int64_t packed, dmlops_plan_Common* result) {
     int64_t sums_words = in_parts ? dmlops_plan_times(planning, dmlops_multiply(4,
         dmlops_plan_partial_vectors(planning, found)), split->parts) : 0;
     int64_t words = dmlops_add(sums_words, packed);
@@ -5114,7 +5151,6 @@ DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dm
         memset(result, 0, sizeof *result);
         return;
     }
-    dmlops_plan_begin_form(planning, op, shader, output, &result->known);
     if (found->is_down) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), 1);
     }
@@ -5148,14 +5184,13 @@ DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dm
 
 /* The pass that multiplies, after its own macros, and one that adds up partial sums. `window` has the constants of a
    window, if there is one. */
-DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product, const dmlops_plan_WindowConstants*
-    window, const dmlops_plan_Common* common, int is_packed) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
+DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Product* product, const dmlops_plan_WindowConstants* window, const dmlops_plan_Common* common, int
+    is_packed) {
     const dmlops_plan_Matrices * found = &product->matrices;
     const dmlops_plan_Matrices * factors = &product->factors;
     const dmlops_plan_Tile * tile = &product->tile;
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), contracted->number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), op->number);
     if (is_packed) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), 1);
     }
@@ -5167,8 +5202,7 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
     if (factors->right.is_along) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), 1);
     }
-    int64_t vector = product->in_parts ? 1 : dmlops_plan_output_vector(planning, found,
-        &op->tensors.items[dmlops_item(planning, contracted->output, op->tensors.count)]);
+    int64_t vector = product->in_parts ? 1 : dmlops_plan_output_vector(planning, found, &op->output);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
@@ -5188,46 +5222,41 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
     dmlops_put_ContractionParams(planning, &made_1);
     dmlops_out_dispatch(planning, &groups, is_packed);
     if (product->in_parts) {
-        dmlops_plan_add_parts(planning, op, shader, found, common, window);
+        dmlops_plan_add_parts(planning, op, found, common, window);
     }
 }
 
 /* One dispatch, followed by one if there are partial sums. */
-DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product) {
+DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Product* product) {
     dmlops_plan_Common common;
-    dmlops_plan_begin_product(planning, op, shader, &product->matrices, &product->split, product->in_parts, 0, &common);
+    dmlops_plan_begin_product(planning, &product->matrices, &product->split, product->in_parts, 0, &common);
     dmlops_out_share(planning);
     dmlops_plan_WindowConstants made_1;
     dmlops_plan_no_window(planning, &made_1);
-    dmlops_plan_multiply(planning, op, shader, product, &made_1, &common, 0);
+    dmlops_plan_multiply(planning, op, product, &made_1, &common, 0);
 }
 
 /* The pass in which each thread adds up four adjacent partial sums. */
-DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const
-    dmlops_plan_WindowConstants* window) {
-    dmlops_plan_dispatch_single(planning, op, shader, found, common, window, 1, dmlops_plan_partial_vectors(planning,
-        found));
+DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const dmlops_plan_WindowConstants* window) {
+    dmlops_plan_dispatch_single(planning, op, found, common, window, 1, dmlops_plan_partial_vectors(planning, found));
 }
 
 /* A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited for. */
-DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const
-    dmlops_plan_WindowConstants* window, int64_t number, int64_t items) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
-        op->tensors.count)];
+DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const dmlops_plan_WindowConstants* window, int64_t
+    number, int64_t items) {
     int is_last = number == 1;
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, items, 256, 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(contracted->number, number));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(op->number, number));
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), 256);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), 1);
-    if (is_last || (output->bits >= 16)) {
+    if (is_last || (op->output.bits >= 16)) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), is_last ? dmlops_plan_output_vector(planning,
-            found, output) : 1);
+            found, &op->output) : 1);
     }
     dmlops_plan_ContractionParams params;
     dmlops_plan_contraction_params(planning, op, found, window, common, &groups, &params);
@@ -5236,11 +5265,11 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
 }
 
 /* The constants of a pass. */
-DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found, const dmlops_plan_WindowConstants* window, const dmlops_plan_Common* common, const
     dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
     const dmlops_plan_Split * split = &common->split;
-    const dmlops_plan_CommonConstants * known = &common->known;
+    const dmlops_plan_CommonConstants * constants = &op->constants;
     dmlops_plan_int_8 made_1;
     made_1.count = 0;
     for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
@@ -5258,8 +5287,8 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     result->leftSteps = made_1;
     result->rightSteps = made_3;
     dmlops_plan_int_96_copy(&result->window, &window->lists);
-    dmlops_plan_int_512_copy(&result->lists, &known->lists);
-    dmlops_plan_int_32_copy(&result->activations, &known->activations);
+    dmlops_plan_int_512_copy(&result->lists, &constants->lists);
+    dmlops_plan_int_32_copy(&result->activations, &constants->activations);
     result->matrices = found->count;
     result->matrixRows = found->rows;
     result->matrixColumns = found->columns;
@@ -5271,8 +5300,8 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     result->tilesDown = split->down;
     result->groupColumns = groups->columns;
     result->taps = window->numbers;
-    dmlops_plan_int_64_copy(&result->elements, &op->elements);
-    dmlops_plan_int_64_copy(&result->scalars, &known->scalars);
+    dmlops_plan_int_64_copy(&result->elements, &constants->elements);
+    dmlops_plan_int_64_copy(&result->scalars, &constants->scalars);
     return;
 }
 
@@ -5293,15 +5322,14 @@ DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlop
 }
 
 /* The matrices, transposed if they have too many rows. Threads store rows, contiguous or not. */
-DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
+DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found, dmlops_plan_Skinny* result) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
     if (found->rows > 4) {
         dmlops_plan_Matrices made_1;
         dmlops_plan_transposed(planning, found, &made_1);
         result->is_transposed = 1;
         result->matrices = made_1;
-        result->right = contracted->left;
+        result->right = op->left;
         return;
     }
     if (found->is_down) {
@@ -5311,26 +5339,26 @@ DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops
         made_2.run = 1;
         result->is_transposed = 0;
         result->matrices = made_2;
-        result->right = contracted->right;
+        result->right = op->right;
         return;
     }
     result->is_transposed = 0;
     result->matrices = *found;
-    result->right = contracted->right;
+    result->right = op->right;
     return;
 }
 
 /* Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny matrices are
    better off in tiles. */
-DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found) {
     if (!found->is_worth || (dmlops_min(found->rows, found->columns) > 4)) {
         return 0;
     }
     dmlops_plan_Skinny skinny;
-    dmlops_plan_skinny_of(planning, shader, found, &skinny);
+    dmlops_plan_skinny_of(planning, op, found, &skinny);
     const dmlops_plan_Matrices * matrices = &skinny.matrices;
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, skinny.right, op->tensors.count)];
+    const dmlops_plan_Tensor * right = &skinny.right;
     if ((matrices->count > 132) && (dmlops_plan_times(planning, matrices->columns, matrices->depth) < 2048)) {
         return 0;
     }
@@ -5371,22 +5399,22 @@ DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops
 }
 
 /* One dispatch, followed by one if k is split. */
-DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found) {
     dmlops_plan_Skinny skinny;
-    dmlops_plan_skinny_of(planning, shader, found, &skinny);
+    dmlops_plan_skinny_of(planning, op, found, &skinny);
     const dmlops_plan_Matrices * matrices = &skinny.matrices;
-    int64_t vector = dmlops_divide(128, op->tensors.items[dmlops_item(planning, skinny.right, op->tensors.count)].bits);
+    int64_t vector = dmlops_divide(128, skinny.right.bits);
     dmlops_plan_Lanes share;
     dmlops_plan_lanes_for(planning, matrices, vector, &share);
     const dmlops_plan_Split * split = &share.split;
     int in_parts = split->parts > 1;
     dmlops_plan_Common common;
-    dmlops_plan_begin_product(planning, op, shader, matrices, split, in_parts, 0, &common);
+    dmlops_plan_begin_product(planning, matrices, split, in_parts, 0, &common);
     dmlops_out_share(planning);
     const dmlops_plan_Side * left = &matrices->left;
     int64_t in_group = dmlops_multiply(share.lanes, share.width);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(shader->contracted.number, 2));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(op->number, 2));
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, share.step) :
         1);
@@ -5411,7 +5439,7 @@ DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_pl
     if (in_parts) {
         dmlops_plan_WindowConstants made_2;
         dmlops_plan_no_window(planning, &made_2);
-        dmlops_plan_add_parts(planning, op, shader, matrices, &common, &made_2);
+        dmlops_plan_add_parts(planning, op, matrices, &common, &made_2);
     }
 }
 
@@ -5634,12 +5662,9 @@ DMLOPS_CALLED void dmlops_plan_cooperative_product(dmlops_planning* planning, co
 }
 
 /* Whether the device has cooperative matrices, both factors are float16, and there is enough work. */
-DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    int are_float16 = dmlops_plan_is_float16(planning, &op->tensors.items[dmlops_item(planning, contracted->left,
-        op->tensors.count)]) && dmlops_plan_is_float16(planning, &op->tensors.items[dmlops_item(planning,
-        contracted->right, op->tensors.count)]);
+DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* found) {
+    int are_float16 = dmlops_plan_is_float16(planning, &op->left) && dmlops_plan_is_float16(planning, &op->right);
     int64_t least = (found->column_axis == -1) ? 3 : 2;
     int is_large = found->is_worth && (found->rows >= least) && (found->columns > 1);
     int is_tiny = (found->column_axis != -1) && (dmlops_max(dmlops_max(found->rows, found->columns), found->depth) <=
@@ -5648,29 +5673,28 @@ DMLOPS_CALLED int dmlops_plan_suits_cooperative_matrix(dmlops_planning* planning
 }
 
 /* False if the definition's own passes are as good. */
-DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
+DMLOPS_CALLED int dmlops_plan_products(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
     dmlops_plan_Matrices found;
-    dmlops_plan_matrices_of(planning, op, shader, &found);
-    if (dmlops_plan_is_skinny(planning, op, shader, &found)) {
-        dmlops_plan_skinny(planning, op, shader, &found);
+    dmlops_plan_matrices_of(planning, op, &found);
+    if (dmlops_plan_is_skinny(planning, op, &found)) {
+        dmlops_plan_skinny(planning, op, &found);
         return 1;
     }
-    return dmlops_plan_tiles(planning, op, shader, &found);
+    return dmlops_plan_tiles(planning, op, &found);
 }
 
 /* Tiles of cooperative matrices where these suit, else of ordinary arithmetic. False if there is too little to compute. */
-DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    if (dmlops_plan_suits_cooperative_matrix(planning, op, shader, found)) {
+DMLOPS_CALLED int dmlops_plan_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found) {
+    if (dmlops_plan_suits_cooperative_matrix(planning, op, found)) {
         dmlops_plan_Product made_1;
         dmlops_plan_cooperative_product(planning, found, &made_1);
-        dmlops_plan_product(planning, op, shader, &made_1);
+        dmlops_plan_product(planning, op, &made_1);
     } else {
         if (found->is_worth) {
             dmlops_plan_Product made_2;
             dmlops_plan_float_product(planning, found, &made_2);
-            dmlops_plan_product(planning, op, shader, &made_2);
+            dmlops_plan_product(planning, op, &made_2);
         } else {
             return 0;
         }
@@ -5806,10 +5830,9 @@ DMLOPS_CALLED void dmlops_plan_upright(dmlops_planning* planning, const dmlops_p
 }
 
 /* The right factor's strides along the window, as it is in memory. */
-DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_int_8* result) {
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
-        op->tensors.count)];
+DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    dmlops_plan_int_8* result) {
+    const dmlops_plan_Tensor * right = &op->right;
     int64_t behind = dmlops_subtract(right->sizes.count, op->factors.window.sizes.count);
     result->count = 0;
     for (int64_t d = 0; d < right->strides.count; ++d) {
@@ -5825,13 +5848,12 @@ DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const d
    limits, strides, divisors and periods; then its strides on the left one. Taps are the distances between those that
    one phase meets. Numbers follow: the `channels` of a tap, the taps, the left factor's `offset` at the first of
    them, its strides from tap to tap and from one matrix to the next. */
-DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* factors, const dmlops_plan_int_8* strides,
-    int64_t channels, int64_t offset, dmlops_plan_WindowConstants* result) {
+DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* factors, const dmlops_plan_int_8* strides, int64_t channels, int64_t offset,
+    dmlops_plan_WindowConstants* result) {
     const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)];
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
+    const dmlops_plan_Tensor * left = &op->left;
+    const dmlops_plan_Tensor * right = &op->right;
     result->lists.count = 0;
     int64_t behind = dmlops_subtract(right->sizes.count, window->sizes.count);
     dmlops_plan_int_8 steps;
@@ -5893,13 +5915,12 @@ DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const d
 }
 
 /* The constants of a window on the factors as they are in memory. */
-DMLOPS_CALLED void dmlops_plan_unpacked_window(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_WindowConstants* result) {
-    int64_t first = dmlops_plan_first_of(planning, &op->factors.window, &op->tensors.items[dmlops_item(planning,
-        shader->contracted.left, op->tensors.count)]);
+DMLOPS_CALLED void dmlops_plan_unpacked_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, dmlops_plan_WindowConstants* result) {
+    int64_t first = dmlops_plan_first_of(planning, &op->factors.window, &op->left);
     dmlops_plan_int_8 made_1;
-    dmlops_plan_window_strides(planning, op, shader, &made_1);
-    dmlops_plan_product_window(planning, op, shader, found, &made_1, op->factors.depth, first, result);
+    dmlops_plan_window_strides(planning, op, &made_1);
+    dmlops_plan_product_window(planning, op, found, &made_1, op->factors.depth, first, result);
     return;
 }
 
@@ -5963,15 +5984,13 @@ DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_
 }
 
 /* The output as matrices: one per phase of each channel group. */
-DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, dmlops_plan_Matrices* result) {
+DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    dmlops_plan_Matrices* result) {
     const dmlops_plan_Factors * factors = &op->factors;
     const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
-    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, contracted->left, op->tensors.count)];
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
-        op->tensors.count)];
+    const dmlops_plan_Tensor * left = &op->left;
+    const dmlops_plan_Tensor * right = &op->right;
+    const dmlops_plan_Tensor * output = &op->output;
     int64_t counts_rows = dmlops_plan_row_dimension(planning, factors, output);
     int64_t row_axis = factors->left.items[dmlops_item(planning, counts_rows, factors->left.count)];
     int64_t groups = dmlops_max(window->groups, 1);
@@ -5984,7 +6003,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     int64_t depth = dmlops_plan_times(planning, factors->depth, dmlops_plan_most_places(planning, window));
     int is_straight = dmlops_plan_has_phases(planning, window, output) && (row_axis == 1) && (window->sizes.count ==
         dmlops_subtract(output->sizes.count, 2));
-    if (dmlops_plan_is_of_bytes(planning, op, shader)) {
+    if (dmlops_plan_is_of_bytes(planning, op)) {
         is_straight = is_straight && !dmlops_plan_is_divided(planning, window) && (factors->right_less.count == 0);
     }
     for (int64_t each_2 = 0; each_2 < factors->left_less.count; ++each_2) {
@@ -6015,9 +6034,9 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     }
     int64_t count = dmlops_plan_times(planning, groups, dmlops_plan_phase_count(planning, window));
     int64_t run = dmlops_plan_is_divided(planning, window) ? 1 : dmlops_plan_side_by_side(planning, output, row_axis);
-    int is_down = dmlops_plan_is_stored_down(planning, op, shader, row_axis, rows, run);
-    int64_t channels = dmlops_plan_is_of_bytes(planning, op, shader) ? 1 : dmlops_plan_channels_vector(planning,
-        factors, right, 4);
+    int is_down = dmlops_plan_is_stored_down(planning, op, row_axis, rows, run);
+    int64_t channels = dmlops_plan_is_of_bytes(planning, op) ? 1 : dmlops_plan_channels_vector(planning, factors,
+        right, 4);
     dmlops_plan_int_8 made_4;
     dmlops_plan_axis_steps(planning, output, row_axis, row_step, &made_4);
     dmlops_plan_Side made_5;
@@ -6035,7 +6054,7 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
     made_7.matrix = 0;
     made_7.is_along = channels > 1;
     made_7.vector = (channels > 1) ? channels : dmlops_plan_columns_vector(planning, window, right, output, 4);
-    result->is_worth = is_straight && dmlops_plan_is_tiled(planning, op, shader, depth, dmlops_plan_times(planning,
+    result->is_worth = is_straight && dmlops_plan_is_tiled(planning, op, depth, dmlops_plan_times(planning,
         dmlops_plan_times(planning, rows, columns), dmlops_multiply(depth, count)));
     result->row_axis = row_axis;
     result->column_axis = -1;
@@ -6132,14 +6151,13 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
 }
 
 /* Whether the left factor is packed first: where its strides require that, or where there are enough products. */
-DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found) {
     const dmlops_plan_Window * window = &op->factors.window;
     int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
         dmlops_plan_times(planning, found->depth, found->count));
     int is_scattered = (dmlops_plan_element_count(planning, &window->sizes) > 1) || (found->left.depth != 1);
-    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, shader->contracted.left,
-        op->tensors.count)];
+    const dmlops_plan_Tensor * left = &op->left;
     dmlops_plan_TapStep made_1;
     dmlops_plan_tap_step(planning, window, left, &made_1);
     int is_direct = made_1.is_even && !dmlops_plan_is_divided(planning, window);
@@ -6191,10 +6209,9 @@ DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int
 }
 
 /* The tile, k split into parts, and the left factor packed by vectors of rows. */
-DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_WindowProduct* result) {
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
-        op->tensors.count)];
+DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, dmlops_plan_WindowProduct* result) {
+    const dmlops_plan_Tensor * output = &op->output;
     dmlops_plan_Rates rates;
     rates.arithmetic = 225;
     rates.latency = 747;
@@ -6209,7 +6226,7 @@ DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, c
     dmlops_plan_Matrices factors;
     factors = *found;
     int64_t items = 0;
-    if (dmlops_plan_packs_left(planning, op, shader, found)) {
+    if (dmlops_plan_packs_left(planning, op, found)) {
         int64_t vectors = dmlops_plan_ceil_div(planning, found->rows, 4);
         int64_t pitch = dmlops_multiply(4, vectors);
         int64_t whole = dmlops_plan_times(planning, found->depth, dmlops_multiply(4, vectors));
@@ -6245,12 +6262,10 @@ DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, c
 }
 
 /* The way to load a convolution's right factor: up to eight adjacent channels or pixels at once. */
-DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Side* side, dmlops_plan_Side* result) {
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
-        op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
-        op->tensors.count)];
+DMLOPS_CALLED void dmlops_plan_gathered(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Side* side, dmlops_plan_Side* result) {
+    const dmlops_plan_Tensor * right = &op->right;
+    const dmlops_plan_Tensor * output = &op->output;
     int64_t channels = dmlops_plan_channels_vector(planning, &op->factors, right, 8);
     if (channels > 1) {
         *result = *side;
@@ -6275,11 +6290,10 @@ DMLOPS_CALLED void dmlops_plan_single_tap(dmlops_planning* planning, dmlops_plan
 
 /* The taps that tiles can hold at once. Each row of the output has so many columns that they keep its windows clear of
    the tensor's next row: the zeros before that row also end this one. */
-DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
+DMLOPS_CALLED void dmlops_plan_row_of(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, dmlops_plan_Row* result) {
     const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
-        op->tensors.count)];
+    const dmlops_plan_Tensor * right = &op->right;
     if (dmlops_plan_is_divided(planning, window)) {
         dmlops_plan_single_tap(planning, result);
         return;
@@ -6468,16 +6482,15 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops
 }
 
 /* The tile, with one tap or several, k split into parts, and the left factor packed along k. */
-DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op,
-    const dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* given, dmlops_plan_WindowProduct* result) {
+DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
+    const dmlops_plan_Matrices* given, dmlops_plan_WindowProduct* result) {
     const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
-        op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->output;
     int64_t channels = op->factors.depth;
     dmlops_plan_Side made_1;
-    dmlops_plan_gathered(planning, op, shader, &given->right, &made_1);
+    dmlops_plan_gathered(planning, op, &given->right, &made_1);
     dmlops_plan_Row made_2;
-    dmlops_plan_row_of(planning, op, shader, given, &made_2);
+    dmlops_plan_row_of(planning, op, given, &made_2);
     dmlops_plan_Side right;
     right = made_1;
     dmlops_plan_Row row;
@@ -6556,13 +6569,11 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* plann
 }
 
 /* The macros and resources of all passes, with room in scratch for packed factors. The k-loop counts elements there. */
-DMLOPS_CALLED void dmlops_plan_begin_packed(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product, const dmlops_plan_Packing* packing,
-    dmlops_plan_Common* result) {
+DMLOPS_CALLED void dmlops_plan_begin_packed(dmlops_planning* planning, const dmlops_plan_Product* product, const
+    dmlops_plan_Packing* packing, dmlops_plan_Common* result) {
     int64_t packed = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, packing->items, 4), 4),
         dmlops_divide(packing->vector, packing->in_word));
-    dmlops_plan_begin_product(planning, op, shader, &product->matrices, &product->split, product->in_parts, packed,
-        result);
+    dmlops_plan_begin_product(planning, &product->matrices, &product->split, product->in_parts, packed, result);
     if ((packing->items > 0) && (dmlops_plan_times(planning, dmlops_add(result->words, packed), packing->in_word) >=
         INT64_C(2147483648))) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, dmlops_add(result->words,
@@ -6574,47 +6585,44 @@ DMLOPS_CALLED void dmlops_plan_begin_packed(dmlops_planning* planning, const dml
 }
 
 /* The pass that packs factors, after its own macros. */
-DMLOPS_CALLED void dmlops_plan_pack(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const
-    dmlops_plan_Common* common) {
+DMLOPS_CALLED void dmlops_plan_pack(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const dmlops_plan_Common* common) {
     const dmlops_plan_Matrices * found = &product->matrices;
     dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), packing->vector);
     dmlops_plan_WindowConstants words;
-    dmlops_plan_unpacked_window(planning, op, shader, found, &words);
-    dmlops_plan_dispatch_single(planning, op, shader, found, common, &words, 2, packing->items);
+    dmlops_plan_unpacked_window(planning, op, found, &words);
+    dmlops_plan_dispatch_single(planning, op, found, common, &words, 2, packing->items);
 }
 
 /* One dispatch, preceded by one if the left factor is packed, and followed by one if there are partial sums. */
-DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_WindowProduct* made) {
+DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_WindowProduct* made) {
     const dmlops_plan_Product * product = &made->product;
     const dmlops_plan_Packing * packing = &made->packing;
     const dmlops_plan_Row * row = &made->row;
     const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_ContractedPass * contracted = &shader->contracted;
     int64_t channels = op->factors.depth;
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, contracted->right, op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, contracted->output,
-        op->tensors.count)];
+    const dmlops_plan_Tensor * right = &op->right;
+    const dmlops_plan_Tensor * output = &op->output;
     dmlops_plan_Common common;
-    dmlops_plan_begin_packed(planning, op, shader, product, packing, &common);
+    dmlops_plan_begin_packed(planning, product, packing, &common);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, window));
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), row->taps);
     dmlops_out_share(planning);
     dmlops_plan_WindowConstants words;
-    dmlops_plan_unpacked_window(planning, op, shader, &product->matrices, &words);
+    dmlops_plan_unpacked_window(planning, op, &product->matrices, &words);
     if (packing->items > 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(channels,
             product->tile.depth) == 0));
-        dmlops_plan_pack(planning, op, shader, product, packing, &common);
+        dmlops_plan_pack(planning, op, product, packing, &common);
         dmlops_plan_int_8 made_1;
-        dmlops_plan_window_strides(planning, op, shader, &made_1);
+        dmlops_plan_window_strides(planning, op, &made_1);
         int64_t first = dmlops_multiply(common.words, packing->in_word);
         dmlops_plan_int_8 strides;
         strides = made_1;
         dmlops_plan_WindowConstants made_2;
-        dmlops_plan_product_window(planning, op, shader, &product->factors, &strides, channels, first, &made_2);
+        dmlops_plan_product_window(planning, op, &product->factors, &strides, channels, first, &made_2);
         words = made_2;
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(channels, product->tile.depth)
@@ -6622,21 +6630,21 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
     dmlops_out_define(planning, "", DMLOPS_TEXT("BORDERED"), (int64_t)dmlops_plan_is_bordered(planning, window, right,
         output));
     dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row->reach);
-    dmlops_plan_multiply(planning, op, shader, product, &words, &common, packing->items > 0);
+    dmlops_plan_multiply(planning, op, product, &words, &common, packing->items > 0);
 }
 
 /* Tiles of cooperative matrices where these suit, else of ordinary arithmetic. False if there is too little to compute. */
-DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    if (dmlops_plan_suits_cooperative_matrix(planning, op, shader, found)) {
+DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found) {
+    if (dmlops_plan_suits_cooperative_matrix(planning, op, found)) {
         dmlops_plan_WindowProduct made_1;
-        dmlops_plan_cooperative_window_product(planning, op, shader, found, &made_1);
-        dmlops_plan_window_product(planning, op, shader, &made_1);
+        dmlops_plan_cooperative_window_product(planning, op, found, &made_1);
+        dmlops_plan_window_product(planning, op, &made_1);
     } else {
         if (found->is_worth) {
             dmlops_plan_WindowProduct made_2;
-            dmlops_plan_float_window_product(planning, op, shader, found, &made_2);
-            dmlops_plan_window_product(planning, op, shader, &made_2);
+            dmlops_plan_float_window_product(planning, op, found, &made_2);
+            dmlops_plan_window_product(planning, op, &made_2);
         } else {
             return 0;
         }
@@ -6925,11 +6933,10 @@ DMLOPS_CALLED void dmlops_plan_choose_byte_tile(dmlops_planning* planning, const
 }
 
 /* The packing of a convolution's factors. Few channels are not worth padding to whole vectors. */
-DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result) {
+DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, dmlops_plan_BytePacking* result) {
     const dmlops_plan_Window * window = &op->factors.window;
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
-        op->tensors.count)];
+    const dmlops_plan_Tensor * right = &op->right;
     int64_t channels = op->factors.depth;
     int64_t vector = ((dmlops_modulo(channels, 16) == 0) || (channels > 4)) ? 16 : 4;
     int64_t padded = dmlops_multiply(dmlops_plan_ceil_div(planning, channels, vector), vector);
@@ -6949,13 +6956,10 @@ DMLOPS_CALLED void dmlops_plan_byte_packing(dmlops_planning* planning, const dml
 }
 
 /* The matrices with packed factors. */
-DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_BytePacking* layout,
-    dmlops_plan_Matrices* result) {
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
-        op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
-        op->tensors.count)];
+DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, const dmlops_plan_BytePacking* layout, dmlops_plan_Matrices* result) {
+    const dmlops_plan_Tensor * right = &op->right;
+    const dmlops_plan_Tensor * output = &op->output;
     int64_t image = dmlops_multiply(layout->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
         right->sizes.count)], op->factors.depth));
     for (int64_t d = 0; d < right->sizes.count; ++d) {
@@ -6988,10 +6992,9 @@ DMLOPS_CALLED void dmlops_plan_packed_factors(dmlops_planning* planning, const d
 }
 
 /* Strides in bytes along each dimension of the window, in the packed right factor. */
-DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result) {
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
-        op->tensors.count)];
+DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_BytePacking* layout, dmlops_plan_int_8* result) {
+    const dmlops_plan_Tensor * right = &op->right;
     result->count = 0;
     for (int64_t d = 0; d < op->factors.window.sizes.count; ++d) {
         int64_t stride = dmlops_multiply(layout->padded, dmlops_divide(right->sizes.items[dmlops_item(planning, 1,
@@ -7007,11 +7010,9 @@ DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dm
 
 /* The tile, and k split into parts. There are partial sums also where cooperative matrices cannot store the output:
    storing bytes one by one takes atomics, which do not mix with them. */
-DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors,
-    dmlops_plan_Product* result) {
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, shader->contracted.output,
-        op->tensors.count)];
+DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, dmlops_plan_Product* result) {
+    const dmlops_plan_Tensor * output = &op->output;
     int is_whole = (output->bits >= 16) || (dmlops_plan_output_vector(planning, found, output) == 4);
     int64_t sums = dmlops_plan_times(planning, 4, dmlops_plan_partial_vectors(planning, found));
     int is_cooperative = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (is_whole || (sums <
@@ -7029,26 +7030,21 @@ DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dml
 }
 
 /* The macros of the types of bytes. */
-DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!op->tensors.items[dmlops_item(planning,
-        shader->contracted.left, op->tensors.count)].is_signed);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!op->tensors.items[dmlops_item(planning,
-        shader->contracted.right, op->tensors.count)].is_signed);
+DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_UNSIGNED"), (int64_t)!op->left.is_signed);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!op->right.is_signed);
 }
 
 /* One dispatch, preceded by one if a convolution's factors are packed, and followed by one if there are partial sums. */
-DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
-    const dmlops_plan_Tensor * left = &op->tensors.items[dmlops_item(planning, shader->contracted.left,
-        op->tensors.count)];
-    const dmlops_plan_Tensor * right = &op->tensors.items[dmlops_item(planning, shader->contracted.right,
-        op->tensors.count)];
+DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found) {
+    const dmlops_plan_Tensor * left = &op->left;
+    const dmlops_plan_Tensor * right = &op->right;
     int is_windowed = found->column_axis == -1;
     int64_t channels = op->factors.depth;
     int is_packed = is_windowed && (found->right.vector < 4);
     dmlops_plan_BytePacking layout;
-    dmlops_plan_byte_packing(planning, op, shader, found, &layout);
+    dmlops_plan_byte_packing(planning, op, found, &layout);
     dmlops_plan_Side made_1;
     dmlops_plan_line_vector(planning, &found->left, found->row_axis, found->rows, channels, &made_1);
     dmlops_plan_Side made_2;
@@ -7060,7 +7056,7 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     factors.right = made_2;
     if (is_packed) {
         dmlops_plan_Matrices made_3;
-        dmlops_plan_packed_factors(planning, op, shader, found, &layout, &made_3);
+        dmlops_plan_packed_factors(planning, op, found, &layout, &made_3);
         factors = made_3;
     } else {
         if (!is_windowed) {
@@ -7073,54 +7069,53 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
         }
     }
     dmlops_plan_Product product;
-    dmlops_plan_byte_product(planning, op, shader, found, &factors, &product);
+    dmlops_plan_byte_product(planning, op, found, &factors, &product);
     dmlops_plan_Packing packing;
     packing.items = is_packed ? dmlops_add(layout.left_items, layout.right_items) : 0;
     packing.vector = layout.vector;
     packing.in_word = 4;
     dmlops_plan_Common common;
-    dmlops_plan_begin_packed(planning, op, shader, &product, &packing, &common);
+    dmlops_plan_begin_packed(planning, &product, &packing, &common);
     dmlops_out_share(planning);
     dmlops_plan_WindowConstants window;
     dmlops_plan_no_window(planning, &window);
     if (is_packed) {
-        dmlops_plan_define_signs(planning, op, shader);
-        dmlops_plan_pack(planning, op, shader, &product, &packing, &common);
+        dmlops_plan_define_signs(planning, op);
+        dmlops_plan_pack(planning, op, &product, &packing, &common);
         dmlops_plan_int_8 strides;
-        dmlops_plan_pixel_strides(planning, op, shader, &layout, &strides);
+        dmlops_plan_pixel_strides(planning, op, &layout, &strides);
         dmlops_plan_WindowConstants made_5;
-        dmlops_plan_product_window(planning, op, shader, &factors, &strides, layout.padded, dmlops_multiply(4,
-            common.words), &made_5);
+        dmlops_plan_product_window(planning, op, &factors, &strides, layout.padded, dmlops_multiply(4, common.words),
+            &made_5);
         window = made_5;
     } else {
         if (is_windowed) {
             dmlops_plan_WindowConstants made_6;
-            dmlops_plan_unpacked_window(planning, op, shader, found, &made_6);
+            dmlops_plan_unpacked_window(planning, op, found, &made_6);
             window = made_6;
         }
     }
-    dmlops_plan_define_signs(planning, op, shader);
+    dmlops_plan_define_signs(planning, op);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)(op->factors.lessens_right ||
         !right->is_signed));
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)(op->factors.lessens_left || !left->is_signed));
     dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
         DMLOPS_CAPABILITY_DOT_PRODUCTS));
-    dmlops_plan_multiply(planning, op, shader, &product, &window, &common, is_packed);
+    dmlops_plan_multiply(planning, op, &product, &window, &common, is_packed);
 }
 
 /* False if the definition's own passes are as good. */
-DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
+DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
     dmlops_plan_Matrices made_1;
-    dmlops_plan_matrices_of(planning, op, shader, &made_1);
-    return dmlops_plan_int8_tiles(planning, op, shader, &made_1);
+    dmlops_plan_matrices_of(planning, op, &made_1);
+    return dmlops_plan_int8_tiles(planning, op, &made_1);
 }
 
 /* False if there is too little to compute. */
-DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Matrices* found) {
+DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+    dmlops_plan_Matrices* found) {
     if (found->is_worth) {
-        dmlops_plan_bytes(planning, op, shader, found);
+        dmlops_plan_bytes(planning, op, found);
     }
     return found->is_worth;
 }
@@ -7531,9 +7526,6 @@ DMLOPS_CALLED int dmlops_plan_suits_sliding(dmlops_planning* planning, const dml
     if (!op->factors.applies || (window->sizes.count == 0)) {
         return 0;
     }
-    if (dmlops_plan_is_of_bytes(planning, op, shader) && !found->is_worth) {
-        return 0;
-    }
     int is_few = found->rows < least_rows;
     int is_narrow = (window->groups > 1) && (dmlops_max(found->rows, op->factors.depth) <= 8);
     if ((is_few || is_narrow) && !dmlops_plan_is_divided(planning, window)) {
@@ -7661,7 +7653,7 @@ DMLOPS_CALLED void dmlops_plan_define_axes(dmlops_planning* planning, const dmlo
 
 /* One dispatch; False if windows do not fit. */
 DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
     if (!dmlops_plan_is_slid(planning, op, shader)) {
         return 0;
     }
@@ -7683,9 +7675,7 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     if (layers >= dmlops_divide(INT64_C(4294967296), 2)) {
         return 0;
     }
-    dmlops_plan_CommonConstants known;
-    dmlops_plan_begin_form(planning, op, shader, output, &known);
-    if (shader->contracted.number != -1) {
+    if (shader->contraction.number != -1) {
         dmlops_plan_Buffer made_3;
         made_3 = dmlops_out_scratch(planning, 8, 0);
         dmlops_out_write(planning, &made_3);
@@ -7768,13 +7758,13 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_Dimension_16_copy(&params.windowSizes, &made_11);
     dmlops_plan_Dimension_16_copy(&params.blocks, &made_12);
     params.planeSteps = made_13;
-    dmlops_plan_int_512_copy(&params.lists, &known.lists);
-    dmlops_plan_int_32_copy(&params.activations, &known.activations);
-    dmlops_plan_int_64_copy(&params.elements, &op->elements);
+    dmlops_plan_int_512_copy(&params.lists, &known->lists);
+    dmlops_plan_int_32_copy(&params.activations, &known->activations);
+    dmlops_plan_int_64_copy(&params.elements, &known->elements);
     params.groupColumns = groups.columns;
     params.layers = layers;
     dmlops_plan_int_64_copy(&params.weights, &made_14);
-    dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
+    dmlops_plan_int_64_copy(&params.scalars, &known->scalars);
     dmlops_put_SlidingParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
     return 1;
@@ -7783,20 +7773,23 @@ DMLOPS_CALLED int dmlops_plan_sliding(dmlops_planning* planning, const dmlops_pl
 /* Plans the products with the window's taps in the order of their positions on the right factor: a backward convolution
    with steps of 1 becomes a forward one. False if the definition's own passes are as good. */
 DMLOPS_CALLED int dmlops_plan_convolutions(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction) {
     const dmlops_plan_Window * window = &op->factors.window;
     if (dmlops_plan_is_upright(planning, window)) {
-        return dmlops_plan_in_order(planning, op, shader);
+        return dmlops_plan_in_order(planning, op, shader, contraction);
     }
     dmlops_plan_Window made_1;
     dmlops_plan_upright(planning, window, &made_1);
-    dmlops_plan_Factors made_2;
-    made_2 = op->factors;
-    made_2.window = made_1;
-    dmlops_plan_Definition made_3;
-    made_3 = *op;
-    made_3.factors = made_2;
-    return dmlops_plan_in_order(planning, &made_3, shader);
+    dmlops_plan_Factors factors;
+    factors = op->factors;
+    factors.window = made_1;
+    dmlops_plan_Definition made_2;
+    made_2 = *op;
+    made_2.factors = factors;
+    dmlops_plan_Contraction made_3;
+    made_3 = *contraction;
+    made_3.factors = factors;
+    return dmlops_plan_in_order(planning, &made_2, shader, &made_3);
 }
 
 /* The rows from which tiles pay with a window of so many taps; with fewer, it slides over the input. */
@@ -7814,23 +7807,26 @@ DMLOPS_CALLED int64_t dmlops_plan_rows_for_tiles(dmlops_planning* planning, int6
 
 /* Slides the window over the input, or uses tiles. */
 DMLOPS_CALLED int dmlops_plan_in_order(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Contraction* contraction) {
     dmlops_plan_Matrices found;
-    dmlops_plan_windowed(planning, op, shader, &found);
-    int of_bytes = dmlops_plan_is_of_bytes(planning, op, shader);
+    dmlops_plan_windowed(planning, contraction, &found);
+    int of_bytes = dmlops_plan_is_of_bytes(planning, contraction);
+    if (of_bytes && !found.is_worth) {
+        return 0;
+    }
     int has_byte_matrices = dmlops_out_has(planning, DMLOPS_CAPABILITY_COOPERATIVE_MATRIX_INT8) && (found.rows >= 4);
-    int is_cooperative = of_bytes ? has_byte_matrices : dmlops_plan_suits_cooperative_matrix(planning, op, shader,
+    int is_cooperative = of_bytes ? has_byte_matrices : dmlops_plan_suits_cooperative_matrix(planning, contraction,
         &found);
     int64_t taps = dmlops_plan_element_count(planning, &op->factors.window.sizes);
     int64_t least_rows = dmlops_plan_rows_for_tiles(planning, taps, of_bytes, is_cooperative);
     int has_small_tiles = is_cooperative && (taps == 1);
     if (dmlops_plan_suits_sliding(planning, op, shader, &found, least_rows) && !has_small_tiles) {
-        return dmlops_plan_sliding(planning, op, shader);
+        return dmlops_plan_sliding(planning, op, shader, &contraction->constants);
     }
     if (of_bytes) {
-        return dmlops_plan_int8_tiles(planning, op, shader, &found);
+        return dmlops_plan_int8_tiles(planning, contraction, &found);
     }
-    return dmlops_plan_window_tiles(planning, op, shader, &found);
+    return dmlops_plan_window_tiles(planning, contraction, &found);
 }
 
 /* For any other pass. */
@@ -8801,7 +8797,7 @@ DMLOPS_CALLED void dmlops_plan_order_within(dmlops_planning* planning, const dml
 
 /* One dispatch. If rows are split, one for each turn of partial totals and one for the outputs. */
 DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
     const dmlops_plan_RowsPass * rows = &shader->rows;
     const dmlops_plan_Tensor * source = &op->tensors.items[dmlops_item(planning, shader->rows.source,
         op->tensors.count)];
@@ -8810,9 +8806,6 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         return;
         return;
     }
-    dmlops_plan_CommonConstants known;
-    dmlops_plan_begin_form(planning, op, shader, &op->tensors.items[dmlops_item(planning, rows->output,
-        op->tensors.count)], &known);
     int chooses = ((rows->choosing >> op->rows.function) & 1) == 1;
     if (rows->functions > 1) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("FUNCTION"), op->rows.function);
@@ -8934,10 +8927,10 @@ DMLOPS_CALLED void dmlops_plan_rows(dmlops_planning* planning, const dmlops_plan
         dmlops_plan_Dimension_16 made_15;
         dmlops_plan_of_tensors(planning, &row_loops.reduced, &made_15);
         dmlops_plan_RowsParams params;
-        dmlops_plan_int_512_copy(&params.lists, &known.lists);
-        dmlops_plan_int_32_copy(&params.activations, &known.activations);
-        dmlops_plan_int_64_copy(&params.elements, &op->elements);
-        dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
+        dmlops_plan_int_512_copy(&params.lists, &known->lists);
+        dmlops_plan_int_32_copy(&params.activations, &known->activations);
+        dmlops_plan_int_64_copy(&params.elements, &known->elements);
+        dmlops_plan_int_64_copy(&params.scalars, &known->scalars);
         params.rowCount = row_loops.number;
         params.rowVectors = row_loops.extent;
         params.partVectors = extent;
@@ -8988,6 +8981,262 @@ DMLOPS_CALLED void dmlops_plan_rows_left(dmlops_planning* planning, const dmlops
             sizes->count)], sources->begin);
     }
     return;
+}
+
+/* An output of these sizes, of two dimensions or more, by its last two. */
+DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
+    result) {
+    result->columns = sizes->items[dmlops_item(planning, -1, sizes->count)];
+    result->rows = sizes->items[dmlops_item(planning, -2, sizes->count)];
+    result->planes = dmlops_divide(dmlops_plan_element_count(planning, sizes),
+        dmlops_multiply(sizes->items[dmlops_item(planning, -1, sizes->count)], sizes->items[dmlops_item(planning, -2,
+        sizes->count)]));
+    return;
+}
+
+/* The least power of 2 that is not below `number`, but no more than `limit`, itself a power of 2. */
+DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit) {
+    int64_t power = 1;
+    while (planning->reason == DMLOPS_REASON_NONE && ((power < number) && (power < limit))) {
+        power = dmlops_multiply(2, power);
+    }
+    return power;
+}
+
+/* The taps that most elements have along an axis if their weights depend on distance. */
+DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output) {
+    int64_t ratio = 1;
+    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
+        const int64_t size = tensor->sizes.items[each_1];
+        const int64_t of = output->sizes.items[dmlops_item(planning, each_1, output->sizes.count)];
+        ratio = dmlops_max(ratio, dmlops_plan_ceil_div(planning, size, of));
+    }
+    return dmlops_min(dmlops_add(dmlops_multiply(2, ratio), 2), 64);
+}
+
+/* Threads side by side for a row of that many vectors: fewer than 32 if that cuts the total by more than an eighth. */
+DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors) {
+    int64_t best = dmlops_plan_power_above(planning, vectors, 32);
+    int64_t across = best;
+    while (planning->reason == DMLOPS_REASON_NONE && (across > 8)) {
+        across = dmlops_divide(across, 2);
+        if (dmlops_multiply(dmlops_multiply(8, across), dmlops_plan_ceil_div(planning, vectors, across)) <
+            dmlops_multiply(dmlops_multiply(7, best), dmlops_plan_ceil_div(planning, vectors, best))) {
+            best = across;
+        }
+    }
+    return best;
+}
+
+/* The dimension of columns: the last, unless elements of both tensors are adjacent along another one that is not
+   resampled. */
+DMLOPS_CALLED int64_t dmlops_plan_column_axis(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
+    dmlops_plan_Tensor* output) {
+    int64_t last = dmlops_subtract(output->sizes.count, 1);
+    for (int64_t axis = 0; axis < output->sizes.count; ++axis) {
+        const int64_t size = output->sizes.items[axis];
+        int is_adjacent = (tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] == 1) &&
+            (output->strides.items[dmlops_item(planning, axis, output->strides.count)] == 1);
+        int is_closest = (tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)] > 1) &&
+            (output->strides.items[dmlops_item(planning, last, output->strides.count)] > 1);
+        if ((size > 1) && (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] == size) &&
+            is_adjacent && is_closest) {
+            return axis;
+        }
+    }
+    return last;
+}
+
+/* The values of all dimensions, that of the axis behind the others, of which there is one at least. */
+DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops_plan_int_8* values, int64_t axis,
+    dmlops_plan_int_8* result) {
+    result->count = 0;
+    for (int64_t d = 0; d < values->count; ++d) {
+        const int64_t value = values->items[d];
+        if (d != axis) {
+            dmlops_plan_int_8_append(planning, result, value);
+        }
+    }
+    if (result->count == 0) {
+        dmlops_plan_int_8_append(planning, result, 1);
+    }
+    dmlops_plan_int_8_append(planning, result, values->items[dmlops_item(planning, axis, values->count)]);
+    return;
+}
+
+/* Elements along the axis that one load or store can have, if there are `size`. */
+DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
+    size, int64_t axis) {
+    dmlops_plan_int_64 others;
+    others.count = 0;
+    for (int64_t d = 0; d < tensor->strides.count; ++d) {
+        const int64_t stride = tensor->strides.items[d];
+        dmlops_plan_int_64_append(planning, &others, ((d != axis) && (tensor->sizes.items[dmlops_item(planning, d,
+            tensor->sizes.count)] > 1)) ? stride : 0);
+    }
+    return dmlops_plan_vector_width(planning, tensor->bits, size, tensor->strides.items[dmlops_item(planning, axis,
+        tensor->strides.count)], &others);
+}
+
+/* A tile of an output that is narrower than the tensor, whose `width` is given: taps along columns are combined last,
+   so that those before are loaded from adjacent elements. */
+DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t
+    width, int64_t taps, dmlops_plan_SeparableTile* result) {
+    int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns), width), 1));
+    int64_t across = dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, extent->columns,
+        dmlops_plan_ceil_div(planning, extent->columns, columns)), 2);
+    int64_t reached = dmlops_add(dmlops_plan_ceil_div(planning, dmlops_multiply(dmlops_multiply(2, across), width),
+        extent->columns), taps);
+    int64_t span = dmlops_multiply(2, dmlops_plan_ceil_div(planning, reached, 2));
+    int64_t rows = dmlops_min(extent->rows, 8);
+    result->threads = 256;
+    result->across = across;
+    result->columns = 2;
+    result->rows = rows;
+    result->planes = 1;
+    result->taps = taps;
+    result->span = span;
+    return;
+}
+
+/* The taps along an axis that tables of that many entries have room for. */
+DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, int64_t entries, int64_t taps) {
+    while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries, dmlops_add(taps, 3)) >
+        7168))) {
+        taps = dmlops_divide(taps, 2);
+    }
+    return taps;
+}
+
+/* A tile for an output of these sizes, planes before rows and columns, with enough groups left to occupy the GPU.
+   `width`: the tensor's size along columns. */
+DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
+    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, const dmlops_plan_int_8* sizes, int64_t width,
+    dmlops_plan_SeparableTile* result) {
+    dmlops_plan_Extent extent;
+    dmlops_plan_extent_of(planning, sizes, &extent);
+    int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
+    int64_t entries = dmlops_add(dmlops_add(64, 8), sizes->count);
+    int has_room = dmlops_plan_taps_kept(planning, dmlops_multiply(2, entries), taps) == taps;
+    int is_narrower = width >= dmlops_multiply(3, extent.columns);
+    if (one->by_axis && output->is_float && is_narrower && has_room) {
+        dmlops_plan_spanning_tile(planning, &extent, width, taps, result);
+        return;
+    }
+    int64_t columns = (dmlops_plan_element_count(planning, sizes) >= 8192) ? 4 : 1;
+    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent.columns, columns));
+    int64_t rows = dmlops_plan_power_above(planning, extent.rows, dmlops_divide(256, across));
+    int64_t threads = dmlops_multiply(across, rows);
+    int64_t tiles_across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(columns, across));
+    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.rows, rows));
+    int64_t planes = (extent.planes == 3) ? 3 : dmlops_plan_power_above(planning, extent.planes, 4);
+    while (planning->reason == DMLOPS_REASON_NONE && ((planes > 1) && (dmlops_plan_times(planning, tiles,
+        dmlops_plan_ceil_div(planning, extent.planes, planes)) < 264))) {
+        planes = dmlops_divide(planes, 2);
+    }
+    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.planes, planes));
+    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(extent.rows, 64)) &&
+        (dmlops_plan_times(planning, layers, dmlops_plan_ceil_div(planning, extent.rows, dmlops_multiply(2, rows))) >=
+        1056))) {
+        rows = dmlops_multiply(2, rows);
+    }
+    taps = dmlops_plan_taps_kept(planning, dmlops_add(dmlops_add(dmlops_multiply(columns, across), rows),
+        dmlops_multiply(dmlops_subtract(sizes->count, 2), planes)), taps);
+    result->threads = threads;
+    result->across = across;
+    result->columns = columns;
+    result->rows = rows;
+    result->planes = planes;
+    result->taps = taps;
+    result->span = 0;
+    return;
+}
+
+/* The pass that applies, by its place; NONE if none does. */
+DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader) {
+    for (int64_t place = 0; place < shader->separable.count; ++place) {
+        const dmlops_plan_SeparablePass* one = &shader->separable.items[place];
+        int64_t rank = op->separable.rank;
+        int is_whole = (rank == op->tensors.items[dmlops_item(planning, one->output, op->tensors.count)].sizes.count)
+            && (rank == op->tensors.items[dmlops_item(planning, one->tensor, op->tensors.count)].sizes.count);
+        if ((op->separable.applies.items[dmlops_item(planning, place, op->separable.applies.count)] == 1) && is_whole) {
+            return place;
+        }
+    }
+    return -1;
+}
+
+/* One dispatch; False if no separable pass applies. */
+DMLOPS_CALLED int dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
+    int64_t place = dmlops_plan_way_that_applies(planning, op, shader);
+    if (place == -1) {
+        return 0;
+    }
+    const dmlops_plan_SeparablePass * one = &shader->separable.items[dmlops_item(planning, place,
+        shader->separable.count)];
+    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, one->tensor, op->tensors.count)];
+    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, one->output, op->tensors.count)];
+    if (shader->kept.count > 0) {
+        dmlops_plan_Buffer made_1;
+        made_1 = dmlops_out_scratch(planning, 8, 0);
+        dmlops_out_write(planning, &made_1);
+    }
+    int64_t axis = dmlops_plan_column_axis(planning, tensor, output);
+    dmlops_plan_int_8 sizes;
+    dmlops_plan_with_last(planning, &output->sizes, axis, &sizes);
+    dmlops_plan_Extent extent;
+    dmlops_plan_extent_of(planning, &sizes, &extent);
+    dmlops_plan_SeparableTile tile;
+    dmlops_plan_separable_tile(planning, one, tensor, output, &sizes, tensor->sizes.items[dmlops_item(planning, axis,
+        tensor->sizes.count)], &tile);
+    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(tile.columns, tile.across));
+    int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
+    int64_t tiles = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
+        dmlops_plan_ceil_div(planning, extent.planes, tile.planes));
+    dmlops_plan_Groups groups;
+    dmlops_plan_grid(planning, dmlops_plan_times(planning, tiles, tile.threads), tile.threads, 1, &groups);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), tile.threads);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), sizes.count);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("THREADS_ACROSS"), tile.across);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"), tile.columns);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("PLANES"), tile.planes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS"), tile.taps);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SPAN"), tile.span);
+    int is_narrower = tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > extent.columns;
+    int is_apart = (tile.span > 0) || (one->is_sum && (tile.columns > 1) && (output->bits >= 16) && is_narrower);
+    int is_whole = (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] == extent.columns) &&
+        (tensor->bits >= 16) && (tile.columns > 1);
+    int64_t loaded = dmlops_plan_aligned_vector(planning, tensor, extent.columns, axis);
+    int64_t stored = dmlops_plan_aligned_vector(planning, output, extent.columns, axis);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_STEP"), is_apart ? tile.across : 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), axis);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SOURCE_VECTOR"), is_whole ? loaded : 1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (is_apart || (tile.columns == 1)) ? 1 : stored);
+    dmlops_plan_Dimension_16 made_2;
+    dmlops_plan_extents(planning, &sizes, &made_2);
+    dmlops_plan_int_8 made_3;
+    made_3.count = 0;
+    dmlops_plan_int_8_append(planning, &made_3, down);
+    dmlops_plan_int_8_append(planning, &made_3, across);
+    dmlops_plan_Dimension_16 made_4;
+    dmlops_plan_extents(planning, &made_3, &made_4);
+    dmlops_plan_SeparableParams params;
+    dmlops_plan_Dimension_16_copy(&params.sizes, &made_2);
+    dmlops_plan_int_512_copy(&params.lists, &known->lists);
+    dmlops_plan_int_32_copy(&params.activations, &known->activations);
+    dmlops_plan_int_64_copy(&params.elements, &known->elements);
+    dmlops_plan_Dimension_16_copy(&params.tiles, &made_4);
+    params.planeCount = extent.planes;
+    params.groupColumns = groups.columns;
+    dmlops_plan_int_64_copy(&params.scalars, &known->scalars);
+    dmlops_put_SeparableParams(planning, &params);
+    dmlops_out_dispatch(planning, &groups, 0);
+    return 1;
 }
 
 /* The tables of the output that sums selected terms, if there is one and they have room. */
@@ -9048,28 +9297,81 @@ DMLOPS_CALLED int64_t dmlops_plan_lanes_along(dmlops_planning* planning, int64_t
     return dmlops_plan_power_below(planning, size, 16);
 }
 
-/* The dispatches; none if every output is absent. */
+/* The dispatches, of a faster form if one applies; none if every output is absent. */
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader) {
-    if (shader->rows.number != -1) {
-        dmlops_plan_rows(planning, op, shader);
-        return;
-    }
     dmlops_out_begin(planning);
     for (int64_t each_1 = 0; each_1 < op->tensors.count; ++each_1) {
         const dmlops_plan_Tensor* tensor = &op->tensors.items[each_1];
         if (tensor->is_present) {
             dmlops_plan_check_span(planning, tensor);
+            if (tensor->is_output) {
+                dmlops_plan_check_count(planning, &tensor->sizes);
+            }
         }
     }
+    dmlops_plan_CommonConstants known;
+    dmlops_plan_bind_common(planning, op, shader, &known);
+    if (shader->rows.number != -1) {
+        dmlops_plan_rows(planning, op, shader, &known);
+    } else {
+        if (!dmlops_plan_are_native(planning, &op->tensors) || !dmlops_plan_faster(planning, op, shader, &known)) {
+            dmlops_plan_passes(planning, op, shader, &known);
+        }
+    }
+}
+
+/* Rejects a tensor with more elements than shaders count. */
+DMLOPS_CALLED void dmlops_plan_check_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes) {
+    int64_t count = dmlops_plan_element_count(planning, sizes);
+    if (count >= INT64_C(2147483648)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, count);
+        return;
+    }
+}
+
+/* The passes of a faster form in place of all of the definition's; false if none applies. */
+DMLOPS_CALLED int dmlops_plan_faster(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
+    const dmlops_plan_ContractionPass * one = &shader->contraction;
+    const dmlops_plan_Tensor_16 * tensors = &op->tensors;
+    if (one->number != -1) {
+        if (op->is_double) {
+            return 0;
+        }
+        const dmlops_plan_Tensor * left = &tensors->items[dmlops_item(planning, one->left, tensors->count)];
+        const dmlops_plan_Tensor * right = &tensors->items[dmlops_item(planning, one->right, tensors->count)];
+        const dmlops_plan_Tensor * output = &tensors->items[dmlops_item(planning, one->output, tensors->count)];
+        dmlops_plan_Contraction contraction;
+        contraction.number = one->number;
+        contraction.left = *left;
+        contraction.right = *right;
+        contraction.output = *output;
+        contraction.factors = op->factors;
+        contraction.constants = *known;
+        if (op->factors.window.sizes.count > 0) {
+            return dmlops_plan_convolutions(planning, op, shader, &contraction);
+        }
+        return left->is_float ? dmlops_plan_products(planning, &contraction) : dmlops_plan_int8_products(planning,
+            &contraction);
+    }
+    if (shader->sliding.number != -1) {
+        return dmlops_plan_sliding(planning, op, shader, known);
+    }
+    return dmlops_plan_separable(planning, op, shader, known);
+}
+
+/* The definition's own passes. */
+DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_CommonConstants* known) {
     dmlops_plan_PassSelection way;
     dmlops_plan_select_passes(planning, op, shader, &way);
     if (way.passes.count == 0) {
         return;
     }
     int64_t copied = 0;
-    for (int64_t each_2 = 0; each_2 < way.tiles.count; ++each_2) {
-        const dmlops_plan_SumsTile* tile = &way.tiles.items[each_2];
+    for (int64_t each_1 = 0; each_1 < way.tiles.count; ++each_1) {
+        const dmlops_plan_SumsTile* tile = &way.tiles.items[each_1];
         copied = copied | tile->copied;
     }
     dmlops_plan_Space space;
@@ -9087,11 +9389,9 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
         return;
     }
-    dmlops_plan_CommonConstants known;
-    dmlops_plan_bind_common(planning, op, shader, &known);
     dmlops_plan_int_512 lists;
     lists.count = 0;
-    dmlops_plan_int_512_extend(planning, &lists, known.lists.count, known.lists.items);
+    dmlops_plan_int_512_extend(planning, &lists, known->lists.count, known->lists.items);
     for (int64_t place = 0; place < shader->kept.count; ++place) {
         const dmlops_plan_Intermediate* kept = &shader->kept.items[place];
         dmlops_plan_int_8 sizes;
@@ -9102,51 +9402,52 @@ DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlop
                 op->kept_sizes.count)].items);
         }
         dmlops_out_define(planning, kept->macro, DMLOPS_TEXT("_SIZES_LENGTH"), sizes.count);
-        dmlops_plan_int_8 made_3;
-        dmlops_plan_eight(planning, &sizes, &made_3);
-        dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
+        dmlops_plan_int_8 made_2;
+        dmlops_plan_eight(planning, &sizes, &made_2);
+        dmlops_plan_int_512_extend(planning, &lists, made_2.count, made_2.items);
     }
     dmlops_plan_int_64 scalars;
     scalars.count = 0;
     dmlops_plan_int_64_extend(planning, &scalars, space.firsts.count, space.firsts.items);
-    dmlops_plan_int_64_extend(planning, &scalars, known.scalars.count, known.scalars.items);
+    dmlops_plan_int_64_extend(planning, &scalars, known->scalars.count, known->scalars.items);
     if (way.attends) {
         int64_t each = (way.float16 == 0) ? 1 : 2;
-        dmlops_plan_int_64 made_4;
+        dmlops_plan_int_64 made_3;
         dmlops_plan_places_of(planning, &shader->attention, &way.sources, &op->kept_sizes, &space.firsts, each,
-            space.words, &made_4);
-        dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
+            space.words, &made_3);
+        dmlops_plan_int_512_extend(planning, &lists, made_3.count, made_3.items);
     }
     if (shader->selected.number != -1) {
-        dmlops_plan_int_8 made_5;
-        dmlops_plan_selection_words(planning, &selection, first_of_selection, &made_5);
-        dmlops_plan_int_512_extend(planning, &lists, made_5.count, made_5.items);
+        dmlops_plan_int_8 made_4;
+        dmlops_plan_selection_words(planning, &selection, first_of_selection, &made_4);
+        dmlops_plan_int_512_extend(planning, &lists, made_4.count, made_4.items);
     }
-    if ((shader->kept.count > 0) || (shader->contracted.number != -1)) {
+    if ((shader->kept.count > 0) || (shader->contraction.number != -1)) {
         int from_zeros = 0;
-        for (int64_t each_6 = 0; each_6 < way.passes.count; ++each_6) {
-            const dmlops_plan_Pass* one = &way.passes.items[each_6];
+        for (int64_t each_5 = 0; each_5 < way.passes.count; ++each_5) {
+            const dmlops_plan_Pass* one = &way.passes.items[each_5];
             from_zeros = from_zeros || (one->box != -1);
         }
-        dmlops_plan_Buffer made_7;
-        made_7 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
-        dmlops_out_write(planning, &made_7);
+        dmlops_plan_Buffer made_6;
+        made_6 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 8), from_zeros);
+        dmlops_out_write(planning, &made_6);
     }
     if (shader->attention.number != -1) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_FP16"), (int64_t)(way.float16 != 0));
     }
-    for (int64_t each_8 = 0; each_8 < way.passes.count; ++each_8) {
-        const dmlops_plan_Pass* one = &way.passes.items[each_8];
+    for (int64_t each_7 = 0; each_7 < way.passes.count; ++each_7) {
+        const dmlops_plan_Pass* one = &way.passes.items[each_7];
         if (one->apart != -1) {
             dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENTS_PER_THREAD"), 4);
         }
     }
     dmlops_out_share(planning);
-    dmlops_plan_CommonConstants made_9;
-    dmlops_plan_int_512_copy(&made_9.lists, &lists);
-    dmlops_plan_int_32_copy(&made_9.activations, &known.activations);
-    dmlops_plan_int_64_copy(&made_9.scalars, &scalars);
-    dmlops_plan_dispatch_passes(planning, op, shader, &way, &made_9);
+    dmlops_plan_CommonConstants made_8;
+    dmlops_plan_int_512_copy(&made_8.lists, &lists);
+    dmlops_plan_int_32_copy(&made_8.activations, &known->activations);
+    dmlops_plan_int_64_copy(&made_8.elements, &known->elements);
+    dmlops_plan_int_64_copy(&made_8.scalars, &scalars);
+    dmlops_plan_dispatch_passes(planning, op, shader, &way, &made_8);
 }
 
 /* A dispatch for each pass, in order. Those of a recurrence alternate, one dispatch per step each, or one for all steps
@@ -9215,11 +9516,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
     dmlops_plan_box_of(planning, op, one, &made_1);
     dmlops_plan_int_8 shape;
     dmlops_plan_rows_left(planning, shader, &way->sources, one->writes_kept ? one->target : -1, &made_1, &shape);
-    int64_t whole = dmlops_plan_element_count(planning, &shape);
-    if (whole >= INT64_C(2147483648)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_MANY_ELEMENTS, -1, whole);
-        return;
-    }
+    dmlops_plan_check_count(planning, &shape);
     if (one->number == shader->attention.number) {
         dmlops_plan_dispatch_attention(planning, op, shader, way, known, one, waits);
         return;
@@ -9430,7 +9727,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     dmlops_plan_Dimension_16_copy(&params.sizes, &made_3);
     dmlops_plan_int_512_copy(&params.lists, &known->lists);
     dmlops_plan_int_32_copy(&params.activations, &known->activations);
-    dmlops_plan_int_64_copy(&params.elements, &op->elements);
+    dmlops_plan_int_64_copy(&params.elements, &known->elements);
     params.count = count;
     params.first = first;
     params.groupColumns = groups.columns;
@@ -10718,264 +11015,6 @@ DMLOPS_CALLED void dmlops_plan_scatter(dmlops_planning* planning, const dmlops_p
     }
 }
 
-/* An output of these sizes, of two dimensions or more, by its last two. */
-DMLOPS_CALLED void dmlops_plan_extent_of(dmlops_planning* planning, const dmlops_plan_int_8* sizes, dmlops_plan_Extent*
-    result) {
-    result->columns = sizes->items[dmlops_item(planning, -1, sizes->count)];
-    result->rows = sizes->items[dmlops_item(planning, -2, sizes->count)];
-    result->planes = dmlops_divide(dmlops_plan_element_count(planning, sizes),
-        dmlops_multiply(sizes->items[dmlops_item(planning, -1, sizes->count)], sizes->items[dmlops_item(planning, -2,
-        sizes->count)]));
-    return;
-}
-
-/* The least power of 2 that is not below `number`, but no more than `limit`, itself a power of 2. */
-DMLOPS_CALLED int64_t dmlops_plan_power_above(dmlops_planning* planning, int64_t number, int64_t limit) {
-    int64_t power = 1;
-    while (planning->reason == DMLOPS_REASON_NONE && ((power < number) && (power < limit))) {
-        power = dmlops_multiply(2, power);
-    }
-    return power;
-}
-
-/* The taps that most elements have along an axis if their weights depend on distance. */
-DMLOPS_CALLED int64_t dmlops_plan_usual_taps(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output) {
-    int64_t ratio = 1;
-    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
-        const int64_t size = tensor->sizes.items[each_1];
-        const int64_t of = output->sizes.items[dmlops_item(planning, each_1, output->sizes.count)];
-        ratio = dmlops_max(ratio, dmlops_plan_ceil_div(planning, size, of));
-    }
-    return dmlops_min(dmlops_add(dmlops_multiply(2, ratio), 2), 64);
-}
-
-/* Threads side by side for a row of that many vectors: fewer than 32 if that cuts the total by more than an eighth. */
-DMLOPS_CALLED int64_t dmlops_plan_threads_across(dmlops_planning* planning, int64_t vectors) {
-    int64_t best = dmlops_plan_power_above(planning, vectors, 32);
-    int64_t across = best;
-    while (planning->reason == DMLOPS_REASON_NONE && (across > 8)) {
-        across = dmlops_divide(across, 2);
-        if (dmlops_multiply(dmlops_multiply(8, across), dmlops_plan_ceil_div(planning, vectors, across)) <
-            dmlops_multiply(dmlops_multiply(7, best), dmlops_plan_ceil_div(planning, vectors, best))) {
-            best = across;
-        }
-    }
-    return best;
-}
-
-/* The dimension of columns: the last, unless elements of both tensors are adjacent along another one that is not
-   resampled. */
-DMLOPS_CALLED int64_t dmlops_plan_column_axis(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, const
-    dmlops_plan_Tensor* output) {
-    int64_t last = dmlops_subtract(output->sizes.count, 1);
-    for (int64_t axis = 0; axis < output->sizes.count; ++axis) {
-        const int64_t size = output->sizes.items[axis];
-        int is_adjacent = (tensor->strides.items[dmlops_item(planning, axis, tensor->strides.count)] == 1) &&
-            (output->strides.items[dmlops_item(planning, axis, output->strides.count)] == 1);
-        int is_closest = (tensor->strides.items[dmlops_item(planning, last, tensor->strides.count)] > 1) &&
-            (output->strides.items[dmlops_item(planning, last, output->strides.count)] > 1);
-        if ((size > 1) && (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] == size) &&
-            is_adjacent && is_closest) {
-            return axis;
-        }
-    }
-    return last;
-}
-
-/* The values of all dimensions, that of the axis behind the others, of which there is one at least. */
-DMLOPS_CALLED void dmlops_plan_with_last(dmlops_planning* planning, const dmlops_plan_int_8* values, int64_t axis,
-    dmlops_plan_int_8* result) {
-    result->count = 0;
-    for (int64_t d = 0; d < values->count; ++d) {
-        const int64_t value = values->items[d];
-        if (d != axis) {
-            dmlops_plan_int_8_append(planning, result, value);
-        }
-    }
-    if (result->count == 0) {
-        dmlops_plan_int_8_append(planning, result, 1);
-    }
-    dmlops_plan_int_8_append(planning, result, values->items[dmlops_item(planning, axis, values->count)]);
-    return;
-}
-
-/* Elements along the axis that one load or store can have, if there are `size`. */
-DMLOPS_CALLED int64_t dmlops_plan_aligned_vector(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
-    size, int64_t axis) {
-    dmlops_plan_int_64 others;
-    others.count = 0;
-    for (int64_t d = 0; d < tensor->strides.count; ++d) {
-        const int64_t stride = tensor->strides.items[d];
-        dmlops_plan_int_64_append(planning, &others, ((d != axis) && (tensor->sizes.items[dmlops_item(planning, d,
-            tensor->sizes.count)] > 1)) ? stride : 0);
-    }
-    return dmlops_plan_vector_width(planning, tensor->bits, size, tensor->strides.items[dmlops_item(planning, axis,
-        tensor->strides.count)], &others);
-}
-
-/* A tile of an output that is narrower than the tensor, whose `width` is given: taps along columns are combined last,
-   so that those before are loaded from adjacent elements. */
-DMLOPS_CALLED void dmlops_plan_spanning_tile(dmlops_planning* planning, const dmlops_plan_Extent* extent, int64_t
-    width, int64_t taps, dmlops_plan_SeparableTile* result) {
-    int64_t columns = dmlops_min(64, dmlops_max(dmlops_divide(dmlops_multiply(512, extent->columns), width), 1));
-    int64_t across = dmlops_plan_ceil_div(planning, dmlops_plan_ceil_div(planning, extent->columns,
-        dmlops_plan_ceil_div(planning, extent->columns, columns)), 2);
-    int64_t reached = dmlops_add(dmlops_plan_ceil_div(planning, dmlops_multiply(dmlops_multiply(2, across), width),
-        extent->columns), taps);
-    int64_t span = dmlops_multiply(2, dmlops_plan_ceil_div(planning, reached, 2));
-    int64_t rows = dmlops_min(extent->rows, 8);
-    result->threads = 256;
-    result->across = across;
-    result->columns = 2;
-    result->rows = rows;
-    result->planes = 1;
-    result->taps = taps;
-    result->span = span;
-    return;
-}
-
-/* The taps along an axis that tables of that many entries have room for. */
-DMLOPS_CALLED int64_t dmlops_plan_taps_kept(dmlops_planning* planning, int64_t entries, int64_t taps) {
-    while (planning->reason == DMLOPS_REASON_NONE && ((taps > 1) && (dmlops_multiply(entries, dmlops_add(taps, 3)) >
-        7168))) {
-        taps = dmlops_divide(taps, 2);
-    }
-    return taps;
-}
-
-/* A tile for an output of these sizes, planes before rows and columns, with enough groups left to occupy the GPU.
-   `width`: the tensor's size along columns. */
-DMLOPS_CALLED void dmlops_plan_separable_tile(dmlops_planning* planning, const dmlops_plan_SeparablePass* one, const
-    dmlops_plan_Tensor* tensor, const dmlops_plan_Tensor* output, const dmlops_plan_int_8* sizes, int64_t width,
-    dmlops_plan_SeparableTile* result) {
-    dmlops_plan_Extent extent;
-    dmlops_plan_extent_of(planning, sizes, &extent);
-    int64_t taps = one->is_sum ? dmlops_plan_usual_taps(planning, tensor, output) : 1;
-    int64_t entries = dmlops_add(dmlops_add(64, 8), sizes->count);
-    int has_room = dmlops_plan_taps_kept(planning, dmlops_multiply(2, entries), taps) == taps;
-    int is_narrower = width >= dmlops_multiply(3, extent.columns);
-    if (one->by_axis && output->is_float && is_narrower && has_room) {
-        dmlops_plan_spanning_tile(planning, &extent, width, taps, result);
-        return;
-    }
-    int64_t columns = (dmlops_plan_element_count(planning, sizes) >= 8192) ? 4 : 1;
-    int64_t across = dmlops_plan_threads_across(planning, dmlops_plan_ceil_div(planning, extent.columns, columns));
-    int64_t rows = dmlops_plan_power_above(planning, extent.rows, dmlops_divide(256, across));
-    int64_t threads = dmlops_multiply(across, rows);
-    int64_t tiles_across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(columns, across));
-    int64_t tiles = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.rows, rows));
-    int64_t planes = (extent.planes == 3) ? 3 : dmlops_plan_power_above(planning, extent.planes, 4);
-    while (planning->reason == DMLOPS_REASON_NONE && ((planes > 1) && (dmlops_plan_times(planning, tiles,
-        dmlops_plan_ceil_div(planning, extent.planes, planes)) < 264))) {
-        planes = dmlops_divide(planes, 2);
-    }
-    int64_t layers = dmlops_plan_times(planning, tiles_across, dmlops_plan_ceil_div(planning, extent.planes, planes));
-    while (planning->reason == DMLOPS_REASON_NONE && ((rows < dmlops_min(extent.rows, 64)) &&
-        (dmlops_plan_times(planning, layers, dmlops_plan_ceil_div(planning, extent.rows, dmlops_multiply(2, rows))) >=
-        1056))) {
-        rows = dmlops_multiply(2, rows);
-    }
-    taps = dmlops_plan_taps_kept(planning, dmlops_add(dmlops_add(dmlops_multiply(columns, across), rows),
-        dmlops_multiply(dmlops_subtract(sizes->count, 2), planes)), taps);
-    result->threads = threads;
-    result->across = across;
-    result->columns = columns;
-    result->rows = rows;
-    result->planes = planes;
-    result->taps = taps;
-    result->span = 0;
-    return;
-}
-
-/* The pass that applies, by its place; NONE if none does. */
-DMLOPS_CALLED int64_t dmlops_plan_way_that_applies(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    for (int64_t place = 0; place < shader->separable.count; ++place) {
-        const dmlops_plan_SeparablePass* one = &shader->separable.items[place];
-        int64_t rank = op->separable.rank;
-        int is_whole = (rank == op->tensors.items[dmlops_item(planning, one->output, op->tensors.count)].sizes.count)
-            && (rank == op->tensors.items[dmlops_item(planning, one->tensor, op->tensors.count)].sizes.count);
-        if ((op->separable.applies.items[dmlops_item(planning, place, op->separable.applies.count)] == 1) && is_whole) {
-            return place;
-        }
-    }
-    return -1;
-}
-
-/* One dispatch; False if no separable pass applies. */
-DMLOPS_CALLED int dmlops_plan_separable(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader) {
-    int64_t place = dmlops_plan_way_that_applies(planning, op, shader);
-    if (place == -1) {
-        return 0;
-    }
-    const dmlops_plan_SeparablePass * one = &shader->separable.items[dmlops_item(planning, place,
-        shader->separable.count)];
-    const dmlops_plan_Tensor * tensor = &op->tensors.items[dmlops_item(planning, one->tensor, op->tensors.count)];
-    const dmlops_plan_Tensor * output = &op->tensors.items[dmlops_item(planning, one->output, op->tensors.count)];
-    dmlops_plan_CommonConstants known;
-    dmlops_plan_begin_form(planning, op, shader, output, &known);
-    if (shader->kept.count > 0) {
-        dmlops_plan_Buffer made_1;
-        made_1 = dmlops_out_scratch(planning, 8, 0);
-        dmlops_out_write(planning, &made_1);
-    }
-    int64_t axis = dmlops_plan_column_axis(planning, tensor, output);
-    dmlops_plan_int_8 sizes;
-    dmlops_plan_with_last(planning, &output->sizes, axis, &sizes);
-    dmlops_plan_Extent extent;
-    dmlops_plan_extent_of(planning, &sizes, &extent);
-    dmlops_plan_SeparableTile tile;
-    dmlops_plan_separable_tile(planning, one, tensor, output, &sizes, tensor->sizes.items[dmlops_item(planning, axis,
-        tensor->sizes.count)], &tile);
-    int64_t across = dmlops_plan_ceil_div(planning, extent.columns, dmlops_multiply(tile.columns, tile.across));
-    int64_t down = dmlops_plan_ceil_div(planning, extent.rows, tile.rows);
-    int64_t tiles = dmlops_plan_times(planning, dmlops_plan_times(planning, across, down),
-        dmlops_plan_ceil_div(planning, extent.planes, tile.planes));
-    dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_plan_times(planning, tiles, tile.threads), tile.threads, 1, &groups);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), one->number);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), tile.threads);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RANK"), sizes.count);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("THREADS_ACROSS"), tile.across);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMNS"), tile.columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile.rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("PLANES"), tile.planes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS"), tile.taps);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SPAN"), tile.span);
-    int is_narrower = tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] > extent.columns;
-    int is_apart = (tile.span > 0) || (one->is_sum && (tile.columns > 1) && (output->bits >= 16) && is_narrower);
-    int is_whole = (tensor->sizes.items[dmlops_item(planning, axis, tensor->sizes.count)] == extent.columns) &&
-        (tensor->bits >= 16) && (tile.columns > 1);
-    int64_t loaded = dmlops_plan_aligned_vector(planning, tensor, extent.columns, axis);
-    int64_t stored = dmlops_plan_aligned_vector(planning, output, extent.columns, axis);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_STEP"), is_apart ? tile.across : 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("COLUMN_AXIS"), axis);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SOURCE_VECTOR"), is_whole ? loaded : 1);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), (is_apart || (tile.columns == 1)) ? 1 : stored);
-    dmlops_plan_Dimension_16 made_2;
-    dmlops_plan_extents(planning, &sizes, &made_2);
-    dmlops_plan_int_8 made_3;
-    made_3.count = 0;
-    dmlops_plan_int_8_append(planning, &made_3, down);
-    dmlops_plan_int_8_append(planning, &made_3, across);
-    dmlops_plan_Dimension_16 made_4;
-    dmlops_plan_extents(planning, &made_3, &made_4);
-    dmlops_plan_SeparableParams params;
-    dmlops_plan_Dimension_16_copy(&params.sizes, &made_2);
-    dmlops_plan_int_512_copy(&params.lists, &known.lists);
-    dmlops_plan_int_32_copy(&params.activations, &known.activations);
-    dmlops_plan_int_64_copy(&params.elements, &op->elements);
-    dmlops_plan_Dimension_16_copy(&params.tiles, &made_4);
-    params.planeCount = extent.planes;
-    params.groupColumns = groups.columns;
-    dmlops_plan_int_64_copy(&params.scalars, &known.scalars);
-    dmlops_put_SeparableParams(planning, &params);
-    dmlops_out_dispatch(planning, &groups, 0);
-    return 1;
-}
-
 /* The least power of 2 that is not below `number`, 2 or more. */
 DMLOPS_CALLED int64_t dmlops_plan_tile_of(dmlops_planning* planning, int64_t number) {
     (void)planning;
@@ -11340,16 +11379,13 @@ typedef struct dmlops_shader_tensor {
 } dmlops_shader_tensor;
 
 /* What the planner of an operator is given. `plan` fills a record with tensors and runs the program from `start` on,
-   whose macros are named `switches`; `faster` plans a faster form of a definition, if it applies. Programs from `trace`
-   on compute the target of a coordinate. Members are given by position, and -1 is none: `each` is the array of tensors
-   for each of which the operator is planned, `fused` has an activation that may run in its own shader, whose result is
-   `output`. */
+   whose macros are named `switches`. Programs from `trace` on compute the target of a coordinate. Members are given by
+   position, and -1 is none: `each` is the array of tensors for each of which the operator is planned, `fused` has an
+   activation that may run in its own shader, whose result is `output`. */
 typedef struct dmlops_inputs {
     const char* file; /* of the shader */
     void (*plan)(
         dmlops_planning* planning, const struct dmlops_inputs* inputs, const void* description, int64_t number);
-    int (*faster)(
-        dmlops_planning* planning, const dmlops_plan_Definition* op, const dmlops_plan_DefinitionShader* shader);
     const dmlops_plan_DefinitionShader* shader;
     const dmlops_member* members;
     const dmlops_shader_tensor* tensors;
@@ -11839,10 +11875,7 @@ static inline void dmlops_plan_with_Definition(
         needed = dmlops_plan_needed(planning, &op.tensors, shader);
     }
     dmlops_fill(planning, inputs, description, number, needed, &op);
-    if (inputs->faster == NULL || !dmlops_plan_are_native(planning, &op.tensors) ||
-        !inputs->faster(planning, &op, shader)) {
-        dmlops_plan_definition(planning, &op, shader);
-    }
+    dmlops_plan_definition(planning, &op, shader);
 }
 
 /* Fused activations that run in shaders of their own, after the operator. */
@@ -18305,359 +18338,359 @@ static const uint8_t dmlops_unfold_inputs[] = {
 
 /* In the order of dmlops_operators. */
 static const dmlops_inputs dmlops_all_inputs[] = {
-    {"element_wise_identity.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_identity_members,
+    {"element_wise_identity.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_identity_members,
      dmlops_element_wise_identity_tensors, dmlops_element_wise_identity_switches, dmlops_element_wise_identity_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_abs.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_abs_members,
+    {"element_wise_abs.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_abs_members,
      dmlops_element_wise_abs_tensors, dmlops_element_wise_abs_switches, dmlops_element_wise_abs_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_acos.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_acos_members,
+    {"element_wise_acos.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_acos_members,
      dmlops_element_wise_acos_tensors, dmlops_element_wise_acos_switches, dmlops_element_wise_acos_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_add.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_add_members,
+    {"element_wise_add.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_add_members,
      dmlops_element_wise_add_tensors, NULL, dmlops_element_wise_add_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_asin.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_asin_members,
+    {"element_wise_asin.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_asin_members,
      dmlops_element_wise_asin_tensors, dmlops_element_wise_asin_switches, dmlops_element_wise_asin_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_atan.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_atan_members,
+    {"element_wise_atan.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_atan_members,
      dmlops_element_wise_atan_tensors, dmlops_element_wise_atan_switches, dmlops_element_wise_atan_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_ceil.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_ceil_members,
+    {"element_wise_ceil.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_ceil_members,
      dmlops_element_wise_ceil_tensors, dmlops_element_wise_ceil_switches, dmlops_element_wise_ceil_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_clip.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_clip_members,
+    {"element_wise_clip.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_clip_members,
      dmlops_element_wise_clip_tensors, dmlops_element_wise_clip_switches, dmlops_element_wise_clip_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_cos.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_cos_members,
+    {"element_wise_cos.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_cos_members,
      dmlops_element_wise_cos_tensors, dmlops_element_wise_cos_switches, dmlops_element_wise_cos_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_divide.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_divide_members,
+    {"element_wise_divide.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_divide_members,
      dmlops_element_wise_divide_tensors, NULL, dmlops_element_wise_divide_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_exp.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_exp_members,
+    {"element_wise_exp.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_exp_members,
      dmlops_element_wise_exp_tensors, dmlops_element_wise_exp_switches, dmlops_element_wise_exp_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_floor.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_floor_members,
+    {"element_wise_floor.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_floor_members,
      dmlops_element_wise_floor_tensors, dmlops_element_wise_floor_switches, dmlops_element_wise_floor_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_log.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_log_members,
+    {"element_wise_log.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_log_members,
      dmlops_element_wise_log_tensors, dmlops_element_wise_log_switches, dmlops_element_wise_log_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_logical_and.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_and_members,
+    {"element_wise_logical_and.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_and_members,
      dmlops_element_wise_logical_and_tensors, NULL, dmlops_element_wise_logical_and_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_equals.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_equals_members,
+    {"element_wise_logical_equals.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_equals_members,
      dmlops_element_wise_logical_equals_tensors, NULL, dmlops_element_wise_logical_equals_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_greater_than.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_greater_than_members,
+    {"element_wise_logical_greater_than.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_greater_than_members,
      dmlops_element_wise_logical_greater_than_tensors, NULL, dmlops_element_wise_logical_greater_than_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_less_than.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_less_than_members,
+    {"element_wise_logical_less_than.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_less_than_members,
      dmlops_element_wise_logical_less_than_tensors, NULL, dmlops_element_wise_logical_less_than_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_not.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_not_members,
+    {"element_wise_logical_not.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_not_members,
      dmlops_element_wise_logical_not_tensors, NULL, dmlops_element_wise_logical_not_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_logical_or.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_or_members,
+    {"element_wise_logical_or.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_or_members,
      dmlops_element_wise_logical_or_tensors, NULL, dmlops_element_wise_logical_or_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_xor.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_xor_members,
+    {"element_wise_logical_xor.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_xor_members,
      dmlops_element_wise_logical_xor_tensors, NULL, dmlops_element_wise_logical_xor_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_max.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_max_members,
+    {"element_wise_max.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_max_members,
      dmlops_element_wise_max_tensors, NULL, dmlops_element_wise_max_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_mean.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_mean_members,
+    {"element_wise_mean.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_mean_members,
      dmlops_element_wise_mean_tensors, NULL, dmlops_element_wise_mean_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_min.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_min_members,
+    {"element_wise_min.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_min_members,
      dmlops_element_wise_min_tensors, NULL, dmlops_element_wise_min_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_multiply.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_multiply_members,
+    {"element_wise_multiply.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_multiply_members,
      dmlops_element_wise_multiply_tensors, NULL, dmlops_element_wise_multiply_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_pow.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_pow_members,
+    {"element_wise_pow.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_pow_members,
      dmlops_element_wise_pow_tensors, dmlops_element_wise_pow_switches, dmlops_element_wise_pow_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_constant_pow.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_constant_pow_members,
+    {"element_wise_constant_pow.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_constant_pow_members,
      dmlops_element_wise_constant_pow_tensors, dmlops_element_wise_constant_pow_switches, dmlops_element_wise_constant_pow_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_recip.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_recip_members,
+    {"element_wise_recip.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_recip_members,
      dmlops_element_wise_recip_tensors, dmlops_element_wise_recip_switches, dmlops_element_wise_recip_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_sin.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_sin_members,
+    {"element_wise_sin.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_sin_members,
      dmlops_element_wise_sin_tensors, dmlops_element_wise_sin_switches, dmlops_element_wise_sin_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_sqrt.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_sqrt_members,
+    {"element_wise_sqrt.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_sqrt_members,
      dmlops_element_wise_sqrt_tensors, dmlops_element_wise_sqrt_switches, dmlops_element_wise_sqrt_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_subtract.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_subtract_members,
+    {"element_wise_subtract.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_subtract_members,
      dmlops_element_wise_subtract_tensors, NULL, dmlops_element_wise_subtract_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_tan.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_tan_members,
+    {"element_wise_tan.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_tan_members,
      dmlops_element_wise_tan_tensors, dmlops_element_wise_tan_switches, dmlops_element_wise_tan_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_threshold.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_threshold_members,
+    {"element_wise_threshold.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_threshold_members,
      dmlops_element_wise_threshold_tensors, dmlops_element_wise_threshold_switches, dmlops_element_wise_threshold_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_quantize_linear.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_quantize_linear_members,
+    {"element_wise_quantize_linear.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_quantize_linear_members,
      dmlops_element_wise_quantize_linear_tensors, dmlops_element_wise_quantize_linear_switches, dmlops_element_wise_quantize_linear_inputs, 0, 0, 4, -1, -1, -1},
-    {"element_wise_dequantize_linear.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_dequantize_linear_members,
+    {"element_wise_dequantize_linear.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_dequantize_linear_members,
      dmlops_element_wise_dequantize_linear_tensors, dmlops_element_wise_dequantize_linear_switches, dmlops_element_wise_dequantize_linear_inputs, 0, 0, 4, -1, -1, -1},
-    {"activation_elu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_elu_members,
+    {"activation_elu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_elu_members,
      dmlops_activation_elu_tensors, NULL, dmlops_activation_elu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_hardmax.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_activation_hardmax_shader, dmlops_activation_hardmax_members,
+    {"activation_hardmax.hlsl", dmlops_plan_with_Definition, &dmlops_activation_hardmax_shader, dmlops_activation_hardmax_members,
      dmlops_activation_hardmax_tensors, NULL, dmlops_activation_hardmax_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_hard_sigmoid.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_hard_sigmoid_members,
+    {"activation_hard_sigmoid.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_hard_sigmoid_members,
      dmlops_activation_hard_sigmoid_tensors, NULL, dmlops_activation_hard_sigmoid_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_identity.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_identity_members,
+    {"activation_identity.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_identity_members,
      dmlops_activation_identity_tensors, NULL, dmlops_activation_identity_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_leaky_relu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_leaky_relu_members,
+    {"activation_leaky_relu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_leaky_relu_members,
      dmlops_activation_leaky_relu_tensors, NULL, dmlops_activation_leaky_relu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_linear.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_linear_members,
+    {"activation_linear.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_linear_members,
      dmlops_activation_linear_tensors, NULL, dmlops_activation_linear_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_log_softmax.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_activation_log_softmax_shader, dmlops_activation_log_softmax_members,
+    {"activation_log_softmax.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax_shader, dmlops_activation_log_softmax_members,
      dmlops_activation_log_softmax_tensors, NULL, dmlops_activation_log_softmax_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_parameterized_relu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_parameterized_relu_members,
+    {"activation_parameterized_relu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_parameterized_relu_members,
      dmlops_activation_parameterized_relu_tensors, NULL, dmlops_activation_parameterized_relu_inputs, 0, 0, 3, -1, -1, -1},
-    {"activation_parametric_softplus.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_parametric_softplus_members,
+    {"activation_parametric_softplus.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_parametric_softplus_members,
      dmlops_activation_parametric_softplus_tensors, NULL, dmlops_activation_parametric_softplus_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_relu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_relu_members,
+    {"activation_relu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_relu_members,
      dmlops_activation_relu_tensors, NULL, dmlops_activation_relu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_scaled_elu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_scaled_elu_members,
+    {"activation_scaled_elu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_scaled_elu_members,
      dmlops_activation_scaled_elu_tensors, NULL, dmlops_activation_scaled_elu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_scaled_tanh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_scaled_tanh_members,
+    {"activation_scaled_tanh.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_scaled_tanh_members,
      dmlops_activation_scaled_tanh_tensors, NULL, dmlops_activation_scaled_tanh_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_sigmoid.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_sigmoid_members,
+    {"activation_sigmoid.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_sigmoid_members,
      dmlops_activation_sigmoid_tensors, NULL, dmlops_activation_sigmoid_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_softmax.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_activation_softmax_shader, dmlops_activation_softmax_members,
+    {"activation_softmax.hlsl", dmlops_plan_with_Definition, &dmlops_activation_softmax_shader, dmlops_activation_softmax_members,
      dmlops_activation_softmax_tensors, NULL, dmlops_activation_softmax_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_softplus.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_softplus_members,
+    {"activation_softplus.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_softplus_members,
      dmlops_activation_softplus_tensors, NULL, dmlops_activation_softplus_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_softsign.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_softsign_members,
+    {"activation_softsign.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_softsign_members,
      dmlops_activation_softsign_tensors, NULL, dmlops_activation_softsign_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_tanh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_tanh_members,
+    {"activation_tanh.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_tanh_members,
      dmlops_activation_tanh_tensors, NULL, dmlops_activation_tanh_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_thresholded_relu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_thresholded_relu_members,
+    {"activation_thresholded_relu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_thresholded_relu_members,
      dmlops_activation_thresholded_relu_tensors, NULL, dmlops_activation_thresholded_relu_inputs, 0, 0, 2, -1, -1, -1},
-    {"convolution.hlsl", dmlops_plan_with_Definition, dmlops_plan_convolutions, &dmlops_convolution_shader, dmlops_convolution_members,
+    {"convolution.hlsl", dmlops_plan_with_Definition, &dmlops_convolution_shader, dmlops_convolution_members,
      dmlops_convolution_tensors, NULL, dmlops_convolution_inputs, 27, 0, 4, -1, 13, 3},
-    {"gemm.hlsl", dmlops_plan_with_Definition, dmlops_plan_products, &dmlops_gemm_shader, dmlops_gemm_members,
+    {"gemm.hlsl", dmlops_plan_with_Definition, &dmlops_gemm_shader, dmlops_gemm_members,
      dmlops_gemm_tensors, NULL, dmlops_gemm_inputs, 26, 0, 4, -1, 8, 3},
-    {"reduce.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_reduce_shader, dmlops_reduce_members,
+    {"reduce.hlsl", dmlops_plan_with_Definition, &dmlops_reduce_shader, dmlops_reduce_members,
      dmlops_reduce_tensors, NULL, dmlops_reduce_inputs, 0, 0, 2, -1, -1, -1},
-    {"average_pooling.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_average_pooling_shader, dmlops_average_pooling_members,
+    {"average_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling_shader, dmlops_average_pooling_members,
      dmlops_average_pooling_tensors, NULL, dmlops_average_pooling_inputs, 79, 0, 2, -1, -1, -1},
-    {"lp_pooling.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_lp_pooling_shader, dmlops_lp_pooling_members,
+    {"lp_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling_shader, dmlops_lp_pooling_members,
      dmlops_lp_pooling_tensors, NULL, dmlops_lp_pooling_inputs, 0, 0, 2, -1, -1, -1},
-    {"max_pooling.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_max_pooling_shader, dmlops_max_pooling_members,
+    {"max_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling_shader, dmlops_max_pooling_members,
      dmlops_max_pooling_tensors, NULL, dmlops_max_pooling_inputs, 0, 0, 2, -1, -1, -1},
-    {"roi_pooling.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_roi_pooling_shader, dmlops_roi_pooling_members,
+    {"roi_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_roi_pooling_shader, dmlops_roi_pooling_members,
      dmlops_roi_pooling_tensors, NULL, dmlops_roi_pooling_inputs, 0, 0, 3, -1, -1, -1},
-    {"slice.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_slice_members,
+    {"slice.hlsl", dmlops_plan_with_Map, NULL, dmlops_slice_members,
      dmlops_slice_tensors, NULL, dmlops_slice_inputs, 23, 0, 2, -1, -1, -1},
-    {"cast.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_cast_members,
+    {"cast.hlsl", dmlops_plan_with_Map, NULL, dmlops_cast_members,
      dmlops_cast_tensors, NULL, dmlops_cast_inputs, 0, 0, 2, -1, -1, -1},
-    {"split.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_split_members,
+    {"split.hlsl", dmlops_plan_with_Map, NULL, dmlops_split_members,
      dmlops_split_tensors, NULL, dmlops_split_inputs, 16, 0, 2, 2, -1, -1},
-    {"join.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_join_members,
+    {"join.hlsl", dmlops_plan_with_Map, NULL, dmlops_join_members,
      dmlops_join_tensors, NULL, dmlops_join_inputs, 36, 0, 2, 1, -1, -1},
-    {"padding.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_padding_members,
+    {"padding.hlsl", dmlops_plan_with_Map, NULL, dmlops_padding_members,
      dmlops_padding_tensors, dmlops_padding_switches, dmlops_padding_inputs, 53, 0, 2, -1, -1, -1},
-    {"value_scale_2d.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_value_scale_2d_members,
+    {"value_scale_2d.hlsl", dmlops_plan_with_Map, NULL, dmlops_value_scale_2d_members,
      dmlops_value_scale_2d_tensors, NULL, dmlops_value_scale_2d_inputs, 0, 0, 2, -1, -1, -1},
-    {"upsample_2d.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_upsample_2d_shader, dmlops_upsample_2d_members,
+    {"upsample_2d.hlsl", dmlops_plan_with_Definition, &dmlops_upsample_2d_shader, dmlops_upsample_2d_members,
      dmlops_upsample_2d_tensors, NULL, dmlops_upsample_2d_inputs, 13, 0, 2, -1, -1, -1},
-    {"gather.hlsl", dmlops_plan_with_Gather, NULL, NULL, dmlops_gather_members,
+    {"gather.hlsl", dmlops_plan_with_Gather, NULL, dmlops_gather_members,
      dmlops_gather_tensors, NULL, dmlops_gather_inputs, 0, 49, 3, -1, -1, -1},
-    {"space_to_depth.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_space_to_depth_members,
+    {"space_to_depth.hlsl", dmlops_plan_with_Map, NULL, dmlops_space_to_depth_members,
      dmlops_space_to_depth_tensors, NULL, dmlops_space_to_depth_inputs, 5, 0, 2, -1, -1, -1},
-    {"depth_to_space.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_depth_to_space_members,
+    {"depth_to_space.hlsl", dmlops_plan_with_Map, NULL, dmlops_depth_to_space_members,
      dmlops_depth_to_space_tensors, NULL, dmlops_depth_to_space_inputs, 5, 0, 2, -1, -1, -1},
-    {"tile.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_tile_members,
+    {"tile.hlsl", dmlops_plan_with_Map, NULL, dmlops_tile_members,
      dmlops_tile_tensors, NULL, dmlops_tile_inputs, 0, 0, 2, -1, -1, -1},
-    {"top_k.hlsl", dmlops_plan_with_TopK, NULL, NULL, dmlops_top_k_members,
+    {"top_k.hlsl", dmlops_plan_with_TopK, NULL, dmlops_top_k_members,
      dmlops_top_k_tensors, NULL, dmlops_top_k_inputs, 0, 0, 3, -1, -1, -1},
-    {"batch_normalization.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_batch_normalization_shader, dmlops_batch_normalization_members,
+    {"batch_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_batch_normalization_shader, dmlops_batch_normalization_members,
      dmlops_batch_normalization_tensors, NULL, dmlops_batch_normalization_inputs, 0, 0, 6, -1, -1, -1},
-    {"mean_variance_normalization.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_mean_variance_normalization_shader, dmlops_mean_variance_normalization_members,
+    {"mean_variance_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization_shader, dmlops_mean_variance_normalization_members,
      dmlops_mean_variance_normalization_tensors, NULL, dmlops_mean_variance_normalization_inputs, 0, 0, 4, -1, -1, -1},
-    {"local_response_normalization.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_local_response_normalization_shader, dmlops_local_response_normalization_members,
+    {"local_response_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_local_response_normalization_shader, dmlops_local_response_normalization_members,
      dmlops_local_response_normalization_tensors, NULL, dmlops_local_response_normalization_inputs, 0, 0, 2, -1, -1, -1},
-    {"lp_normalization.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_lp_normalization_shader, dmlops_lp_normalization_members,
+    {"lp_normalization.hlsl", dmlops_plan_with_Definition, &dmlops_lp_normalization_shader, dmlops_lp_normalization_members,
      dmlops_lp_normalization_tensors, NULL, dmlops_lp_normalization_inputs, 0, 0, 2, -1, -1, -1},
-    {"rnn.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_rnn_shader, dmlops_rnn_members,
+    {"rnn.hlsl", dmlops_plan_with_Definition, &dmlops_rnn_shader, dmlops_rnn_members,
      dmlops_rnn_tensors, NULL, dmlops_rnn_inputs, 15, 0, 8, -1, -1, -1},
-    {"lstm.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_lstm_shader, dmlops_lstm_members,
+    {"lstm.hlsl", dmlops_plan_with_Definition, &dmlops_lstm_shader, dmlops_lstm_members,
      dmlops_lstm_tensors, NULL, dmlops_lstm_inputs, 33, 0, 11, -1, -1, -1},
-    {"gru.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_gru_shader, dmlops_gru_members,
+    {"gru.hlsl", dmlops_plan_with_Definition, &dmlops_gru_shader, dmlops_gru_members,
      dmlops_gru_tensors, NULL, dmlops_gru_inputs, 33, 0, 8, -1, -1, -1},
-    {"element_wise_sign.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_sign_members,
+    {"element_wise_sign.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_sign_members,
      dmlops_element_wise_sign_tensors, NULL, dmlops_element_wise_sign_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_is_nan.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_is_nan_members,
+    {"element_wise_is_nan.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_is_nan_members,
      dmlops_element_wise_is_nan_tensors, NULL, dmlops_element_wise_is_nan_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_erf.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_erf_members,
+    {"element_wise_erf.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_erf_members,
      dmlops_element_wise_erf_tensors, dmlops_element_wise_erf_switches, dmlops_element_wise_erf_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_sinh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_sinh_members,
+    {"element_wise_sinh.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_sinh_members,
      dmlops_element_wise_sinh_tensors, dmlops_element_wise_sinh_switches, dmlops_element_wise_sinh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_cosh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_cosh_members,
+    {"element_wise_cosh.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_cosh_members,
      dmlops_element_wise_cosh_tensors, dmlops_element_wise_cosh_switches, dmlops_element_wise_cosh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_tanh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_tanh_members,
+    {"element_wise_tanh.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_tanh_members,
      dmlops_element_wise_tanh_tensors, dmlops_element_wise_tanh_switches, dmlops_element_wise_tanh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_asinh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_asinh_members,
+    {"element_wise_asinh.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_asinh_members,
      dmlops_element_wise_asinh_tensors, dmlops_element_wise_asinh_switches, dmlops_element_wise_asinh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_acosh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_acosh_members,
+    {"element_wise_acosh.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_acosh_members,
      dmlops_element_wise_acosh_tensors, dmlops_element_wise_acosh_switches, dmlops_element_wise_acosh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_atanh.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_atanh_members,
+    {"element_wise_atanh.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_atanh_members,
      dmlops_element_wise_atanh_tensors, dmlops_element_wise_atanh_switches, dmlops_element_wise_atanh_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_if.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_if_members,
+    {"element_wise_if.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_if_members,
      dmlops_element_wise_if_tensors, NULL, dmlops_element_wise_if_inputs, 0, 0, 4, -1, -1, -1},
-    {"element_wise_add1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_add1_members,
+    {"element_wise_add1.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_add1_members,
      dmlops_element_wise_add1_tensors, dmlops_element_wise_add1_switches, dmlops_element_wise_add1_inputs, 0, 0, 3, -1, -1, -1},
-    {"activation_shrink.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_shrink_members,
+    {"activation_shrink.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_shrink_members,
      dmlops_activation_shrink_tensors, NULL, dmlops_activation_shrink_inputs, 0, 0, 2, -1, -1, -1},
-    {"max_pooling1.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_max_pooling1_shader, dmlops_max_pooling1_members,
+    {"max_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling1_shader, dmlops_max_pooling1_members,
      dmlops_max_pooling1_tensors, NULL, dmlops_max_pooling1_inputs, 0, 0, 3, -1, -1, -1},
-    {"max_unpooling.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_max_unpooling_shader, dmlops_max_unpooling_members,
+    {"max_unpooling.hlsl", dmlops_plan_with_Definition, &dmlops_max_unpooling_shader, dmlops_max_unpooling_members,
      dmlops_max_unpooling_tensors, NULL, dmlops_max_unpooling_inputs, 0, 0, 3, -1, -1, -1},
-    {"diagonal_matrix.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_diagonal_matrix_members,
+    {"diagonal_matrix.hlsl", dmlops_plan_with_Map, NULL, dmlops_diagonal_matrix_members,
      dmlops_diagonal_matrix_tensors, NULL, dmlops_diagonal_matrix_inputs, 0, 0, 1, -1, -1, -1},
-    {"scatter_elements.hlsl", dmlops_plan_with_Scatter, NULL, NULL, dmlops_scatter_elements_members,
+    {"scatter_elements.hlsl", dmlops_plan_with_Scatter, NULL, dmlops_scatter_elements_members,
      dmlops_scatter_elements_tensors, NULL, dmlops_scatter_elements_inputs, 0, 10, 4, -1, -1, -1},
-    {"one_hot.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_one_hot_members,
+    {"one_hot.hlsl", dmlops_plan_with_Map, NULL, dmlops_one_hot_members,
      dmlops_one_hot_tensors, dmlops_one_hot_switches, dmlops_one_hot_inputs, 28, 0, 3, -1, -1, -1},
-    {"resample.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample_shader, dmlops_resample_members,
+    {"resample.hlsl", dmlops_plan_with_Definition, &dmlops_resample_shader, dmlops_resample_members,
      dmlops_resample_tensors, NULL, dmlops_resample_inputs, 13, 0, 2, -1, -1, -1},
-    {"element_wise_bit_shift_left.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_bit_shift_left_members,
+    {"element_wise_bit_shift_left.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_shift_left_members,
      dmlops_element_wise_bit_shift_left_tensors, NULL, dmlops_element_wise_bit_shift_left_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_bit_shift_right.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_bit_shift_right_members,
+    {"element_wise_bit_shift_right.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_shift_right_members,
      dmlops_element_wise_bit_shift_right_tensors, NULL, dmlops_element_wise_bit_shift_right_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_round.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_round_members,
+    {"element_wise_round.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_round_members,
      dmlops_element_wise_round_tensors, dmlops_element_wise_round_switches, dmlops_element_wise_round_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_is_infinity.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_is_infinity_members,
+    {"element_wise_is_infinity.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_is_infinity_members,
      dmlops_element_wise_is_infinity_tensors, dmlops_element_wise_is_infinity_switches, dmlops_element_wise_is_infinity_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_modulus_truncate.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_modulus_truncate_members,
+    {"element_wise_modulus_truncate.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_modulus_truncate_members,
      dmlops_element_wise_modulus_truncate_tensors, NULL, dmlops_element_wise_modulus_truncate_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_modulus_floor.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_modulus_floor_members,
+    {"element_wise_modulus_floor.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_modulus_floor_members,
      dmlops_element_wise_modulus_floor_tensors, NULL, dmlops_element_wise_modulus_floor_inputs, 0, 0, 3, -1, -1, -1},
-    {"fill_value_constant.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_fill_value_constant_members,
+    {"fill_value_constant.hlsl", dmlops_plan_with_Map, NULL, dmlops_fill_value_constant_members,
      dmlops_fill_value_constant_tensors, NULL, dmlops_fill_value_constant_inputs, 0, 0, 1, -1, -1, -1},
-    {"fill_value_sequence.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_fill_value_sequence_members,
+    {"fill_value_sequence.hlsl", dmlops_plan_with_Map, NULL, dmlops_fill_value_sequence_members,
      dmlops_fill_value_sequence_tensors, NULL, dmlops_fill_value_sequence_inputs, 16, 0, 1, -1, -1, -1},
-    {"cumulative_summation.hlsl", dmlops_plan_with_Scan, NULL, NULL, dmlops_cumulative_summation_members,
+    {"cumulative_summation.hlsl", dmlops_plan_with_Scan, NULL, dmlops_cumulative_summation_members,
      dmlops_cumulative_summation_tensors, NULL, dmlops_cumulative_summation_inputs, 0, 0, 2, -1, -1, -1},
-    {"reverse_subsequences.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_reverse_subsequences_members,
+    {"reverse_subsequences.hlsl", dmlops_plan_with_Map, NULL, dmlops_reverse_subsequences_members,
      dmlops_reverse_subsequences_tensors, NULL, dmlops_reverse_subsequences_inputs, 8, 0, 3, -1, -1, -1},
-    {"gather_elements.hlsl", dmlops_plan_with_Gather, NULL, NULL, dmlops_gather_elements_members,
+    {"gather_elements.hlsl", dmlops_plan_with_Gather, NULL, dmlops_gather_elements_members,
      dmlops_gather_elements_tensors, NULL, dmlops_gather_elements_inputs, 0, 10, 3, -1, -1, -1},
-    {"gather_nd.hlsl", dmlops_plan_with_Gather, NULL, NULL, dmlops_gather_nd_members,
+    {"gather_nd.hlsl", dmlops_plan_with_Gather, NULL, dmlops_gather_nd_members,
      dmlops_gather_nd_tensors, NULL, dmlops_gather_nd_inputs, 0, 81, 3, -1, -1, -1},
-    {"scatter_nd.hlsl", dmlops_plan_with_Scatter, NULL, NULL, dmlops_scatter_nd_members,
+    {"scatter_nd.hlsl", dmlops_plan_with_Scatter, NULL, dmlops_scatter_nd_members,
      dmlops_scatter_nd_tensors, NULL, dmlops_scatter_nd_inputs, 0, 81, 4, -1, -1, -1},
-    {"max_pooling2.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_max_pooling2_shader, dmlops_max_pooling2_members,
+    {"max_pooling2.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling2_shader, dmlops_max_pooling2_members,
      dmlops_max_pooling2_tensors, NULL, dmlops_max_pooling2_inputs, 0, 0, 3, -1, -1, -1},
-    {"slice1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_slice1_members,
+    {"slice1.hlsl", dmlops_plan_with_Map, NULL, dmlops_slice1_members,
      dmlops_slice1_tensors, NULL, dmlops_slice1_inputs, 0, 0, 2, -1, -1, -1},
-    {"top_k1.hlsl", dmlops_plan_with_TopK, NULL, NULL, dmlops_top_k1_members,
+    {"top_k1.hlsl", dmlops_plan_with_TopK, NULL, dmlops_top_k1_members,
      dmlops_top_k1_tensors, NULL, dmlops_top_k1_inputs, 0, 0, 3, -1, -1, -1},
-    {"depth_to_space1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_depth_to_space1_members,
+    {"depth_to_space1.hlsl", dmlops_plan_with_Map, NULL, dmlops_depth_to_space1_members,
      dmlops_depth_to_space1_tensors, dmlops_depth_to_space1_switches, dmlops_depth_to_space1_inputs, 12, 0, 2, -1, -1, -1},
-    {"space_to_depth1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_space_to_depth1_members,
+    {"space_to_depth1.hlsl", dmlops_plan_with_Map, NULL, dmlops_space_to_depth1_members,
      dmlops_space_to_depth1_tensors, dmlops_space_to_depth1_switches, dmlops_space_to_depth1_inputs, 12, 0, 2, -1, -1, -1},
-    {"mean_variance_normalization1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_mean_variance_normalization1_shader, dmlops_mean_variance_normalization1_members,
+    {"mean_variance_normalization1.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization1_shader, dmlops_mean_variance_normalization1_members,
      dmlops_mean_variance_normalization1_tensors, NULL, dmlops_mean_variance_normalization1_inputs, 0, 0, 4, -1, -1, -1},
-    {"resample1.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample1_shader, dmlops_resample1_members,
+    {"resample1.hlsl", dmlops_plan_with_Definition, &dmlops_resample1_shader, dmlops_resample1_members,
      dmlops_resample1_tensors, NULL, dmlops_resample1_inputs, 13, 0, 2, -1, -1, -1},
-    {"matrix_multiply_integer.hlsl", dmlops_plan_with_Definition, dmlops_plan_int8_products, &dmlops_matrix_multiply_integer_shader, dmlops_matrix_multiply_integer_members,
+    {"matrix_multiply_integer.hlsl", dmlops_plan_with_Definition, &dmlops_matrix_multiply_integer_shader, dmlops_matrix_multiply_integer_members,
      dmlops_matrix_multiply_integer_tensors, NULL, dmlops_matrix_multiply_integer_inputs, 8, 0, 5, -1, -1, -1},
-    {"quantized_linear_matrix_multiply.hlsl", dmlops_plan_with_Definition, dmlops_plan_int8_products, &dmlops_quantized_linear_matrix_multiply_shader, dmlops_quantized_linear_matrix_multiply_members,
+    {"quantized_linear_matrix_multiply.hlsl", dmlops_plan_with_Definition, &dmlops_quantized_linear_matrix_multiply_shader, dmlops_quantized_linear_matrix_multiply_members,
      dmlops_quantized_linear_matrix_multiply_tensors, NULL, dmlops_quantized_linear_matrix_multiply_inputs, 8, 0, 9, -1, -1, -1},
-    {"convolution_integer.hlsl", dmlops_plan_with_Definition, dmlops_plan_convolutions, &dmlops_convolution_integer_shader, dmlops_convolution_integer_members,
+    {"convolution_integer.hlsl", dmlops_plan_with_Definition, &dmlops_convolution_integer_shader, dmlops_convolution_integer_members,
      dmlops_convolution_integer_tensors, NULL, dmlops_convolution_integer_inputs, 20, 0, 5, -1, -1, -1},
-    {"quantized_linear_convolution.hlsl", dmlops_plan_with_Definition, dmlops_plan_convolutions, &dmlops_quantized_linear_convolution_shader, dmlops_quantized_linear_convolution_members,
+    {"quantized_linear_convolution.hlsl", dmlops_plan_with_Definition, &dmlops_quantized_linear_convolution_shader, dmlops_quantized_linear_convolution_members,
      dmlops_quantized_linear_convolution_tensors, NULL, dmlops_quantized_linear_convolution_inputs, 20, 0, 10, -1, -1, -1},
-    {"element_wise_bit_and.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_bit_and_members,
+    {"element_wise_bit_and.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_and_members,
      dmlops_element_wise_bit_and_tensors, NULL, dmlops_element_wise_bit_and_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_bit_or.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_bit_or_members,
+    {"element_wise_bit_or.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_or_members,
      dmlops_element_wise_bit_or_tensors, NULL, dmlops_element_wise_bit_or_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_bit_xor.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_bit_xor_members,
+    {"element_wise_bit_xor.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_xor_members,
      dmlops_element_wise_bit_xor_tensors, NULL, dmlops_element_wise_bit_xor_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_bit_not.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_bit_not_members,
+    {"element_wise_bit_not.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_not_members,
      dmlops_element_wise_bit_not_tensors, NULL, dmlops_element_wise_bit_not_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_bit_count.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_bit_count_members,
+    {"element_wise_bit_count.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_bit_count_members,
      dmlops_element_wise_bit_count_tensors, NULL, dmlops_element_wise_bit_count_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_logical_greater_than_or_equal.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_greater_than_or_equal_members,
+    {"element_wise_logical_greater_than_or_equal.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_greater_than_or_equal_members,
      dmlops_element_wise_logical_greater_than_or_equal_tensors, NULL, dmlops_element_wise_logical_greater_than_or_equal_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_logical_less_than_or_equal.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_logical_less_than_or_equal_members,
+    {"element_wise_logical_less_than_or_equal.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_logical_less_than_or_equal_members,
      dmlops_element_wise_logical_less_than_or_equal_tensors, NULL, dmlops_element_wise_logical_less_than_or_equal_inputs, 0, 0, 3, -1, -1, -1},
-    {"activation_celu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_celu_members,
+    {"activation_celu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_celu_members,
      dmlops_activation_celu_tensors, NULL, dmlops_activation_celu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_relu_grad.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_relu_grad_members,
+    {"activation_relu_grad.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_relu_grad_members,
      dmlops_activation_relu_grad_tensors, NULL, dmlops_activation_relu_grad_inputs, 0, 0, 3, -1, -1, -1},
-    {"average_pooling_grad.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_average_pooling_grad_shader, dmlops_average_pooling_grad_members,
+    {"average_pooling_grad.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling_grad_shader, dmlops_average_pooling_grad_members,
      dmlops_average_pooling_grad_tensors, NULL, dmlops_average_pooling_grad_inputs, 0, 0, 2, -1, -1, -1},
-    {"max_pooling_grad.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_max_pooling_grad_shader, dmlops_max_pooling_grad_members,
+    {"max_pooling_grad.hlsl", dmlops_plan_with_Definition, &dmlops_max_pooling_grad_shader, dmlops_max_pooling_grad_members,
      dmlops_max_pooling_grad_tensors, NULL, dmlops_max_pooling_grad_inputs, 0, 0, 3, -1, -1, -1},
-    {"random_generator.hlsl", dmlops_plan_with_Philox, NULL, NULL, dmlops_random_generator_members,
+    {"random_generator.hlsl", dmlops_plan_with_Philox, NULL, dmlops_random_generator_members,
      dmlops_random_generator_tensors, NULL, dmlops_random_generator_inputs, 0, 0, 3, -1, -1, -1},
-    {"nonzero_coordinates.hlsl", dmlops_plan_with_Nonzero, NULL, NULL, dmlops_nonzero_coordinates_members,
+    {"nonzero_coordinates.hlsl", dmlops_plan_with_Nonzero, NULL, dmlops_nonzero_coordinates_members,
      dmlops_nonzero_coordinates_tensors, NULL, dmlops_nonzero_coordinates_inputs, 0, 0, 3, -1, -1, -1},
-    {"resample_grad.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample_grad_shader, dmlops_resample_grad_members,
+    {"resample_grad.hlsl", dmlops_plan_with_Definition, &dmlops_resample_grad_shader, dmlops_resample_grad_members,
      dmlops_resample_grad_tensors, NULL, dmlops_resample_grad_inputs, 13, 0, 2, -1, -1, -1},
-    {"slice_grad.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_slice_grad_members,
+    {"slice_grad.hlsl", dmlops_plan_with_Map, NULL, dmlops_slice_grad_members,
      dmlops_slice_grad_tensors, NULL, dmlops_slice_grad_inputs, 52, 0, 2, -1, -1, -1},
-    {"adam_optimizer.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_adam_optimizer_shader, dmlops_adam_optimizer_members,
+    {"adam_optimizer.hlsl", dmlops_plan_with_Definition, &dmlops_adam_optimizer_shader, dmlops_adam_optimizer_members,
      dmlops_adam_optimizer_tensors, NULL, dmlops_adam_optimizer_inputs, 0, 0, 8, -1, -1, -1},
-    {"argmin.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_argmin_shader, dmlops_argmin_members,
+    {"argmin.hlsl", dmlops_plan_with_Definition, &dmlops_argmin_shader, dmlops_argmin_members,
      dmlops_argmin_tensors, NULL, dmlops_argmin_inputs, 0, 0, 2, -1, -1, -1},
-    {"argmax.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_argmax_shader, dmlops_argmax_members,
+    {"argmax.hlsl", dmlops_plan_with_Definition, &dmlops_argmax_shader, dmlops_argmax_members,
      dmlops_argmax_tensors, NULL, dmlops_argmax_inputs, 0, 0, 2, -1, -1, -1},
-    {"roi_align.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_roi_align_shader, dmlops_roi_align_members,
+    {"roi_align.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align_shader, dmlops_roi_align_members,
      dmlops_roi_align_tensors, NULL, dmlops_roi_align_inputs, 11, 0, 4, -1, -1, -1},
-    {"gather_nd1.hlsl", dmlops_plan_with_Gather, NULL, NULL, dmlops_gather_nd1_members,
+    {"gather_nd1.hlsl", dmlops_plan_with_Gather, NULL, dmlops_gather_nd1_members,
      dmlops_gather_nd1_tensors, NULL, dmlops_gather_nd1_inputs, 0, 87, 3, -1, -1, -1},
-    {"element_wise_atan_yx.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_atan_yx_members,
+    {"element_wise_atan_yx.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_atan_yx_members,
      dmlops_element_wise_atan_yx_tensors, NULL, dmlops_element_wise_atan_yx_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_clip_grad.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_clip_grad_members,
+    {"element_wise_clip_grad.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_clip_grad_members,
      dmlops_element_wise_clip_grad_tensors, NULL, dmlops_element_wise_clip_grad_inputs, 0, 0, 3, -1, -1, -1},
-    {"element_wise_difference_square.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_difference_square_members,
+    {"element_wise_difference_square.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_difference_square_members,
      dmlops_element_wise_difference_square_tensors, NULL, dmlops_element_wise_difference_square_inputs, 0, 0, 3, -1, -1, -1},
-    {"local_response_normalization_grad.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_local_response_normalization_grad_shader, dmlops_local_response_normalization_grad_members,
+    {"local_response_normalization_grad.hlsl", dmlops_plan_with_Definition, &dmlops_local_response_normalization_grad_shader, dmlops_local_response_normalization_grad_members,
      dmlops_local_response_normalization_grad_tensors, NULL, dmlops_local_response_normalization_grad_inputs, 0, 0, 3, -1, -1, -1},
-    {"cumulative_product.hlsl", dmlops_plan_with_Scan, NULL, NULL, dmlops_cumulative_product_members,
+    {"cumulative_product.hlsl", dmlops_plan_with_Scan, NULL, dmlops_cumulative_product_members,
      dmlops_cumulative_product_tensors, NULL, dmlops_cumulative_product_inputs, 0, 0, 2, -1, -1, -1},
-    {"batch_normalization_grad.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_batch_normalization_grad_shader, dmlops_batch_normalization_grad_members,
+    {"batch_normalization_grad.hlsl", dmlops_plan_with_Definition, &dmlops_batch_normalization_grad_shader, dmlops_batch_normalization_grad_members,
      dmlops_batch_normalization_grad_tensors, NULL, dmlops_batch_normalization_grad_inputs, 0, 0, 8, -1, -1, -1},
-    {"element_wise_quantized_linear_add.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_quantized_linear_add_members,
+    {"element_wise_quantized_linear_add.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_quantized_linear_add_members,
      dmlops_element_wise_quantized_linear_add_tensors, dmlops_element_wise_quantized_linear_add_switches, dmlops_element_wise_quantized_linear_add_inputs, 0, 0, 9, -1, -1, -1},
-    {"dynamic_quantize_linear.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_dynamic_quantize_linear_shader, dmlops_dynamic_quantize_linear_members,
+    {"dynamic_quantize_linear.hlsl", dmlops_plan_with_Definition, &dmlops_dynamic_quantize_linear_shader, dmlops_dynamic_quantize_linear_members,
      dmlops_dynamic_quantize_linear_tensors, NULL, dmlops_dynamic_quantize_linear_inputs, 0, 0, 4, -1, -1, -1},
-    {"roi_align1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_roi_align1_shader, dmlops_roi_align1_members,
+    {"roi_align1.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align1_shader, dmlops_roi_align1_members,
      dmlops_roi_align1_tensors, NULL, dmlops_roi_align1_inputs, 11, 0, 4, -1, -1, -1},
-    {"roi_align_grad.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_roi_align_grad_shader, dmlops_roi_align_grad_members,
+    {"roi_align_grad.hlsl", dmlops_plan_with_Definition, &dmlops_roi_align_grad_shader, dmlops_roi_align_grad_members,
      dmlops_roi_align_grad_tensors, NULL, dmlops_roi_align_grad_inputs, 39, 0, 6, -1, -1, -1},
-    {"batch_normalization_training.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_batch_normalization_training_shader, dmlops_batch_normalization_training_members,
+    {"batch_normalization_training.hlsl", dmlops_plan_with_Definition, &dmlops_batch_normalization_training_shader, dmlops_batch_normalization_training_members,
      dmlops_batch_normalization_training_tensors, NULL, dmlops_batch_normalization_training_inputs, 0, 0, 7, -1, -1, -1},
-    {"batch_normalization_training_grad.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_batch_normalization_training_grad_shader, dmlops_batch_normalization_training_grad_members,
+    {"batch_normalization_training_grad.hlsl", dmlops_plan_with_Definition, &dmlops_batch_normalization_training_grad_shader, dmlops_batch_normalization_training_grad_members,
      dmlops_batch_normalization_training_grad_tensors, NULL, dmlops_batch_normalization_training_grad_inputs, 0, 0, 8, -1, -1, -1},
-    {"element_wise_clip1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_clip1_members,
+    {"element_wise_clip1.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_clip1_members,
      dmlops_element_wise_clip1_tensors, dmlops_element_wise_clip1_switches, dmlops_element_wise_clip1_inputs, 0, 0, 2, -1, -1, -1},
-    {"element_wise_clip_grad1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_clip_grad1_members,
+    {"element_wise_clip_grad1.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_clip_grad1_members,
      dmlops_element_wise_clip_grad1_tensors, NULL, dmlops_element_wise_clip_grad1_inputs, 0, 0, 3, -1, -1, -1},
-    {"padding1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_padding1_members,
+    {"padding1.hlsl", dmlops_plan_with_Map, NULL, dmlops_padding1_members,
      dmlops_padding1_tensors, dmlops_padding1_switches, dmlops_padding1_inputs, 53, 0, 2, -1, -1, -1},
-    {"element_wise_negate.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_element_wise_negate_members,
+    {"element_wise_negate.hlsl", dmlops_plan_with_Map, NULL, dmlops_element_wise_negate_members,
      dmlops_element_wise_negate_tensors, NULL, dmlops_element_wise_negate_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_gelu.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_gelu_members,
+    {"activation_gelu.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_gelu_members,
      dmlops_activation_gelu_tensors, NULL, dmlops_activation_gelu_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_softmax1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_activation_softmax1_shader, dmlops_activation_softmax1_members,
+    {"activation_softmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_softmax1_shader, dmlops_activation_softmax1_members,
      dmlops_activation_softmax1_tensors, NULL, dmlops_activation_softmax1_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_log_softmax1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_activation_log_softmax1_shader, dmlops_activation_log_softmax1_members,
+    {"activation_log_softmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_log_softmax1_shader, dmlops_activation_log_softmax1_members,
      dmlops_activation_log_softmax1_tensors, NULL, dmlops_activation_log_softmax1_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_hardmax1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_activation_hardmax1_shader, dmlops_activation_hardmax1_members,
+    {"activation_hardmax1.hlsl", dmlops_plan_with_Definition, &dmlops_activation_hardmax1_shader, dmlops_activation_hardmax1_members,
      dmlops_activation_hardmax1_tensors, NULL, dmlops_activation_hardmax1_inputs, 0, 0, 2, -1, -1, -1},
-    {"resample2.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample2_shader, dmlops_resample2_members,
+    {"resample2.hlsl", dmlops_plan_with_Definition, &dmlops_resample2_shader, dmlops_resample2_members,
      dmlops_resample2_tensors, NULL, dmlops_resample2_inputs, 13, 0, 2, -1, -1, -1},
-    {"resample_grad1.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample_grad1_shader, dmlops_resample_grad1_members,
+    {"resample_grad1.hlsl", dmlops_plan_with_Definition, &dmlops_resample_grad1_shader, dmlops_resample_grad1_members,
      dmlops_resample_grad1_tensors, NULL, dmlops_resample_grad1_inputs, 13, 0, 2, -1, -1, -1},
-    {"diagonal_matrix1.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_diagonal_matrix1_members,
+    {"diagonal_matrix1.hlsl", dmlops_plan_with_Map, NULL, dmlops_diagonal_matrix1_members,
      dmlops_diagonal_matrix1_tensors, dmlops_diagonal_matrix1_switches, dmlops_diagonal_matrix1_inputs, 7, 0, 2, -1, -1, -1},
-    {"multihead_attention.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_multihead_attention_shader, dmlops_multihead_attention_members,
+    {"multihead_attention.hlsl", dmlops_plan_with_Definition, &dmlops_multihead_attention_shader, dmlops_multihead_attention_members,
      dmlops_multihead_attention_tensors, NULL, dmlops_multihead_attention_inputs, 315, 0, 14, -1, -1, -1},
-    {"lp_pooling1.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_lp_pooling1_shader, dmlops_lp_pooling1_members,
+    {"lp_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_lp_pooling1_shader, dmlops_lp_pooling1_members,
      dmlops_lp_pooling1_tensors, NULL, dmlops_lp_pooling1_inputs, 0, 0, 2, -1, -1, -1},
-    {"average_pooling1.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_average_pooling1_shader, dmlops_average_pooling1_members,
+    {"average_pooling1.hlsl", dmlops_plan_with_Definition, &dmlops_average_pooling1_shader, dmlops_average_pooling1_members,
      dmlops_average_pooling1_tensors, NULL, dmlops_average_pooling1_inputs, 83, 0, 2, -1, -1, -1},
-    {"activation_swish.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_swish_members,
+    {"activation_swish.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_swish_members,
      dmlops_activation_swish_tensors, NULL, dmlops_activation_swish_inputs, 0, 0, 2, -1, -1, -1},
-    {"activation_hard_swish.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_activation_hard_swish_members,
+    {"activation_hard_swish.hlsl", dmlops_plan_with_Map, NULL, dmlops_activation_hard_swish_members,
      dmlops_activation_hard_swish_tensors, NULL, dmlops_activation_hard_swish_inputs, 0, 0, 2, -1, -1, -1},
-    {"quantized_linear_average_pooling.hlsl", dmlops_plan_with_Definition, dmlops_plan_sliding, &dmlops_quantized_linear_average_pooling_shader, dmlops_quantized_linear_average_pooling_members,
+    {"quantized_linear_average_pooling.hlsl", dmlops_plan_with_Definition, &dmlops_quantized_linear_average_pooling_shader, dmlops_quantized_linear_average_pooling_members,
      dmlops_quantized_linear_average_pooling_tensors, NULL, dmlops_quantized_linear_average_pooling_inputs, 83, 0, 6, -1, -1, -1},
-    {"matrix_multiply_integer_to_float.hlsl", dmlops_plan_with_Definition, dmlops_plan_int8_products, &dmlops_matrix_multiply_integer_to_float_shader, dmlops_matrix_multiply_integer_to_float_members,
+    {"matrix_multiply_integer_to_float.hlsl", dmlops_plan_with_Definition, &dmlops_matrix_multiply_integer_to_float_shader, dmlops_matrix_multiply_integer_to_float_members,
      dmlops_matrix_multiply_integer_to_float_tensors, NULL, dmlops_matrix_multiply_integer_to_float_inputs, 8, 0, 8, -1, -1, -1},
-    {"mean_variance_normalization2.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_mean_variance_normalization2_shader, dmlops_mean_variance_normalization2_members,
+    {"mean_variance_normalization2.hlsl", dmlops_plan_with_Definition, &dmlops_mean_variance_normalization2_shader, dmlops_mean_variance_normalization2_members,
      dmlops_mean_variance_normalization2_tensors, NULL, dmlops_mean_variance_normalization2_inputs, 0, 0, 4, -1, -1, -1},
-    {"multihead_attention1.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_multihead_attention1_shader, dmlops_multihead_attention1_members,
+    {"multihead_attention1.hlsl", dmlops_plan_with_Definition, &dmlops_multihead_attention1_shader, dmlops_multihead_attention1_members,
      dmlops_multihead_attention1_tensors, NULL, dmlops_multihead_attention1_inputs, 317, 0, 15, -1, -1, -1},
-    {"quantize.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_quantize_members,
+    {"quantize.hlsl", dmlops_plan_with_Map, NULL, dmlops_quantize_members,
      dmlops_quantize_tensors, dmlops_quantize_switches, dmlops_quantize_inputs, 0, 0, 4, -1, -1, -1},
-    {"dequantize.hlsl", dmlops_plan_with_Map, NULL, NULL, dmlops_dequantize_members,
+    {"dequantize.hlsl", dmlops_plan_with_Map, NULL, dmlops_dequantize_members,
      dmlops_dequantize_tensors, dmlops_dequantize_switches, dmlops_dequantize_inputs, 0, 0, 4, -1, -1, -1},
-    {"resample3.hlsl", dmlops_plan_with_Definition, dmlops_plan_separable, &dmlops_resample3_shader, dmlops_resample3_members,
+    {"resample3.hlsl", dmlops_plan_with_Definition, &dmlops_resample3_shader, dmlops_resample3_members,
      dmlops_resample3_tensors, NULL, dmlops_resample3_inputs, 13, 0, 2, -1, -1, -1},
-    {"fold.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_fold_shader, dmlops_fold_members,
+    {"fold.hlsl", dmlops_plan_with_Definition, &dmlops_fold_shader, dmlops_fold_members,
      dmlops_fold_tensors, NULL, dmlops_fold_inputs, 84, 0, 2, -1, -1, -1},
-    {"unfold.hlsl", dmlops_plan_with_Definition, NULL, &dmlops_unfold_shader, dmlops_unfold_members,
+    {"unfold.hlsl", dmlops_plan_with_Definition, &dmlops_unfold_shader, dmlops_unfold_members,
      dmlops_unfold_tensors, NULL, dmlops_unfold_inputs, 84, 0, 2, -1, -1, -1},
 };
 

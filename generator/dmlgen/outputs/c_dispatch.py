@@ -417,7 +417,7 @@ def _defined(
             activations = ir.Member(shader.fused, ir.Type("struct"))
             program.statement("APPEND_ACTIVATIONS", "activations", activations, number)
 
-    view = replace(_view(code, shader.planner, tensors, write), static=static_of(shader, plans))
+    view = replace(_view(code, "definition", tensors, write), static=static_of(shader, plans))
     each = next((one.each for one in shader.passes if one.each), "")
     if each:
         view = replace(view, each=_place(operator, each))

@@ -27,12 +27,10 @@ Record = TypeVar("Record", bound=tuple[Any, ...])
 
 
 class DefinitionPlanner(NamedTuple):
-    """The planner of an operator, and the input for it. `shader` is what's the same for all descriptions;
-    `inputs` computes the rest from a description and the index of the current output, if outputs are an
-    array. `fused` is the member with activations, `each` the array of tensors each of which has its own
-    dispatches; "" if none."""
+    """The input of an operator's planner. `shader` is what's the same for all descriptions; `inputs` computes
+    the rest from a description and the index of the current output, if outputs are an array. `fused` is the
+    member with activations, `each` the array of tensors each of which has its own dispatches; "" if none."""
 
-    planner: str
     shader: DefinitionShader
     inputs: Callable[[Any, int], Definition]
     fused: str

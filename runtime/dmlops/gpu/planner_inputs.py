@@ -25,13 +25,8 @@ from . import movement
 from .definition_inputs import DefinitionPlanner, absent, arrays, bits, member_indices, pair, tensor_of
 from .memory import buffer_size
 from .plans.capabilities import Capability
-from .plans.contraction import plan_products
-from .plans.convolutions import plan_convolutions
 from .plans.definition import plan_definition
-from .plans.definition_types import Definition, DefinitionShader
 from .plans.gather import Gather, plan_gather
-from .plans.int8_product import plan_int8_products
-from .plans.loops import are_native
 from .plans.map import Map, plan_map
 from .plans.nonzero import Nonzero, plan_nonzero
 from .plans.operands import MAX_RANK, NO_MEMBER, NONE, Buffer, Movement, Number, Switch, Tensor
@@ -40,8 +35,6 @@ from .plans.planning import Planning, Refused
 from .plans.reasons import Reason
 from .plans.scan import Scan, plan_scan
 from .plans.scatter import Scatter, plan_scatter
-from .plans.separable import plan_separable
-from .plans.sliding import plan_sliding
 from .plans.top_k import TopK, plan_top_k
 from .schedule_records import Map as MapComputation
 
@@ -53,16 +46,6 @@ KINDS: Mapping[str, tuple[Callable[..., Any], Callable[[Planning, Any], None]]] 
     "Philox": (Philox, plan_philox),
 }
 """By a computation's class: the record that its planner takes, whose fields are roles, and the planner."""
-
-PLANNERS: Mapping[str, Callable[[Planning, Definition, DefinitionShader], bool]] = {
-    "products": plan_products,
-    "int8_products": plan_int8_products,
-    "convolutions": plan_convolutions,
-    "sliding": plan_sliding,
-    "separable": plan_separable,
-}
-"""Planners of faster forms, by the name that shaders have for them. Each returns whether its form applies; if
-not, the definition's own passes are planned."""
 
 
 def plan(out: Planning, computation: Any) -> None:
@@ -227,15 +210,13 @@ def _number(value: float) -> Number:
 def _plan_definitions(out: Planning, computation: Defined) -> None:
     """The passes of a definition; if there is an array of tensors, all of them for each one."""
     desc = computation.desc
-    planner, shader, inputs, fused, each = _planner_of(desc.OPERATOR)
+    shader, inputs, fused, each = _planner_of(desc.OPERATOR)
     activation = getattr(desc, fused) if fused else None
     if isinstance(activation, Description) and OperatorType[activation.OPERATOR] not in shader.activations:
         _plan_apart(out, computation, fused, activation)
         return
     for number in range(len(getattr(desc, each)) if each else 1):
-        op, faster = inputs(desc, number), PLANNERS.get(planner)
-        if faster is None or not are_native(op.tensors) or not faster(out, op, shader):
-            plan_definition(out, op, shader)
+        plan_definition(out, inputs(desc, number), shader)
 
 
 @cache
@@ -259,8 +240,8 @@ def contraction(desc: Description) -> Contraction | None:
     """The sum of products, without a window, that an operator computes; None if it computes anything else."""
     if not isinstance(computation_of(desc), Defined):
         return None
-    _, shader, inputs, _, each = _planner_of(desc.OPERATOR)
-    number, *places = shader.contracted
+    shader, inputs, _, each = _planner_of(desc.OPERATOR)
+    number, *places = shader.contraction
     if number == NONE or each:
         return None
     op = inputs(desc, 0)

@@ -11,16 +11,18 @@ from ..gpu.definition_inputs import DefinitionPlanner, absent, nothing, tensor_o
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
-    ContractedPass,
+    ContractionPass,
     Definition,
     DefinitionShader,
-    Factors,
     Rows,
     RowsPass,
     SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
+)
+from ..gpu.plans.gemm_view import (
+    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
@@ -43,7 +45,7 @@ SHADER = DefinitionShader(
     writes_pairs=False,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
-    contracted=ContractedPass(-1, -1, -1, -1),
+    contraction=ContractionPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(0, 0, 1, 0, 0, 2, 0, 1, 1, 3, 0, 0),
     sums=[],
@@ -83,4 +85,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("definition", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner(SHADER, inputs, "", "")

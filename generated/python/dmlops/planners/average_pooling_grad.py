@@ -12,10 +12,9 @@ from ..gpu.definition_inputs import DefinitionPlanner, KeptSizes, absent, limite
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
-    ContractedPass,
+    ContractionPass,
     Definition,
     DefinitionShader,
-    Factors,
     Intermediate,
     Pass,
     Rows,
@@ -24,6 +23,9 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
+)
+from ..gpu.plans.gemm_view import (
+    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
@@ -47,7 +49,7 @@ SHADER = DefinitionShader(
     writes_pairs=True,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
-    contracted=ContractedPass(-1, -1, -1, -1),
+    contraction=ContractionPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
@@ -95,4 +97,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("definition", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner(SHADER, inputs, "", "")

@@ -12,10 +12,9 @@ from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, limi
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
-    ContractedPass,
+    ContractionPass,
     Definition,
     DefinitionShader,
-    Factors,
     Pass,
     Rows,
     RowsPass,
@@ -23,6 +22,9 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
+)
+from ..gpu.plans.gemm_view import (
+    Factors,
     Window,
 )
 
@@ -52,7 +54,7 @@ SHADER = DefinitionShader(
     writes_pairs=False,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sliding=SlidingPass(1, 0, 3, 1),
-    contracted=ContractedPass(2, 1, 0, 3),
+    contraction=ContractionPass(2, 1, 0, 3),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
@@ -144,4 +146,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("convolutions", SHADER, inputs, "FusedActivation", "")
+PLANNER = DefinitionPlanner(SHADER, inputs, "FusedActivation", "")

@@ -13,10 +13,9 @@ from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, nothing,
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
-    ContractedPass,
+    ContractionPass,
     Definition,
     DefinitionShader,
-    Factors,
     Pass,
     Rows,
     RowsPass,
@@ -24,6 +23,9 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
+)
+from ..gpu.plans.gemm_view import (
+    Factors,
     Window,
 )
 
@@ -52,7 +54,7 @@ SHADER = DefinitionShader(
     writes_pairs=False,
     activations=[],
     sliding=SlidingPass(1, 0, 4, 2),
-    contracted=ContractedPass(2, 2, 0, 4),
+    contraction=ContractionPass(2, 2, 0, 4),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
@@ -131,4 +133,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("convolutions", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner(SHADER, inputs, "", "")

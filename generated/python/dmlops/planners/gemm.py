@@ -21,10 +21,9 @@ from ..gpu.definition_inputs import (
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
-    ContractedPass,
+    ContractionPass,
     Definition,
     DefinitionShader,
-    Factors,
     Intermediate,
     Pass,
     Rows,
@@ -33,6 +32,9 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
+)
+from ..gpu.plans.gemm_view import (
+    Factors,
     Window,
 )
 
@@ -58,7 +60,7 @@ SHADER = DefinitionShader(
     writes_pairs=False,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sliding=SlidingPass(-1, -1, -1, -1),
-    contracted=ContractedPass(2, 0, 1, 3),
+    contraction=ContractionPass(2, 0, 1, 3),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
@@ -126,4 +128,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("products", SHADER, inputs, "FusedActivation", "")
+PLANNER = DefinitionPlanner(SHADER, inputs, "FusedActivation", "")

@@ -21,10 +21,9 @@ from ..gpu.definition_inputs import (
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
-    ContractedPass,
+    ContractionPass,
     Definition,
     DefinitionShader,
-    Factors,
     Intermediate,
     Pass,
     Rows,
@@ -34,6 +33,9 @@ from ..gpu.plans.definition_types import (
     Sliding,
     SlidingPass,
     SumsPass,
+)
+from ..gpu.plans.gemm_view import (
+    Factors,
 )
 
 RECURRENT_NETWORK_DIRECTION_BACKWARD = enums.RecurrentNetworkDirection.BACKWARD
@@ -65,7 +67,7 @@ SHADER = DefinitionShader(
     writes_pairs=False,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sliding=SlidingPass(-1, -1, -1, -1),
-    contracted=ContractedPass(-1, -1, -1, -1),
+    contraction=ContractionPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[SumsPass(5, 1, 0, 0, 1, 0, -1, 1, 10, 5), SumsPass(6, 6, 7, 0, 2, -1, 2, 4, 8, 4)],
@@ -170,4 +172,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("definition", SHADER, inputs, "ActivationDescs", "")
+PLANNER = DefinitionPlanner(SHADER, inputs, "ActivationDescs", "")

@@ -11,10 +11,9 @@ from ..gpu.definition_inputs import DefinitionPlanner, absent, limited, nothing,
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
-    ContractedPass,
+    ContractionPass,
     Definition,
     DefinitionShader,
-    Factors,
     Frame,
     Pass,
     Rows,
@@ -23,6 +22,9 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
+)
+from ..gpu.plans.gemm_view import (
+    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
@@ -46,7 +48,7 @@ SHADER = DefinitionShader(
     writes_pairs=False,
     activations=[],
     sliding=SlidingPass(2, 0, 1, -1),
-    contracted=ContractedPass(-1, -1, -1, -1),
+    contraction=ContractionPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
@@ -99,4 +101,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("sliding", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner(SHADER, inputs, "", "")

@@ -12,16 +12,18 @@ from ..gpu.definition_inputs import DefinitionPlanner, absent, activations, bits
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
-    ContractedPass,
+    ContractionPass,
     Definition,
     DefinitionShader,
-    Factors,
     Rows,
     RowsPass,
     SelectedPass,
     Separable,
     Sliding,
     SlidingPass,
+)
+from ..gpu.plans.gemm_view import (
+    Factors,
 )
 
 TENSOR_DATA_TYPE_FLOAT64 = enums.TensorDataType.FLOAT64
@@ -44,7 +46,7 @@ SHADER = DefinitionShader(
     writes_pairs=False,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
     sliding=SlidingPass(-1, -1, -1, -1),
-    contracted=ContractedPass(-1, -1, -1, -1),
+    contraction=ContractionPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(0, 0, 7, 6, 0, 8, 0, 3, 1, 4, 0, 0),
     sums=[],
@@ -90,4 +92,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("definition", SHADER, inputs, "FusedActivation", "")
+PLANNER = DefinitionPlanner(SHADER, inputs, "FusedActivation", "")

@@ -13,10 +13,9 @@ from ..gpu.definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, 
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
-    ContractedPass,
+    ContractionPass,
     Definition,
     DefinitionShader,
-    Factors,
     Intermediate,
     Pass,
     Rows,
@@ -26,6 +25,9 @@ from ..gpu.plans.definition_types import (
     Sliding,
     SlidingPass,
     View,
+)
+from ..gpu.plans.gemm_view import (
+    Factors,
 )
 
 MULTIHEAD_ATTENTION_MASK_TYPE_BOOLEAN = enums.MultiheadAttentionMaskType.BOOLEAN
@@ -65,7 +67,7 @@ SHADER = DefinitionShader(
     writes_pairs=False,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
-    contracted=ContractedPass(-1, -1, -1, -1),
+    contraction=ContractionPass(-1, -1, -1, -1),
     attention=AttentionPass(3, 0, 1, 2, 3, 2432),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
@@ -409,4 +411,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("definition", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner(SHADER, inputs, "", "")

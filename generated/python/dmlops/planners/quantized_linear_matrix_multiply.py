@@ -12,10 +12,9 @@ from ..gpu.definition_inputs import DefinitionPlanner, absent, nothing, tensor_o
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
-    ContractedPass,
+    ContractionPass,
     Definition,
     DefinitionShader,
-    Factors,
     Pass,
     Rows,
     RowsPass,
@@ -23,6 +22,9 @@ from ..gpu.plans.definition_types import (
     Separable,
     Sliding,
     SlidingPass,
+)
+from ..gpu.plans.gemm_view import (
+    Factors,
     Window,
 )
 
@@ -49,7 +51,7 @@ SHADER = DefinitionShader(
     writes_pairs=False,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
-    contracted=ContractedPass(1, 0, 3, 8),
+    contraction=ContractionPass(1, 0, 3, 8),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
@@ -125,4 +127,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("int8_products", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner(SHADER, inputs, "", "")

@@ -12,10 +12,9 @@ from ..gpu.definition_inputs import DefinitionPlanner, KeptSizes, absent, bits, 
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
-    ContractedPass,
+    ContractionPass,
     Definition,
     DefinitionShader,
-    Factors,
     Intermediate,
     Pass,
     Rows,
@@ -25,6 +24,9 @@ from ..gpu.plans.definition_types import (
     SeparablePass,
     Sliding,
     SlidingPass,
+)
+from ..gpu.plans.gemm_view import (
+    Factors,
 )
 
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
@@ -48,7 +50,7 @@ SHADER = DefinitionShader(
     writes_pairs=False,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
-    contracted=ContractedPass(-1, -1, -1, -1),
+    contraction=ContractionPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
@@ -97,4 +99,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("separable", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner(SHADER, inputs, "", "")

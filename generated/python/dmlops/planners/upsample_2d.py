@@ -11,10 +11,9 @@ from ..gpu.definition_inputs import DefinitionPlanner, KeptSizes, absent, limite
 from ..gpu.plans.definition_types import (
     AttentionPass,
     AttentionViews,
-    ContractedPass,
+    ContractionPass,
     Definition,
     DefinitionShader,
-    Factors,
     Intermediate,
     Pass,
     Rows,
@@ -24,6 +23,9 @@ from ..gpu.plans.definition_types import (
     SeparablePass,
     Sliding,
     SlidingPass,
+)
+from ..gpu.plans.gemm_view import (
+    Factors,
 )
 
 INTERPOLATION_MODE_LINEAR = enums.InterpolationMode.LINEAR
@@ -47,7 +49,7 @@ SHADER = DefinitionShader(
     writes_pairs=False,
     activations=[],
     sliding=SlidingPass(-1, -1, -1, -1),
-    contracted=ContractedPass(-1, -1, -1, -1),
+    contraction=ContractionPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[],
@@ -96,4 +98,4 @@ def inputs(desc: Any, index: int) -> Definition:
     )
 
 
-PLANNER = DefinitionPlanner("separable", SHADER, inputs, "", "")
+PLANNER = DefinitionPlanner(SHADER, inputs, "", "")

@@ -28,7 +28,7 @@ _ZEROS = (
 
 
 @dataclass(frozen=True)
-class ContractedPass(FormPasses):
+class ContractionPass(FormPasses):
     """The pass that computes an output by its contraction, followed by the one that adds up partial sums.
 
     `value` is the text of the element, as a function of the sum `total`. `few` is the pass for few rows
@@ -43,9 +43,8 @@ class ContractedPass(FormPasses):
     few: SlidingPass | None
     left_less: str
     right_less: str
-    field = "contracted"
+    field = "contraction"
     template = "product"
-    planner = "products"
     params = "ContractionParams"
     scratch = "ScratchBuffer"
 
@@ -109,21 +108,7 @@ class ContractedPass(FormPasses):
         return self.number + 2 if is_plain else None
 
 
-@dataclass(frozen=True)
-class Int8Pass(ContractedPass):
-    """That of a contraction of bytes without a window."""
-
-    planner = "int8_products"
-
-
-@dataclass(frozen=True)
-class ConvolutionPass(ContractedPass):
-    """That of a contraction with a window."""
-
-    planner = "convolutions"
-
-
-def contracted_pass(printer: ShaderPrinter, contraction: Contraction, number: int) -> ContractedPass:
+def contraction_pass(printer: ShaderPrinter, contraction: Contraction, number: int) -> ContractionPass:
     """The passes of a contraction, from `number` on."""
     few = few_rows(printer, contraction, number)
     left, right, output = (
@@ -133,6 +118,4 @@ def contracted_pass(printer: ShaderPrinter, contraction: Contraction, number: in
     value = printer.made(contraction.output, contraction.value)
     less = (one.less for one in (contraction.left, contraction.right))
     texts = ("" if one is None else printer.as_int(one) for one in less)
-    plain = Int8Pass if contraction.of_bytes else ContractedPass
-    made = plain if contraction.window is None else ConvolutionPass
-    return made(number + (few is not None), left, right, output, value, contraction, few, *texts)
+    return ContractionPass(number + (few is not None), left, right, output, value, contraction, few, *texts)

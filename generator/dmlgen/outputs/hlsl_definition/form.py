@@ -20,18 +20,16 @@ class FormPass:
     """Pass `number` of the shader, and those after it: a faster way to compute the outputs, or intermediate
     tensors.
 
-    For each kind: `field` is the field of the planners' `DefinitionShader` that describes the pass; `planner`
-    their function, without `plan_`, if it is not the definition's own; `params` their record of constants;
-    `template` the file of its macros, below templates/hlsl: `passes`, `head`, `buffers`, `buffer_of`,
-    `kernel`, `main` and, before the entry point, `attributes`; for passes in place of one of the
-    definition's, also `scratch`, `word`, and `eight` for what they read as float16. `word` here is the text
-    of a word of scratch at a place, if entries may be vectors in any pass.
+    For each kind: `field` is the field of the planners' `DefinitionShader` that describes the pass; `params`
+    their record of constants; `template` the file of its macros, below templates/hlsl: `passes`, `head`,
+    `buffers`, `buffer_of`, `kernel`, `main` and, before the entry point, `attributes`; for passes in place of
+    one of the definition's, also `scratch`, `word`, and `eight` for what they read as float16. `word` here is
+    the text of a word of scratch at a place, if entries may be vectors in any pass.
     """
 
     number: int
     field: ClassVar[str]
     template: ClassVar[str]
-    planner: ClassVar[str] = "definition"
     params: ClassVar[str] = "DefinitionParams"
     word: ClassVar[str] = ""
 

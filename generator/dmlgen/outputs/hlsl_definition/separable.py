@@ -53,7 +53,6 @@ class SeparablePass(FormPasses):
     of_tap: Mapping[str, str]
     field = "separable"
     template = "separable"
-    planner = "separable"
     params = "SeparableParams"
 
     @property

@@ -169,11 +169,6 @@ class DefinitionShader(WithTensors):
         return next((way.scratch for way in ways if way is not None and way.scratch), "uint")
 
     @property
-    def planner(self) -> str:
-        """The function that plans it, without `plan_`."""
-        return "definition" if self.fast is None else self.fast.planner
-
-    @property
     def operands(self) -> Mapping[str, ir.Expr]:
         """The operands of faster forms' planners, by the path below `Definition`."""
         return {name: node for one in self.forms for name, node in one.operands.items()}

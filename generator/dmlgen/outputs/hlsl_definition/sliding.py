@@ -45,7 +45,6 @@ class SlidingPass(FormPass):
     less: str
     field = "sliding"
     template = "sliding"
-    planner = "sliding"
     params = "SlidingParams"
 
     @property

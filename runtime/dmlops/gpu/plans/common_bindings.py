@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .definition_types import MAX_COUNT, Definition, DefinitionShader
-from .loops import Words, bind, check_span, define_tensor, element_count
-from .operands import NO_MEMBER, Eight, Sizes, Tensor
+from .definition_types import Definition, DefinitionShader
+from .loops import CommonConstants, Lists, Words, bind, define_tensor, padded
+from .operands import NO_MEMBER, Eight, Sizes
 from .planning import Planning
 from .reasons import Reason
-
-Lists = Annotated[list[int], 512]
 
 
 class Fused(NamedTuple):
@@ -18,15 +16,6 @@ class Fused(NamedTuple):
 
     words: Annotated[list[int], 32]
     kinds: int
-
-
-class CommonConstants(NamedTuple):
-    """The constants that depend only on the description: lists, fused activations and numbers, as words of
-    constants."""
-
-    lists: Lists
-    activations: Annotated[list[int], 32]
-    scalars: Words
 
 
 def counted(out: Planning, value: int) -> int:
@@ -43,14 +32,6 @@ def eight(out: Planning, entries: Sizes) -> Eight:
     for entry in entries:
         words.append(entry if 0 <= entry < 2**31 else counted(out, entry))
     words.extend([0] * (8 - len(words)))
-    return words
-
-
-def padded(entries: Sizes) -> Eight:
-    """Words, zero-padded to eight."""
-    words: Eight = []
-    words.extend(entries)
-    words.extend([0] * (8 - len(entries)))
     return words
 
 
@@ -137,17 +118,4 @@ def bind_common(out: Planning, op: Definition, shader: DefinitionShader) -> Comm
     for place, number in enumerate(op.numbers):
         is_word = shader.float_numbers >> place & 1 == 1 or 0 <= number < 2**31
         scalars.append(number if is_word else counted(out, number))
-    return CommonConstants(lists, fused.words, scalars)
-
-
-def begin_form(out: Planning, op: Definition, shader: DefinitionShader, output: Tensor) -> CommonConstants:
-    """Rejects tensors that shaders cannot address, and an output with more elements than they count; then
-    defines all tensors and everything else that depends only on the description."""
-    out.begin()
-    for tensor in op.tensors:
-        if tensor.is_present:
-            check_span(out, tensor)
-    count = element_count(output.sizes)
-    if count >= MAX_COUNT:
-        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, count)
-    return bind_common(out, op, shader)
+    return CommonConstants(lists, fused.words, op.elements, scalars)

@@ -8,8 +8,7 @@ float16 to a vector, and each wave of a group multiplies 16x16 blocks of them.
 from __future__ import annotations
 
 from .capabilities import Capability
-from .definition_types import Definition, DefinitionShader
-from .gemm_view import Matrices, matrices_of, side_vector
+from .gemm_view import Contraction, Matrices, matrices_of, side_vector
 from .operands import NONE, is_float16
 from .planning import Planning
 from .product import Product, plan_product
@@ -88,34 +87,31 @@ def cooperative_product(found: Matrices) -> Product:
     return Product(chosen.tile, split, split.parts > 1, found, factors, True)
 
 
-def suits_cooperative_matrix(
-    out: Planning, op: Definition, shader: DefinitionShader, found: Matrices
-) -> bool:
+def suits_cooperative_matrix(out: Planning, op: Contraction, found: Matrices) -> bool:
     """Whether the device has cooperative matrices, both factors are float16, and there is enough work."""
-    contracted = shader.contracted
-    are_float16 = is_float16(op.tensors[contracted.left]) and is_float16(op.tensors[contracted.right])
+    are_float16 = is_float16(op.left) and is_float16(op.right)
     least = COOPERATIVE_DIRECT_ROWS if found.column_axis == NONE else 2
     is_large = found.is_worth and found.rows >= least and found.columns > 1
     is_tiny = found.column_axis != NONE and max(found.rows, found.columns, found.depth) <= COOPERATIVE_TINY
     return out.has(Capability.COOPERATIVE_MATRIX) and are_float16 and is_large and not is_tiny
 
 
-def plan_products(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
+def plan_products(out: Planning, op: Contraction) -> bool:
     """False if the definition's own passes are as good."""
-    found = matrices_of(op, shader)
-    if is_skinny(op, shader, found):
-        plan_skinny(out, op, shader, found)
+    found = matrices_of(op)
+    if is_skinny(op, found):
+        plan_skinny(out, op, found)
         return True
-    return plan_tiles(out, op, shader, found)
+    return plan_tiles(out, op, found)
 
 
-def plan_tiles(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+def plan_tiles(out: Planning, op: Contraction, found: Matrices) -> bool:
     """Tiles of cooperative matrices where these suit, else of ordinary arithmetic. False if there is too
     little to compute."""
-    if suits_cooperative_matrix(out, op, shader, found):
-        plan_product(out, op, shader, cooperative_product(found))
+    if suits_cooperative_matrix(out, op, found):
+        plan_product(out, op, cooperative_product(found))
     elif found.is_worth:
-        plan_product(out, op, shader, float_product(found))
+        plan_product(out, op, float_product(found))
     else:
         return False
     return True

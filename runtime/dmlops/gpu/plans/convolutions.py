@@ -5,7 +5,7 @@ from __future__ import annotations
 from .capabilities import Capability
 from .contraction import COOPERATIVE_DIRECT_ROWS, suits_cooperative_matrix
 from .definition_types import Definition, DefinitionShader
-from .gemm_view import is_of_bytes
+from .gemm_view import Contraction, is_of_bytes
 from .implicit_gemm import plan_window_tiles, windowed
 from .int8_product import plan_int8_tiles
 from .loops import element_count
@@ -25,14 +25,17 @@ BYTES_DIRECT_ROWS = 4  # NVIDIA H200: 3 at 0.87 to 0.94 with 3 rows, 9 at 0.5 to
 "the same as TILE_DIRECT_ROWS with bytes"
 
 
-def plan_convolutions(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
+def plan_convolutions(
+    out: Planning, op: Definition, shader: DefinitionShader, contraction: Contraction
+) -> bool:
     """Plans the products with the window's taps in the order of their positions on the right factor: a
     backward convolution with steps of 1 becomes a forward one. False if the definition's own passes are as
     good."""
     window = op.factors.window
     if is_upright(window):
-        return plan_in_order(out, op, shader)
-    return plan_in_order(out, op._replace(factors=op.factors._replace(window=upright(window))), shader)
+        return plan_in_order(out, op, shader, contraction)
+    factors = op.factors._replace(window=upright(window))
+    return plan_in_order(out, op._replace(factors=factors), shader, contraction._replace(factors=factors))
 
 
 def rows_for_tiles(taps: int, of_bytes: bool, is_cooperative: bool) -> int:
@@ -44,17 +47,19 @@ def rows_for_tiles(taps: int, of_bytes: bool, is_cooperative: bool) -> int:
     return TILE_POINT_ROWS if taps == 1 else TILE_DIRECT_ROWS
 
 
-def plan_in_order(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
+def plan_in_order(out: Planning, op: Definition, shader: DefinitionShader, contraction: Contraction) -> bool:
     """Slides the window over the input, or uses tiles."""
-    found = windowed(op, shader)
-    of_bytes = is_of_bytes(op, shader)
+    found = windowed(contraction)
+    of_bytes = is_of_bytes(contraction)
+    if of_bytes and not found.is_worth:
+        return False
     has_byte_matrices = out.has(Capability.COOPERATIVE_MATRIX_INT8) and found.rows >= BYTES_DIRECT_ROWS
-    is_cooperative = has_byte_matrices if of_bytes else suits_cooperative_matrix(out, op, shader, found)
+    is_cooperative = has_byte_matrices if of_bytes else suits_cooperative_matrix(out, contraction, found)
     taps = element_count(op.factors.window.sizes)
     least_rows = rows_for_tiles(taps, of_bytes, is_cooperative)
     has_small_tiles = is_cooperative and taps == 1
     if suits_sliding(op, shader, found, least_rows) and not has_small_tiles:
-        return plan_sliding(out, op, shader)
+        return plan_sliding(out, op, shader, contraction.constants)
     if of_bytes:
-        return plan_int8_tiles(out, op, shader, found)
-    return plan_window_tiles(out, op, shader, found)
+        return plan_int8_tiles(out, contraction, found)
+    return plan_window_tiles(out, contraction, found)

@@ -11,12 +11,20 @@ from typing import Annotated, NamedTuple
 from .attention import define_access, define_attention, places_of
 from .attention_cooperative import define_attention_cooperative
 from .attention_parts import define_join, define_parts, words_of
-from .common_bindings import CommonConstants, Lists, bind_common, eight
-from .definition_types import ELEMENTS_PER_THREAD, MAX_COUNT, Definition, DefinitionShader, Pass
+from .common_bindings import bind_common, eight
+from .contraction import plan_products
+from .convolutions import plan_convolutions
+from .definition_types import ELEMENTS_PER_THREAD, Definition, DefinitionShader, Pass
+from .gemm_view import Contraction
+from .int8_product import plan_int8_products
 from .loops import (
     ELEMENTWISE_BUSY,
+    MAX_COUNT,
+    CommonConstants,
     Dimensions,
+    Lists,
     Words,
+    are_native,
     check_span,
     element_count,
     extents,
@@ -32,6 +40,8 @@ from .planning import Planning
 from .reasons import Reason
 from .rows import plan_rows
 from .scratch import rows_left, space_of
+from .separable import plan_separable
+from .sliding import plan_sliding
 from .sparse_sum import Selection, lanes_along, room_of, selection_of, selection_words
 from .sums import SumsTile, define_sums
 
@@ -59,14 +69,45 @@ class DefinitionParams(NamedTuple):
 
 
 def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> None:
-    """The dispatches; none if every output is absent."""
-    if shader.rows.number != NONE:
-        plan_rows(out, op, shader)
-        return
+    """The dispatches, of a faster form if one applies; none if every output is absent."""
     out.begin()
     for tensor in op.tensors:
         if tensor.is_present:
             check_span(out, tensor)
+            if tensor.is_output:
+                check_count(out, tensor.sizes)
+    known = bind_common(out, op, shader)
+    if shader.rows.number != NONE:
+        plan_rows(out, op, shader, known)
+    elif not are_native(op.tensors) or not plan_faster(out, op, shader, known):
+        plan_passes(out, op, shader, known)
+
+
+def check_count(out: Planning, sizes: Sizes) -> None:
+    """Rejects a tensor with more elements than shaders count."""
+    count = element_count(sizes)
+    if count >= MAX_COUNT:
+        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, count)
+
+
+def plan_faster(out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants) -> bool:
+    """The passes of a faster form in place of all of the definition's; false if none applies."""
+    one, tensors = shader.contraction, op.tensors
+    if one.number != NONE:
+        if op.is_double:
+            return False
+        left, right, output = tensors[one.left], tensors[one.right], tensors[one.output]
+        contraction = Contraction(one.number, left, right, output, op.factors, known)
+        if len(op.factors.window.sizes) > 0:
+            return plan_convolutions(out, op, shader, contraction)
+        return plan_products(out, contraction) if left.is_float else plan_int8_products(out, contraction)
+    if shader.sliding.number != NONE:
+        return plan_sliding(out, op, shader, known)
+    return plan_separable(out, op, shader, known)
+
+
+def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants) -> None:
+    """The definition's own passes."""
     way = select_passes(out, op, shader)
     if len(way.passes) == 0:
         return
@@ -83,7 +124,6 @@ def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> 
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
 
-    known = bind_common(out, op, shader)
     lists: Lists = []
     lists.extend(known.lists)
     for place, kept in enumerate(shader.kept):
@@ -100,7 +140,7 @@ def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> 
         lists.extend(places_of(shader.attention, way.sources, op.kept_sizes, space.firsts, each, space.words))
     if shader.selected.number != NONE:
         lists.extend(selection_words(selection, first_of_selection))
-    if len(shader.kept) > 0 or shader.contracted.number != NONE:
+    if len(shader.kept) > 0 or shader.contraction.number != NONE:
         from_zeros = any(one.box != NONE for one in way.passes)
         out.write(out.scratch(max(4 * words, 8), from_zeros))
     if shader.attention.number != NONE:
@@ -109,7 +149,7 @@ def plan_definition(out: Planning, op: Definition, shader: DefinitionShader) -> 
         if one.apart != NONE:
             out.define("ELEMENTS_PER_THREAD", ELEMENTS_PER_THREAD)
     out.share()
-    dispatch_passes(out, op, shader, way, CommonConstants(lists, known.activations, scalars))
+    dispatch_passes(out, op, shader, way, CommonConstants(lists, known.activations, known.elements, scalars))
 
 
 def dispatch_passes(
@@ -164,9 +204,7 @@ def dispatch_defined(
     """The dispatches of a pass, by its kind: of one step if it is recurrent, or of all of them if a single
     group runs them."""
     shape = rows_left(shader, way.sources, one.target if one.writes_kept else NONE, box_of(op, one))
-    whole = element_count(shape)
-    if whole >= MAX_COUNT:
-        out.refuse(Reason.MANY_ELEMENTS, NO_MEMBER, whole)
+    check_count(out, shape)
     if one.number == shader.attention.number:
         dispatch_attention(out, op, shader, way, known, one, waits)
         return
@@ -310,7 +348,7 @@ def dispatch_box(
         extents(shape),
         known.lists,
         known.activations,
-        op.elements,
+        known.elements,
         count,
         first,
         groups.columns,

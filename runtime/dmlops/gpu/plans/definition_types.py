@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
+from .gemm_view import Factors
 from .loops import Words
 from .operands import Sizes, Tensors
 
 ELEMENTS_PER_THREAD = 4
 """Elements that a thread computes at once, in a vector, where that is possible."""
-
-MAX_COUNT = 2**31
-"""Limit of a tensor's elements, and of the words of scratch: shaders count them as signed integers."""
 
 
 class Intermediate(NamedTuple):
@@ -47,7 +45,7 @@ class Pass(NamedTuple):
 Passes = Annotated[list[Pass], 32]
 
 
-class ContractedPass(NamedTuple):
+class ContractionPass(NamedTuple):
     """Pass `number` of the shader, or NONE, computes an output from sums of products; the next one adds up
     partial sums. Factors and output are tensors by number."""
 
@@ -167,7 +165,7 @@ class DefinitionShader(NamedTuple):
     writes_pairs: bool
     activations: Sequence[int]
     sliding: SlidingPass
-    contracted: ContractedPass
+    contraction: ContractionPass
     attention: AttentionPass
     rows: RowsPass
     sums: Sequence[SumsPass]
@@ -181,26 +179,6 @@ class Activation(NamedTuple):
     kind: int
     parameter0: int
     parameter1: int
-
-
-class Window(NamedTuple):
-    """A box of `sizes` over which the products of a contraction also run; no sizes if there is no window.
-
-    For each of its dimensions, which index the last ones of the factors: the output's dimension in `axes`;
-    and the coordinates at output and window coordinate 0 (`first`), at output coordinate 1 (`steps`), and at
-    window coordinate 1 (`taps`). Those of the right factor are still to be divided by `right_divisors`; if
-    that leaves a remainder, there is no product.
-    """
-
-    sizes: Sizes
-    groups: int
-    axes: Sizes
-    left_first: Sizes
-    left_taps: Sizes
-    right_first: Sizes
-    right_steps: Sizes
-    right_taps: Sizes
-    right_divisors: Sizes
 
 
 class Frame(NamedTuple):
@@ -224,27 +202,6 @@ class Sliding(NamedTuple):
     axes: Sizes
     window: Frame
     counted: Frame
-
-
-class Factors(NamedTuple):
-    """The sources of a contraction's products; each sum has `depth` of them, or that many per tap. `applies`:
-    there is a contraction, of floats or of bytes.
-
-    For each dimension of a factor apart from the window's: the dimension of the output that indexes it, or
-    the rank of the output if k does; anything larger means index 0. The zero points of bytes, if there
-    are any (`lessens_left`, `lessens_right`), depend on the output coordinates in `left_less` and
-    `right_less`.
-    """
-
-    applies: bool
-    left: Sizes
-    right: Sizes
-    left_less: Sizes
-    right_less: Sizes
-    lessens_left: bool
-    lessens_right: bool
-    depth: int
-    window: Window
 
 
 class View(NamedTuple):

@@ -1,4 +1,4 @@
-"""The output of a contraction as matrices, and how the factors are read for them.
+"""Contractions, which are sums of products of two factors, and their outputs as matrices.
 
 Rows run along the last dimension but one, which only the left factor has, columns along the last, which only
 the right factor has; the others form the batch, along which a factor may have stride 0. `implicit_gemm` has
@@ -10,15 +10,66 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from .common_bindings import padded
-from .definition_types import Definition, DefinitionShader
-from .loops import element_count, times
+from .loops import CommonConstants, element_count, padded, times
 from .operands import NONE, Eight, Sizes, Tensor
 
 TILE_PRODUCTS = 96  # NVIDIA H200: 512 at 0.31 to 0.86
 "products of a matrix, or with a window of all matrices; below, the definition is as good"
 
 MOST_BYTES = 33025  # products of two differences of bytes, each at most 255 * 255, whose sum fits in 32 bits
+
+
+class Window(NamedTuple):
+    """A box of `sizes` over which the products of a contraction also run; no sizes if there is no window.
+
+    For each of its dimensions, which index the last ones of the factors: the output's dimension in `axes`;
+    and the coordinates at output and window coordinate 0 (`first`), at output coordinate 1 (`steps`), and at
+    window coordinate 1 (`taps`). Those of the right factor are still to be divided by `right_divisors`; if
+    that leaves a remainder, there is no product.
+    """
+
+    sizes: Sizes
+    groups: int
+    axes: Sizes
+    left_first: Sizes
+    left_taps: Sizes
+    right_first: Sizes
+    right_steps: Sizes
+    right_taps: Sizes
+    right_divisors: Sizes
+
+
+class Factors(NamedTuple):
+    """The sources of a contraction's products; each sum has `depth` of them, or that many per tap. `applies`:
+    there is a contraction, of floats or of bytes.
+
+    For each dimension of a factor apart from the window's: the dimension of the output that indexes it, or
+    the rank of the output if k does; anything larger means index 0. The zero points of bytes, if there
+    are any (`lessens_left`, `lessens_right`), depend on the output coordinates in `left_less` and
+    `right_less`.
+    """
+
+    applies: bool
+    left: Sizes
+    right: Sizes
+    left_less: Sizes
+    right_less: Sizes
+    lessens_left: bool
+    lessens_right: bool
+    depth: int
+    window: Window
+
+
+class Contraction(NamedTuple):
+    """Passes from `number` on, which compute an output from sums of products of two factors; with the
+    constants that they have in common."""
+
+    number: int
+    left: Tensor
+    right: Tensor
+    output: Tensor
+    factors: Factors
+    constants: CommonConstants
 
 
 class Side(NamedTuple):
@@ -91,27 +142,23 @@ def side_vector(side: Side, axis: int, lines: int, depth: int, most: int) -> int
     return vector
 
 
-def is_tiled(op: Definition, shader: DefinitionShader, depth: int, products: int) -> bool:
+def is_tiled(op: Contraction, depth: int, products: int) -> bool:
     """Whether tiles support the types, and there is enough work for them: so many products, of which `depth`
     form a sum."""
-    contracted = shader.contracted
-    is_whole = op.tensors[contracted.left].bits >= 16 and op.tensors[contracted.right].bits >= 16
-    is_whole = is_whole and op.tensors[contracted.output].bits >= 16
-    if is_of_bytes(op, shader):
+    is_whole = op.left.bits >= 16 and op.right.bits >= 16 and op.output.bits >= 16
+    if is_of_bytes(op):
         is_whole = depth <= MOST_BYTES
-    return op.factors.applies and is_whole and not op.is_double and products >= TILE_PRODUCTS
+    return op.factors.applies and is_whole and products >= TILE_PRODUCTS
 
 
-def is_of_bytes(op: Definition, shader: DefinitionShader) -> bool:
+def is_of_bytes(op: Contraction) -> bool:
     """Whether the factors are bytes with zero points."""
-    return op.factors.applies and not op.tensors[shader.contracted.left].is_float
+    return op.factors.applies and not op.left.is_float
 
 
-def matrices_of(op: Definition, shader: DefinitionShader) -> Matrices:
+def matrices_of(op: Contraction) -> Matrices:
     """The output as matrices; there is no window."""
-    factors, contracted = op.factors, shader.contracted
-    left, right = op.tensors[contracted.left], op.tensors[contracted.right]
-    output = op.tensors[contracted.output]
+    factors, output = op.factors, op.output
     row_axis, column_axis = len(output.sizes) - 2, len(output.sizes) - 1
     if row_axis not in factors.left or row_axis in factors.right:
         return no_matrices()
@@ -120,10 +167,10 @@ def matrices_of(op: Definition, shader: DefinitionShader) -> Matrices:
     if column_axis in factors.left_less or row_axis in factors.right_less:
         return no_matrices()
     rows, columns = output.sizes[row_axis], output.sizes[column_axis]
-    if not is_tiled(op, shader, factors.depth, times(times(rows, columns), factors.depth)):
+    if not is_tiled(op, factors.depth, times(times(rows, columns), factors.depth)):
         return no_matrices()
     run = columns if output.strides[column_axis] == 1 else 1
-    is_down = is_stored_down(op, shader, row_axis, rows, run)
+    is_down = is_stored_down(op, row_axis, rows, run)
     sizes: Eight = [1 if d >= row_axis else size for d, size in enumerate(output.sizes)]
     return Matrices(
         True,
@@ -136,17 +183,16 @@ def matrices_of(op: Definition, shader: DefinitionShader) -> Matrices:
         rows if is_down else run,
         factors.depth,
         element_count(output.sizes) // (rows * columns),
-        side_of(left, factors.left, output.sizes, row_axis, factors.depth),
-        side_of(right, factors.right, output.sizes, column_axis, factors.depth),
+        side_of(op.left, factors.left, output.sizes, row_axis, factors.depth),
+        side_of(op.right, factors.right, output.sizes, column_axis, factors.depth),
     )
 
 
-def is_stored_down(op: Definition, shader: DefinitionShader, row_axis: int, rows: int, run: int) -> bool:
+def is_stored_down(op: Contraction, row_axis: int, rows: int, run: int) -> bool:
     """Whether the elements of a column are contiguous in the output, not those of a row, of which `run` are:
     channels are innermost in memory, or matrices are stored column by column. Bytes are never stored so."""
-    output = op.tensors[shader.contracted.output]
-    is_adjacent = output.strides[row_axis] == 1 and rows > 1
-    return is_adjacent and run == 1 and not is_of_bytes(op, shader)
+    is_adjacent = op.output.strides[row_axis] == 1 and rows > 1
+    return is_adjacent and run == 1 and not is_of_bytes(op)
 
 
 def axis_steps(output: Tensor, axis: int, stride: int) -> Eight:

@@ -11,9 +11,19 @@ from typing import Annotated, NamedTuple
 
 from .common_bindings import eight
 from .contraction import COOPERATIVE_ALONE, COOPERATIVE_RATE, FLOAT_RATE, suits_cooperative_matrix
-from .definition_types import MAX_COUNT, Definition, DefinitionShader, Factors, Window
-from .gemm_view import Matrices, Side, axis_steps, is_of_bytes, is_stored_down, is_tiled, side_vector
-from .loops import Words, ceil_div, element_count, times
+from .gemm_view import (
+    Contraction,
+    Factors,
+    Matrices,
+    Side,
+    Window,
+    axis_steps,
+    is_of_bytes,
+    is_stored_down,
+    is_tiled,
+    side_vector,
+)
+from .loops import MAX_COUNT, Words, ceil_div, element_count, times
 from .operands import NO_MEMBER, NONE, Eight, Sizes, Tensor
 from .planning import Planning
 from .polyphase import (
@@ -83,9 +93,9 @@ class TapStep(NamedTuple):
     step: int
 
 
-def window_strides(op: Definition, shader: DefinitionShader) -> Eight:
+def window_strides(op: Contraction) -> Eight:
     """The right factor's strides along the window, as it is in memory."""
-    right = op.tensors[shader.contracted.right]
+    right = op.right
     behind = len(right.sizes) - len(op.factors.window.sizes)
     strides: Eight = [stride for d, stride in enumerate(right.strides) if d >= behind]
     return strides
@@ -93,8 +103,7 @@ def window_strides(op: Definition, shader: DefinitionShader) -> Eight:
 
 def product_window(
     out: Planning,
-    op: Definition,
-    shader: DefinitionShader,
+    op: Contraction,
     factors: Matrices,
     strides: Sizes,
     channels: int,
@@ -104,8 +113,8 @@ def product_window(
     steps, taps, limits, strides, divisors and periods; then its strides on the left one. Taps are the
     distances between those that one phase meets. Numbers follow: the `channels` of a tap, the taps, the left
     factor's `offset` at the first of them, its strides from tap to tap and from one matrix to the next."""
-    window, contracted = op.factors.window, shader.contracted
-    left, right = op.tensors[contracted.left], op.tensors[contracted.right]
+    window = op.factors.window
+    left, right = op.left, op.right
     words: Annotated[list[int], 96] = []
     behind = len(right.sizes) - len(window.sizes)
     steps: Eight = []
@@ -141,12 +150,10 @@ def product_window(
     return WindowConstants(words, numbers)
 
 
-def unpacked_window(
-    out: Planning, op: Definition, shader: DefinitionShader, found: Matrices
-) -> WindowConstants:
+def unpacked_window(out: Planning, op: Contraction, found: Matrices) -> WindowConstants:
     """The constants of a window on the factors as they are in memory."""
-    first = first_of(op.factors.window, op.tensors[shader.contracted.left])
-    return product_window(out, op, shader, found, window_strides(op, shader), op.factors.depth, first)
+    first = first_of(op.factors.window, op.left)
+    return product_window(out, op, found, window_strides(op), op.factors.depth, first)
 
 
 def side_by_side(output: Tensor, row_axis: int) -> int:
@@ -188,11 +195,10 @@ def tap_step(window: Window, tensor: Tensor) -> TapStep:
     return TapStep(is_even, step)
 
 
-def windowed(op: Definition, shader: DefinitionShader) -> Matrices:
+def windowed(op: Contraction) -> Matrices:
     """The output as matrices: one per phase of each channel group."""
-    factors, window, contracted = op.factors, op.factors.window, shader.contracted
-    left, right = op.tensors[contracted.left], op.tensors[contracted.right]
-    output = op.tensors[contracted.output]
+    factors, window = op.factors, op.factors.window
+    left, right, output = op.left, op.right, op.output
     counts_rows = row_dimension(factors, output)
     row_axis, groups = factors.left[counts_rows], max(window.groups, 1)
     sizes = boxed(output, [row_axis], window)
@@ -200,7 +206,7 @@ def windowed(op: Definition, shader: DefinitionShader) -> Matrices:
     columns = element_count(sizes)
     depth = times(factors.depth, most_places(window))
     is_straight = has_phases(window, output) and row_axis == 1 and len(window.sizes) == len(output.sizes) - 2
-    if is_of_bytes(op, shader):
+    if is_of_bytes(op):
         is_straight = is_straight and not is_divided(window) and len(factors.right_less) == 0
     for axis in factors.left_less:
         is_straight = is_straight and axis == row_axis
@@ -215,10 +221,10 @@ def windowed(op: Definition, shader: DefinitionShader) -> Matrices:
         vector = gcd(vector, other)
     count = times(groups, phase_count(window))
     run = 1 if is_divided(window) else side_by_side(output, row_axis)
-    is_down = is_stored_down(op, shader, row_axis, rows, run)
-    channels = 1 if is_of_bytes(op, shader) else channels_vector(factors, right, 4)
+    is_down = is_stored_down(op, row_axis, rows, run)
+    channels = 1 if is_of_bytes(op) else channels_vector(factors, right, 4)
     return Matrices(
-        is_straight and is_tiled(op, shader, depth, times(times(rows, columns), depth * count)),
+        is_straight and is_tiled(op, depth, times(times(rows, columns), depth * count)),
         sizes,
         row_axis,
         NONE,
@@ -293,13 +299,13 @@ def first_of(window: Window, tensor: Tensor) -> int:
     return first
 
 
-def packs_left(op: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+def packs_left(op: Contraction, found: Matrices) -> bool:
     """Whether the left factor is packed first: where its strides require that, or where there are enough
     products."""
     window = op.factors.window
     products = times(times(found.rows, found.columns), times(found.depth, found.count))
     is_scattered = element_count(window.sizes) > 1 or found.left.depth != 1
-    left = op.tensors[shader.contracted.left]
+    left = op.left
     is_direct = tap_step(window, left).is_even and not is_divided(window)
     return not is_direct or (is_scattered and products >= TILE_PACKED)
 
@@ -316,14 +322,14 @@ def float_window_tiles(channels: int) -> Tiles:
     ]
 
 
-def float_window_product(op: Definition, shader: DefinitionShader, found: Matrices) -> WindowProduct:
+def float_window_product(op: Contraction, found: Matrices) -> WindowProduct:
     """The tile, k split into parts, and the left factor packed by vectors of rows."""
-    output = op.tensors[shader.contracted.output]
+    output = op.output
     rates = Rates(FLOAT_RATE, FLOAT_WINDOW_LATENCY, FLOAT_WINDOW_ALONE, 4)
     chosen = choose_tile(found, float_window_tiles(op.factors.depth), rates, True)
     split = split_of(found, chosen)
     factors, items = found, 0
-    if packs_left(op, shader, found):
+    if packs_left(op, found):
         vectors = ceil_div(found.rows, 4)
         pitch, whole = 4 * vectors, times(found.depth, 4 * vectors)
         factors = found._replace(left=Side(axis_steps(output, found.row_axis, 1), pitch, whole, False, 4))
@@ -332,9 +338,9 @@ def float_window_product(op: Definition, shader: DefinitionShader, found: Matric
     return WindowProduct(product, Packing(items, 4, 1), single_tap())
 
 
-def gathered(op: Definition, shader: DefinitionShader, side: Side) -> Side:
+def gathered(op: Contraction, side: Side) -> Side:
     """The way to load a convolution's right factor: up to eight adjacent channels or pixels at once."""
-    right, output = op.tensors[shader.contracted.right], op.tensors[shader.contracted.output]
+    right, output = op.right, op.output
     channels = channels_vector(op.factors, right, 8)
     if channels > 1:
         return side._replace(is_along=True, vector=channels)
@@ -346,10 +352,10 @@ def single_tap() -> Row:
     return Row(1, 0, 0)
 
 
-def row_of(op: Definition, shader: DefinitionShader, found: Matrices) -> Row:
+def row_of(op: Contraction, found: Matrices) -> Row:
     """The taps that tiles can hold at once. Each row of the output has so many columns that they keep its
     windows clear of the tensor's next row: the zeros before that row also end this one."""
-    window, right = op.factors.window, op.tensors[shader.contracted.right]
+    window, right = op.factors.window, op.right
     if is_divided(window):
         return single_tap()
     last = len(window.sizes) - 1
@@ -412,10 +418,10 @@ def row_tiles(row: Row) -> Tiles:
     return tiles
 
 
-def cooperative_window_product(op: Definition, shader: DefinitionShader, given: Matrices) -> WindowProduct:
+def cooperative_window_product(op: Contraction, given: Matrices) -> WindowProduct:
     """The tile, with one tap or several, k split into parts, and the left factor packed along k."""
-    window, output, channels = op.factors.window, op.tensors[shader.contracted.output], op.factors.depth
-    right, row = gathered(op, shader, given.right), row_of(op, shader, given)
+    window, output, channels = op.factors.window, op.output, op.factors.depth
+    right, row = gathered(op, given.right), row_of(op, given)
     rates = Rates(COOPERATIVE_RATE, COOPERATIVE_WINDOW_LATENCY, COOPERATIVE_ALONE, 2)
     found = given
     chosen = choose_tile(given, tap_tiles(channels), rates, True)
@@ -440,13 +446,11 @@ def cooperative_window_product(op: Definition, shader: DefinitionShader, given: 
     return WindowProduct(product, Packing(items, 8, 2), row)
 
 
-def begin_packed(
-    out: Planning, op: Definition, shader: DefinitionShader, product: Product, packing: Packing
-) -> Common:
+def begin_packed(out: Planning, product: Product, packing: Packing) -> Common:
     """The macros and resources of all passes, with room in scratch for packed factors. The k-loop counts
     elements there."""
     packed = times(ceil_div(packing.items, 4) * 4, packing.vector // packing.in_word)
-    common = begin_product(out, op, shader, product.matrices, product.split, product.in_parts, packed)
+    common = begin_product(out, product.matrices, product.split, product.in_parts, packed)
     if packing.items > 0 and times(common.words + packed, packing.in_word) >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * (common.words + packed))
     return common
@@ -454,8 +458,7 @@ def begin_packed(
 
 def pack(
     out: Planning,
-    op: Definition,
-    shader: DefinitionShader,
+    op: Contraction,
     product: Product,
     packing: Packing,
     common: Common,
@@ -463,40 +466,40 @@ def pack(
     """The pass that packs factors, after its own macros."""
     found = product.matrices
     out.define("PACK_VECTOR", packing.vector)
-    words = unpacked_window(out, op, shader, found)
-    dispatch_single(out, op, shader, found, common, words, PACK_PASS, packing.items)
+    words = unpacked_window(out, op, found)
+    dispatch_single(out, op, found, common, words, PACK_PASS, packing.items)
 
 
-def plan_window_product(out: Planning, op: Definition, shader: DefinitionShader, made: WindowProduct) -> None:
+def plan_window_product(out: Planning, op: Contraction, made: WindowProduct) -> None:
     """One dispatch, preceded by one if the left factor is packed, and followed by one if there are partial
     sums."""
     product, packing, row = made.product, made.packing, made.row
-    window, contracted, channels = op.factors.window, shader.contracted, op.factors.depth
-    right, output = op.tensors[contracted.right], op.tensors[contracted.output]
-    common = begin_packed(out, op, shader, product, packing)
+    window, channels = op.factors.window, op.factors.depth
+    right, output = op.right, op.output
+    common = begin_packed(out, product, packing)
     out.define("PHASED", int(is_divided(window)))
     out.define("TAPS_AT_ONCE", row.taps)
     out.share()
-    words = unpacked_window(out, op, shader, product.matrices)
+    words = unpacked_window(out, op, product.matrices)
     if packing.items > 0:
         out.define("TILE_DEPTH", product.tile.depth)
         out.define("WHOLE_TAPS", int(channels % product.tile.depth == 0))
-        pack(out, op, shader, product, packing, common)
-        first, strides = common.words * packing.in_word, window_strides(op, shader)
-        words = product_window(out, op, shader, product.factors, strides, channels, first)
+        pack(out, op, product, packing, common)
+        first, strides = common.words * packing.in_word, window_strides(op)
+        words = product_window(out, op, product.factors, strides, channels, first)
     out.define("WHOLE_TAPS", int(channels % product.tile.depth == 0))
     out.define("BORDERED", int(is_bordered(window, right, output)))
     out.define("REACH", row.reach)
-    multiply(out, op, shader, product, words, common, packing.items > 0)
+    multiply(out, op, product, words, common, packing.items > 0)
 
 
-def plan_window_tiles(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+def plan_window_tiles(out: Planning, op: Contraction, found: Matrices) -> bool:
     """Tiles of cooperative matrices where these suit, else of ordinary arithmetic. False if there is too
     little to compute."""
-    if suits_cooperative_matrix(out, op, shader, found):
-        plan_window_product(out, op, shader, cooperative_window_product(op, shader, found))
+    if suits_cooperative_matrix(out, op, found):
+        plan_window_product(out, op, cooperative_window_product(op, found))
     elif found.is_worth:
-        plan_window_product(out, op, shader, float_window_product(op, shader, found))
+        plan_window_product(out, op, float_window_product(op, found))
     else:
         return False
     return True

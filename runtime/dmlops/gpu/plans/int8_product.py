@@ -12,10 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .capabilities import Capability
-from .definition_types import MAX_COUNT, Definition, DefinitionShader
-from .gemm_view import Matrices, Side, axis_steps, matrices_of, output_vector, side_vector
+from .gemm_view import Contraction, Matrices, Side, axis_steps, matrices_of, output_vector, side_vector
 from .implicit_gemm import Packing, begin_packed, pack, product_window, unpacked_window
-from .loops import MULTIPROCESSORS, ceil_div, element_count, times
+from .loops import MAX_COUNT, MULTIPROCESSORS, ceil_div, element_count, times
 from .operands import NONE, Eight
 from .planning import Planning
 from .product import Product, multiply, no_window, partial_vectors
@@ -143,9 +142,9 @@ def choose_byte_tile(found: Matrices, is_cooperative: bool) -> Choice:
     return choose_tile(found, byte_window_tiles(), rates, True)
 
 
-def byte_packing(op: Definition, shader: DefinitionShader, found: Matrices) -> BytePacking:
+def byte_packing(op: Contraction, found: Matrices) -> BytePacking:
     """The packing of a convolution's factors. Few channels are not worth padding to whole vectors."""
-    window, right = op.factors.window, op.tensors[shader.contracted.right]
+    window, right = op.factors.window, op.right
     channels = op.factors.depth
     vector = 16 if channels % 16 == 0 or channels > BYTES_DEEP else 4
     padded = ceil_div(channels, vector) * vector
@@ -161,11 +160,9 @@ def byte_packing(op: Definition, shader: DefinitionShader, found: Matrices) -> B
     )
 
 
-def packed_factors(
-    op: Definition, shader: DefinitionShader, found: Matrices, layout: BytePacking
-) -> Matrices:
+def packed_factors(op: Contraction, found: Matrices, layout: BytePacking) -> Matrices:
     """The matrices with packed factors."""
-    right, output = op.tensors[shader.contracted.right], op.tensors[shader.contracted.output]
+    right, output = op.right, op.output
     image = layout.padded * (right.sizes[1] // op.factors.depth)
     for d, size in enumerate(right.sizes):
         image = times(image, size) if d > 1 else image
@@ -178,9 +175,9 @@ def packed_factors(
     )
 
 
-def pixel_strides(op: Definition, shader: DefinitionShader, layout: BytePacking) -> Eight:
+def pixel_strides(op: Contraction, layout: BytePacking) -> Eight:
     """Strides in bytes along each dimension of the window, in the packed right factor."""
-    right = op.tensors[shader.contracted.right]
+    right = op.right
     strides: Eight = []
     for d in range(len(op.factors.window.sizes)):
         stride = layout.padded * (right.sizes[1] // op.factors.depth)
@@ -190,12 +187,10 @@ def pixel_strides(op: Definition, shader: DefinitionShader, layout: BytePacking)
     return strides
 
 
-def byte_product(
-    out: Planning, op: Definition, shader: DefinitionShader, found: Matrices, factors: Matrices
-) -> Product:
+def byte_product(out: Planning, op: Contraction, found: Matrices, factors: Matrices) -> Product:
     """The tile, and k split into parts. There are partial sums also where cooperative matrices cannot store
     the output: storing bytes one by one takes atomics, which do not mix with them."""
-    output = op.tensors[shader.contracted.output]
+    output = op.output
     is_whole = output.bits >= 16 or output_vector(found, output) == 4
     sums = times(4, partial_vectors(found))
     is_cooperative = out.has(Capability.COOPERATIVE_MATRIX_INT8) and (is_whole or sums < MAX_COUNT // 16)
@@ -205,55 +200,55 @@ def byte_product(
     return Product(chosen.tile, split, in_parts, found, factors, is_cooperative)
 
 
-def define_signs(out: Planning, op: Definition, shader: DefinitionShader) -> None:
+def define_signs(out: Planning, op: Contraction) -> None:
     """The macros of the types of bytes."""
-    out.define("LEFT_UNSIGNED", int(not op.tensors[shader.contracted.left].is_signed))
-    out.define("RIGHT_UNSIGNED", int(not op.tensors[shader.contracted.right].is_signed))
+    out.define("LEFT_UNSIGNED", int(not op.left.is_signed))
+    out.define("RIGHT_UNSIGNED", int(not op.right.is_signed))
 
 
-def plan_bytes(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> None:
+def plan_bytes(out: Planning, op: Contraction, found: Matrices) -> None:
     """One dispatch, preceded by one if a convolution's factors are packed, and followed by one if there are
     partial sums."""
-    left, right = op.tensors[shader.contracted.left], op.tensors[shader.contracted.right]
+    left, right = op.left, op.right
     is_windowed, channels = found.column_axis == NONE, op.factors.depth
     is_packed = is_windowed and found.right.vector < 4
-    layout = byte_packing(op, shader, found)
+    layout = byte_packing(op, found)
     factors = found._replace(
         left=line_vector(found.left, found.row_axis, found.rows, channels),
         right=found.right._replace(vector=4),
     )
     if is_packed:
-        factors = packed_factors(op, shader, found, layout)
+        factors = packed_factors(op, found, layout)
     elif not is_windowed:
         columns = line_vector(found.right, found.column_axis, found.columns, channels)
         factors = factors._replace(right=columns)
-    product = byte_product(out, op, shader, found, factors)
+    product = byte_product(out, op, found, factors)
     packing = Packing(layout.left_items + layout.right_items if is_packed else 0, layout.vector, 4)
-    common = begin_packed(out, op, shader, product, packing)
+    common = begin_packed(out, product, packing)
     out.share()
     window = no_window()
     if is_packed:
-        define_signs(out, op, shader)
-        pack(out, op, shader, product, packing, common)
-        strides = pixel_strides(op, shader, layout)
-        window = product_window(out, op, shader, factors, strides, layout.padded, 4 * common.words)
+        define_signs(out, op)
+        pack(out, op, product, packing, common)
+        strides = pixel_strides(op, layout)
+        window = product_window(out, op, factors, strides, layout.padded, 4 * common.words)
     elif is_windowed:
-        window = unpacked_window(out, op, shader, found)
-    define_signs(out, op, shader)
+        window = unpacked_window(out, op, found)
+    define_signs(out, op)
     # UINT8 always has a zero point, as tiles hold it.
     out.define("LEFT_SUMS", int(op.factors.lessens_right or not right.is_signed))
     out.define("RIGHT_SUMS", int(op.factors.lessens_left or not left.is_signed))
     out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
-    multiply(out, op, shader, product, window, common, is_packed)
+    multiply(out, op, product, window, common, is_packed)
 
 
-def plan_int8_products(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
+def plan_int8_products(out: Planning, op: Contraction) -> bool:
     """False if the definition's own passes are as good."""
-    return plan_int8_tiles(out, op, shader, matrices_of(op, shader))
+    return plan_int8_tiles(out, op, matrices_of(op))
 
 
-def plan_int8_tiles(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+def plan_int8_tiles(out: Planning, op: Contraction, found: Matrices) -> bool:
     """False if there is too little to compute."""
     if found.is_worth:
-        plan_bytes(out, op, shader, found)
+        plan_bytes(out, op, found)
     return found.is_worth

@@ -21,12 +21,16 @@ ELEMENTWISE_BUSY = 262144  # NVIDIA H200: 1 at 0.89, 16384 at 0.96, 65536 at 0.9
 COUNT_LIMIT = 2**32
 """Shaders count elements in 32 bits: every tensor spans fewer than this."""
 
+MAX_COUNT = 2**31
+"""Limit of a tensor's elements, and of the words of scratch: shaders number them with signed integers."""
+
 MAX_GROUPS = 65535
 """Per dimension: the limit of Direct3D 12 and of many Vulkan drivers."""
 
 Strides = Annotated[Sequence[int], 16]
 Row = Annotated[list[int], 16]
 Words = Annotated[list[int], 64]
+Lists = Annotated[list[int], 512]
 
 
 class Loop(NamedTuple):
@@ -54,6 +58,16 @@ class Dimension(NamedTuple):
 Dimensions = Annotated[list[Dimension], 16]
 
 
+class CommonConstants(NamedTuple):
+    """The constants that depend only on the description, as words: lists, fused activations, numbers of a
+    tensor's type, and other numbers."""
+
+    lists: Lists
+    activations: Annotated[list[int], 32]
+    elements: Words
+    scalars: Words
+
+
 def ceil_div(number: int, divisor: int) -> int:
     """The quotient, rounded up."""
     return -(-number // divisor)
@@ -79,6 +93,14 @@ def element_count(sizes: Sizes) -> int:
     for size in sizes:
         count *= size
     return min(count, COUNT_LIMIT)
+
+
+def padded(entries: Sizes) -> Eight:
+    """Words, zero-padded to eight."""
+    words: Eight = []
+    words.extend(entries)
+    words.extend([0] * (8 - len(entries)))
+    return words
 
 
 def repeats(loops: Loops) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from .definition_types import Factors, Window
+from .gemm_view import Factors, Window
 from .loops import ceil_div, element_count, times
 from .operands import Eight, Tensor
 

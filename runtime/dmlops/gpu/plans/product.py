@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .common_bindings import CommonConstants, Lists, begin_form
-from .definition_types import MAX_COUNT, Definition, DefinitionShader
-from .gemm_view import Matrices, output_vector
-from .loops import Dimensions, Words, ceil_div, extents, grid, times
+from .gemm_view import Contraction, Matrices, output_vector
+from .loops import MAX_COUNT, Dimensions, Lists, Words, ceil_div, extents, grid, times
 from .operands import NO_MEMBER, NONE, WAVE, Eight, Groups
 from .planning import Planning
 from .reasons import Reason
@@ -53,14 +51,12 @@ class Product(NamedTuple):
 
 class Common(NamedTuple):
     """The parameters shared by all passes of a plan: the split, the sizes of the output and what groups
-    divide their numbers by, the partial sums in scratch, in words, and what depends only on the
-    description."""
+    divide their numbers by, and the partial sums in scratch, in words."""
 
     split: Split
     sizes: Dimensions
     walk: Dimensions
     words: int
-    known: CommonConstants
 
 
 class ContractionParams(NamedTuple):
@@ -111,8 +107,6 @@ def no_window() -> WindowConstants:
 
 def begin_product(
     out: Planning,
-    op: Definition,
-    shader: DefinitionShader,
     found: Matrices,
     split: Split,
     in_parts: bool,
@@ -120,12 +114,10 @@ def begin_product(
 ) -> Common:
     """The macros and resources of all passes; so many words of packed factors follow partial sums in scratch.
     Groups walk the tiles of a matrix in bands."""
-    output = op.tensors[shader.contracted.output]
     sums_words = times(4 * partial_vectors(found), split.parts) if in_parts else 0
     words = sums_words + packed
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
-    known = begin_form(out, op, shader, output)
     if found.is_down:
         out.define("OUTPUT_DOWN", 1)
     if in_parts:
@@ -136,13 +128,12 @@ def begin_product(
     height = min(TILE_WALK, split.down)
     last = split.down - (split.down - 1) // height * height
     walk = extents([split.down * split.across, found.count, height * split.across, height, last])
-    return Common(split, extents(found.sizes), walk, sums_words, known)
+    return Common(split, extents(found.sizes), walk, sums_words)
 
 
 def multiply(
     out: Planning,
-    op: Definition,
-    shader: DefinitionShader,
+    op: Contraction,
     product: Product,
     window: WindowConstants,
     common: Common,
@@ -150,8 +141,8 @@ def multiply(
 ) -> None:
     """The pass that multiplies, after its own macros, and one that adds up partial sums. `window` has the
     constants of a window, if there is one."""
-    contracted, found, factors, tile = shader.contracted, product.matrices, product.factors, product.tile
-    out.define("PASS", contracted.number)
+    found, factors, tile = product.matrices, product.factors, product.tile
+    out.define("PASS", op.number)
     if is_packed:
         out.define("PACKED", 1)
     out.define("LEFT_VECTOR", factors.left.vector)
@@ -160,7 +151,7 @@ def multiply(
     out.define("RIGHT_VECTOR", factors.right.vector)
     if factors.right.is_along:
         out.define("RIGHT_ALONG", 1)
-    vector = 1 if product.in_parts else output_vector(found, op.tensors[contracted.output])
+    vector = 1 if product.in_parts else output_vector(found, op.output)
     out.define("OUTPUT_VECTOR", vector)
     out.define("TILE_ROWS", tile.rows)
     out.define("TILE_COLUMNS", tile.columns)
@@ -174,32 +165,30 @@ def multiply(
     groups = grid(out, tiles * product.split.parts * threads, threads, 1)
     out.dispatch(contraction_params(op, factors, window, common, groups), groups, is_packed)
     if product.in_parts:
-        add_parts(out, op, shader, found, common, window)
+        add_parts(out, op, found, common, window)
 
 
-def plan_product(out: Planning, op: Definition, shader: DefinitionShader, product: Product) -> None:
+def plan_product(out: Planning, op: Contraction, product: Product) -> None:
     """One dispatch, followed by one if there are partial sums."""
-    common = begin_product(out, op, shader, product.matrices, product.split, product.in_parts, 0)
+    common = begin_product(out, product.matrices, product.split, product.in_parts, 0)
     out.share()
-    multiply(out, op, shader, product, no_window(), common, False)
+    multiply(out, op, product, no_window(), common, False)
 
 
 def add_parts(
     out: Planning,
-    op: Definition,
-    shader: DefinitionShader,
+    op: Contraction,
     found: Matrices,
     common: Common,
     window: WindowConstants,
 ) -> None:
     """The pass in which each thread adds up four adjacent partial sums."""
-    dispatch_single(out, op, shader, found, common, window, PARTS_PASS, partial_vectors(found))
+    dispatch_single(out, op, found, common, window, PARTS_PASS, partial_vectors(found))
 
 
 def dispatch_single(
     out: Planning,
-    op: Definition,
-    shader: DefinitionShader,
+    op: Contraction,
     found: Matrices,
     common: Common,
     window: WindowConstants,
@@ -208,37 +197,35 @@ def dispatch_single(
 ) -> None:
     """A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited
     for."""
-    contracted = shader.contracted
-    output = op.tensors[contracted.output]
     is_last = number == PARTS_PASS
     groups = grid(out, items, SINGLE_THREADS, 1)
-    out.define("PASS", contracted.number + number)
+    out.define("PASS", op.number + number)
     out.define("NUM_THREADS", SINGLE_THREADS)
     out.define("LEFT_VECTOR", 1)
     out.define("RIGHT_VECTOR", 1)
-    if is_last or output.bits >= 16:
-        out.define("OUTPUT_VECTOR", output_vector(found, output) if is_last else 1)
+    if is_last or op.output.bits >= 16:
+        out.define("OUTPUT_VECTOR", output_vector(found, op.output) if is_last else 1)
     params = contraction_params(op, found, window, common, groups)
     out.dispatch(params, groups, is_last)
 
 
 def contraction_params(
-    op: Definition,
+    op: Contraction,
     found: Matrices,
     window: WindowConstants,
     common: Common,
     groups: Groups,
 ) -> ContractionParams:
     """The constants of a pass."""
-    split, known = common.split, common.known
+    split, constants = common.split, op.constants
     return ContractionParams(
         common.sizes,
         common.walk,
         [step % 2**32 for step in found.left.steps],
         [step % 2**32 for step in found.right.steps],
         window.lists,
-        known.lists,
-        known.activations,
+        constants.lists,
+        constants.activations,
         found.count,
         found.rows,
         found.columns,
@@ -250,6 +237,6 @@ def contraction_params(
         split.down,
         groups.columns,
         window.numbers,
-        op.elements,
-        known.scalars,
+        constants.elements,
+        constants.scalars,
     )

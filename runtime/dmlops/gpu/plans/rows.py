@@ -6,12 +6,13 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .common_bindings import Lists, begin_form
 from .definition_types import Definition, DefinitionShader, RowsPass
 from .loops import (
     COUNT_LIMIT,
     SATURATING_THREADS,
+    CommonConstants,
     Dimensions,
+    Lists,
     Loops,
     Row,
     Words,
@@ -120,13 +121,12 @@ def order_within(op: Definition, source: Tensor, chooses: bool) -> Eight:
     return strides
 
 
-def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> None:
+def plan_rows(out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants) -> None:
     """One dispatch. If rows are split, one for each turn of partial totals and one for the outputs."""
     rows, source = shader.rows, op.tensors[shader.rows.source]
     if op.is_double or not fits(op, rows):
         out.refuse(Reason.UNSUPPORTED_INDEXING, NO_MEMBER, 0)
         return
-    known = begin_form(out, op, shader, op.tensors[rows.output])
     chooses = rows.choosing >> op.rows.function & 1 == 1
     if rows.functions > 1:
         out.define("FUNCTION", op.rows.function)
@@ -182,7 +182,7 @@ def plan_rows(out: Planning, op: Definition, shader: DefinitionShader) -> None:
         params = RowsParams(
             known.lists,
             known.activations,
-            op.elements,
+            known.elements,
             known.scalars,
             row_loops.number,
             row_loops.extent,

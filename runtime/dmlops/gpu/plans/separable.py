@@ -10,9 +10,19 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .common_bindings import Lists, begin_form
 from .definition_types import Definition, DefinitionShader, SeparablePass
-from .loops import Dimensions, Words, ceil_div, element_count, extents, grid, times, vector_width
+from .loops import (
+    CommonConstants,
+    Dimensions,
+    Lists,
+    Words,
+    ceil_div,
+    element_count,
+    extents,
+    grid,
+    times,
+    vector_width,
+)
 from .operands import NONE, Eight, Sizes, Tensor
 from .planning import Planning
 
@@ -199,14 +209,13 @@ def way_that_applies(op: Definition, shader: DefinitionShader) -> int:
     return NONE
 
 
-def plan_separable(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
+def plan_separable(out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants) -> bool:
     """One dispatch; False if no separable pass applies."""
     place = way_that_applies(op, shader)
     if place == NONE:
         return False
     one = shader.separable[place]
     tensor, output = op.tensors[one.tensor], op.tensors[one.output]
-    known = begin_form(out, op, shader, output)
     if len(shader.kept) > 0:
         out.write(out.scratch(8))
 
@@ -244,7 +253,7 @@ def plan_separable(out: Planning, op: Definition, shader: DefinitionShader) -> b
         extents(sizes),
         known.lists,
         known.activations,
-        op.elements,
+        known.elements,
         extents([down, across]),
         extent.planes,
         groups.columns,

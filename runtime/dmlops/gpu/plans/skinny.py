@@ -11,9 +11,9 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-from .definition_types import Definition, DefinitionShader
-from .gemm_view import Matrices, side_vector
+from .gemm_view import Contraction, Matrices, side_vector
 from .loops import MULTIPROCESSORS, ceil_div, grid, power_below, times
+from .operands import Tensor
 from .planning import Planning
 from .product import SKINNY_PASS, add_parts, begin_product, contraction_params, no_window
 from .tile_cost import Split, split_into
@@ -43,12 +43,12 @@ VECTOR_BITS = 128
 
 
 class Skinny(NamedTuple):
-    """Matrices with few rows, and the number of the tensor that is their right factor. `is_transposed`: they
-    are transposed, and that tensor is the contraction's left factor."""
+    """Matrices with few rows, and their right factor. `is_transposed`: they are transposed, and that is the
+    contraction's left factor."""
 
     is_transposed: bool
     matrices: Matrices
-    right: int
+    right: Tensor
 
 
 class Lanes(NamedTuple):
@@ -76,23 +76,22 @@ def transposed(found: Matrices) -> Matrices:
     )
 
 
-def skinny_of(shader: DefinitionShader, found: Matrices) -> Skinny:
+def skinny_of(op: Contraction, found: Matrices) -> Skinny:
     """The matrices, transposed if they have too many rows. Threads store rows, contiguous or not."""
-    contracted = shader.contracted
     if found.rows > MOST_ROWS:
-        return Skinny(True, transposed(found), contracted.left)
+        return Skinny(True, transposed(found), op.left)
     if found.is_down:
-        return Skinny(False, found._replace(is_down=False, run=1), contracted.right)
-    return Skinny(False, found, contracted.right)
+        return Skinny(False, found._replace(is_down=False, run=1), op.right)
+    return Skinny(False, found, op.right)
 
 
-def is_skinny(op: Definition, shader: DefinitionShader, found: Matrices) -> bool:
+def is_skinny(op: Contraction, found: Matrices) -> bool:
     """Whether there are few rows or columns, enough work, and whole vectors of floats to load. Many tiny
     matrices are better off in tiles."""
     if not found.is_worth or min(found.rows, found.columns) > MOST_ROWS:
         return False
-    skinny = skinny_of(shader, found)
-    matrices, right = skinny.matrices, op.tensors[skinny.right]
+    skinny = skinny_of(op, found)
+    matrices, right = skinny.matrices, skinny.right
     if matrices.count > MULTIPROCESSORS and times(matrices.columns, matrices.depth) < SKINNY_LEAST:
         return False
     vector = VECTOR_BITS // right.bits
@@ -118,19 +117,19 @@ def lanes_for(matrices: Matrices, vector: int) -> Lanes:
     return Lanes(columns, step, lanes, width, split_into(parts, matrices.depth, step, 1, across))
 
 
-def plan_skinny(out: Planning, op: Definition, shader: DefinitionShader, found: Matrices) -> None:
+def plan_skinny(out: Planning, op: Contraction, found: Matrices) -> None:
     """One dispatch, followed by one if k is split."""
-    skinny = skinny_of(shader, found)
+    skinny = skinny_of(op, found)
     matrices = skinny.matrices
-    vector = VECTOR_BITS // op.tensors[skinny.right].bits
+    vector = VECTOR_BITS // skinny.right.bits
     share = lanes_for(matrices, vector)
     split = share.split
     in_parts = split.parts > 1
-    common = begin_product(out, op, shader, matrices, split, in_parts, 0)
+    common = begin_product(out, matrices, split, in_parts, 0)
     out.share()
 
     left, in_group = matrices.left, share.lanes * share.width
-    out.define("PASS", shader.contracted.number + SKINNY_PASS)
+    out.define("PASS", op.number + SKINNY_PASS)
     out.define("NUM_THREADS", in_group)
     out.define("LEFT_VECTOR", gcd(left.vector, share.step) if left.is_along else 1)
     out.define("RIGHT_VECTOR", vector)
@@ -145,4 +144,4 @@ def plan_skinny(out: Planning, op: Definition, shader: DefinitionShader, found: 
     params = contraction_params(op, matrices, no_window(), common, groups)
     out.dispatch(params, groups, False)
     if in_parts:
-        add_parts(out, op, shader, matrices, common, no_window())
+        add_parts(out, op, matrices, common, no_window())

@@ -14,10 +14,22 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .common_bindings import Lists, begin_form, counted, padded
+from .common_bindings import counted
 from .definition_types import Definition, DefinitionShader, Frame, Sliding
-from .gemm_view import Matrices, is_of_bytes
-from .loops import COUNT_LIMIT, Dimensions, Words, ceil_div, element_count, extents, grid, times
+from .gemm_view import Matrices
+from .loops import (
+    COUNT_LIMIT,
+    CommonConstants,
+    Dimensions,
+    Lists,
+    Words,
+    ceil_div,
+    element_count,
+    extents,
+    grid,
+    padded,
+    times,
+)
 from .operands import NONE, Eight, Tensor
 from .planning import Planning
 from .polyphase import is_divided, row_dimension
@@ -360,8 +372,6 @@ def suits_sliding(op: Definition, shader: DefinitionShader, found: Matrices, lea
     window = op.factors.window
     if not op.factors.applies or len(window.sizes) == 0:
         return False
-    if is_of_bytes(op, shader) and not found.is_worth:
-        return False
     is_few = found.rows < least_rows
     is_narrow = window.groups > 1 and max(found.rows, op.factors.depth) <= SLIDING_CHANNELS
     if (is_few or is_narrow) and not is_divided(window):
@@ -435,7 +445,7 @@ def define_axes(out: Planning, down: WindowAxis, across: WindowAxis) -> None:
     out.define("REST_X", rest(across))
 
 
-def plan_sliding(out: Planning, op: Definition, shader: DefinitionShader) -> bool:
+def plan_sliding(out: Planning, op: Definition, shader: DefinitionShader, known: CommonConstants) -> bool:
     """One dispatch; False if windows do not fit."""
     if not is_slid(op, shader):
         return False
@@ -445,8 +455,7 @@ def plan_sliding(out: Planning, op: Definition, shader: DefinitionShader) -> boo
     layers = layers_of(slide, block.unrolled)
     if layers >= COUNT_LIMIT // 2:
         return False
-    known = begin_form(out, op, shader, output)
-    if shader.contracted.number != NONE:
+    if shader.contraction.number != NONE:
         out.write(out.scratch(8))
     out.share()
 
@@ -487,7 +496,7 @@ def plan_sliding(out: Planning, op: Definition, shader: DefinitionShader) -> boo
         plane_steps(sliding, tensor, output),
         known.lists,
         known.activations,
-        op.elements,
+        known.elements,
         groups.columns,
         layers,
         weights_words(op, shader),
