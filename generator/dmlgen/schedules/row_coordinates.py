@@ -8,7 +8,7 @@ axes(T)]`, and loops run over the box of a row. The only row of a whole tensor n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dmlgen.analysis.pattern import match
 from dmlgen.expr import ir
@@ -23,58 +23,27 @@ _D = ir.Local("v0", ir.INT)  # a dimension, as `normal` names the variable of a 
 
 @dataclass(frozen=True)
 class RowCoordinates:
-    """The rows of a tensor, which run along the dimensions for which `test` holds. Lists are as `normal`
-    writes them."""
+    """The rows of a tensor, by the lists that describe them, as `normal` writes them.
+
+    `flags` has a 1 for each dimension that rows run along, else 0. `extent` are the sizes of a row, `kept`
+    those of a tensor with one entry per row, and `here` is the coordinate in it for the row of the element at
+    `at`. `own` is the coordinate of that element within its row; `over` is that of the current element of a
+    loop over the row, and `backward` that of a loop that starts with the last element.
+    """
 
     tensor: str
-    test: ir.Expr
-
-    def _list(self, along: ir.Expr, other: ir.Expr) -> ir.Expr:
-        """A list with one entry along rows and another elsewhere."""
-        rank = ir.Field(ir.Tensor(self.tensor), "DimensionCount", ir.INT)
-        entry = ir.Conditional(self.test, along, other)
-        return normal(ir.Reduce("list", ir.Loop(_D, ir.ZERO, rank, None), entry, ir.INTS))
-
-    @property
-    def size(self) -> ir.Expr:
-        """The tensor's size along a dimension."""
-        return ir.Index(ir.Field(ir.Tensor(self.tensor), "Sizes", ir.INTS), _D)
+    flags: ir.Expr
+    extent: ir.Expr
+    kept: ir.Expr
+    here: ir.Expr
+    own: ir.Expr
+    over: ir.Expr
+    backward: ir.Expr
 
     @property
-    def flags(self) -> ir.Expr:
-        """A 1 for each dimension that rows run along, else 0."""
-        return self._list(ir.ONE, ir.ZERO)
-
-    @property
-    def extent(self) -> ir.Expr:
-        """The sizes of a row."""
-        return self._list(self.size, ir.ONE)
-
-    @property
-    def kept(self) -> ir.Expr:
-        """The sizes of a tensor with one entry per row."""
-        return self._list(ir.ONE, self.size)
-
-    @property
-    def here(self) -> ir.Expr:
-        """The coordinate, in such a tensor, for the row of the element at `at`."""
-        return self._list(ir.ZERO, ir.Index(ir.AT, _D))
-
-    @property
-    def own(self) -> ir.Expr:
-        """The coordinate, within its row, of the element at `at`."""
-        return self._list(ir.Index(ir.AT, _D), ir.ZERO)
-
-    @property
-    def over(self) -> ir.Expr:
-        """The coordinate of the current element of a loop over the row at `at`."""
-        return self._list(ir.Index(ITEM, _D), ir.Index(ir.AT, _D))
-
-    @property
-    def backward(self) -> ir.Expr:
-        """The coordinate of the current element of a loop that starts with the last element."""
-        last = ir.Binary("-", self.size, ir.ONE, ir.INT)
-        return self._list(ir.Binary("-", last, ir.Index(ITEM, _D), ir.INT), ir.Index(ir.AT, _D))
+    def is_whole(self) -> bool:
+        """Whether all elements of the tensor are one row."""
+        return self.own == ir.AT
 
     def mirrored(self, node: ir.Expr) -> ir.Expr | None:
         """The coordinate in a row that is as far from its first element as a given one from the last."""
@@ -85,42 +54,42 @@ class RowCoordinates:
         return found.entry if normal(sizes) == self.extent else None
 
 
-@dataclass(frozen=True)
-class Whole(RowCoordinates):
-    """The only row of a tensor: all of its elements."""
-
-    @property
-    def extent(self) -> ir.Expr:
-        return ir.Field(ir.Tensor(self.tensor), "Sizes", ir.INTS)
-
-    @property
-    def kept(self) -> ir.Expr:
-        return ir.ListOf((ir.ONE,))
-
-    @property
-    def here(self) -> ir.Expr:
-        return ir.ListOf((ir.ZERO,))
-
-    @property
-    def own(self) -> ir.Expr:
-        return ir.AT
-
-    @property
-    def over(self) -> ir.Expr:
-        return ITEM
-
-
 def rows_of(fold: ir.Fold) -> RowCoordinates | None:
     """The rows that a loop iterates over completely."""
     match fold.loops:
         case (ir.Each(first=None, last=last),) if fold.condition is None:
             if (found := match("Whole.Sizes", last)) and not found.Whole.index:
-                return Whole(found.Whole.name, ir.Number(True, ir.BOOL))
-            extent = "[Whole.Sizes[d] if test else 1 for d in range(Whole.DimensionCount)]"
+                along = _along(found.Whole.name, ir.Number(True, ir.BOOL))
+                one, zero = (ir.ListOf((number,)) for number in (ir.ONE, ir.ZERO))
+                return replace(along, extent=last, kept=one, here=zero, own=ir.AT, over=ITEM)
+            extent = "[Own.Sizes[d] if test else 1 for d in range(Own.DimensionCount)]"
             found = match(extent, normal(last), d=_D)
-            if found and not found.Whole.index and is_known(ir.substitute(found.test, {_D: ir.ZERO})):
-                return RowCoordinates(found.Whole.name, found.test)
+            if found and not found.Own.index and is_known(ir.substitute(found.test, {_D: ir.ZERO})):
+                return _along(found.Own.name, found.test)
     return None
+
+
+def _along(tensor: str, test: ir.Expr) -> RowCoordinates:
+    """The rows of a tensor along the dimensions for which a test of `_D` holds."""
+    rank = ir.Field(ir.Tensor(tensor), "DimensionCount", ir.INT)
+    size = ir.Index(ir.Field(ir.Tensor(tensor), "Sizes", ir.INTS), _D)
+    here, item = ir.Index(ir.AT, _D), ir.Index(ITEM, _D)
+    last = ir.Binary("-", size, ir.ONE, ir.INT)
+
+    def listed(along: ir.Expr, other: ir.Expr) -> ir.Expr:
+        entry = ir.Conditional(test, along, other)
+        return normal(ir.Reduce("list", ir.Loop(_D, ir.ZERO, rank, None), entry, ir.INTS))
+
+    return RowCoordinates(
+        tensor,
+        flags=listed(ir.ONE, ir.ZERO),
+        extent=listed(size, ir.ONE),
+        kept=listed(ir.ONE, size),
+        here=listed(ir.ZERO, here),
+        own=listed(here, ir.ZERO),
+        over=listed(item, here),
+        backward=listed(ir.Binary("-", last, item, ir.INT), here),
+    )
 
 
 def normal(node: ir.Expr) -> ir.Expr:

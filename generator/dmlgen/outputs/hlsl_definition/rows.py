@@ -11,7 +11,7 @@ from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import Tensor, in_float16
 from dmlgen.plans.params import Constant
-from dmlgen.schedules.rows import Fold, Reduction, Rows
+from dmlgen.schedules.rows import Reduction, Rows, Statistic
 
 
 @dataclass(frozen=True)
@@ -277,27 +277,28 @@ class _RowsPrinter:
             ),
             of_rows=tuple((tensors[name], Value("ResultOf(total0)", needed)) for name in self._rows.of_rows),
             inputs=inputs,
-            functions=tuple(self._function(value, fold) for value, fold in reduction.folds.items()),
+            functions=tuple(self._function(value, one) for value, one in reduction.results.items()),
         )
 
-    def _function(self, selected_by: ir.EnumValue | None, fold: Fold) -> Function:
+    def _function(self, selected_by: ir.EnumValue | None, result: Statistic) -> Function:
         """A function of a reduction. The greatest or least element is found by rank, which orders NaN."""
         case, number = ("", 0) if selected_by is None else (selected_by.name, selected_by.value)
-        value, finish = map(self._printer.print, (fold.map, fold.finish))
+        (total,) = result.totals
+        value, finish = map(self._printer.print, (total.term, result.value))
         source, call = self._printer.tensors[self._rows.source], self._printer.call_of
 
         def turned(text: str) -> str:
-            return call("Opposite", source.values, text) if fold.kind in ("min", "argmin") else text
+            return call("Opposite", source.values, text) if total.kind in ("min", "argmin") else text
 
-        match fold.kind:
+        match total.kind:
             case "argmax" | "argmin":
                 rank = call("TiedRank", source.values, turned(value))
                 return Function(case, number, rank, ranks=True, chooses=True)
             case "max" | "min":
                 rank = call("Rank", source.values, turned(value))
-                total = turned(call("OfRank", {"uint", "uint64_t"}, "total", f"({source.macro}_VALUE)0"))
-                return Function(case, number, rank, "max(x, y)", "0", total, finish, ranks=True)
-        merge, neutral = ("x + y", "-0.0") if fold.kind == "sum" else ("x * y", "1")
+                greatest = turned(call("OfRank", {"uint", "uint64_t"}, "total", f"({source.macro}_VALUE)0"))
+                return Function(case, number, rank, "max(x, y)", "0", greatest, finish, ranks=True)
+        merge, neutral = ("x + y", "-0.0") if total.kind == "sum" else ("x * y", "1")
         return Function(case, number, value, merge, neutral, "total", finish)
 
     def rows(self, number: int) -> RowsPass:
