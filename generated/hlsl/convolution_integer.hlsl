@@ -991,6 +991,15 @@ void Fold(Origin origin, uint share, out int totals[BLOCK])
     }
 }
 
+void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
+{
+#if OUTPUT_VECTOR == 1
+    StoreOutput(offset, elements[0]);
+#else
+    outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
+}
+
 void FoldBlock(uint group, uint thread)
 {
     // Threads that share a block are neighbors only if their taps are; else blocks of neighbors are adjacent.
@@ -1056,11 +1065,7 @@ void FoldBlock(uint group, uint thread)
             elements[e] = Finished(at, some[e]);
             at.entries[ADJACENT_AXIS]++;
         }
-#if OUTPUT_VECTOR == 1
-        StoreOutput(offset, elements[0]);
-#else
-        outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
-#endif
+        StoreOutputVector(offset, elements);
     }
 }
 #endif

@@ -601,6 +601,20 @@ void Fold(Origin origin, uint share, out INPUT_VALUE totals[BLOCK])
     }
 }
 
+void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
+{
+#if OUTPUT_VECTOR == 1
+    StoreOutput(offset, elements[0]);
+#else
+#if OUTPUT_BITS < 16
+    const uint4 bytes = (uint4)elements & 0xff;
+    outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
+#else
+    outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
+#endif
+}
+
 void FoldBlock(uint group, uint thread)
 {
     // Threads that share a block are neighbors only if their taps are; else blocks of neighbors are adjacent.
@@ -661,16 +675,7 @@ void FoldBlock(uint group, uint thread)
             elements[e] = Finished(at, totals[n + e]);
             at.entries[ADJACENT_AXIS]++;
         }
-#if OUTPUT_VECTOR == 1
-        StoreOutput(offset, elements[0]);
-#else
-#if OUTPUT_BITS < 16
-        const uint4 bytes = (uint4)elements & 0xff;
-        outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#else
-        outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
-#endif
-#endif
+        StoreOutputVector(offset, elements);
     }
 }
 #endif

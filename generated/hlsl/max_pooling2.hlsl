@@ -758,6 +758,20 @@ void Fold(Origin origin, uint share, out int chosen[BLOCK], out INPUT_VALUE tota
     }
 }
 
+void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
+{
+#if OUTPUT_VECTOR == 1
+    StoreOutput(offset, elements[0]);
+#else
+#if OUTPUT_BITS < 16
+    const uint4 bytes = (uint4)elements & 0xff;
+    outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
+#else
+    outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
+#endif
+}
+
 void FoldBlock(uint group, uint thread)
 {
     // Threads that share a block are neighbors only if their taps are; else blocks of neighbors are adjacent.
@@ -822,16 +836,7 @@ void FoldBlock(uint group, uint thread)
 #endif
             at.entries[ADJACENT_AXIS]++;
         }
-#if OUTPUT_VECTOR == 1
-        StoreOutput(offset, elements[0]);
-#else
-#if OUTPUT_BITS < 16
-        const uint4 bytes = (uint4)elements & 0xff;
-        outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#else
-        outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
-#endif
-#endif
+        StoreOutputVector(offset, elements);
     }
 }
 #endif

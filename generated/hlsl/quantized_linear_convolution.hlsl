@@ -1482,6 +1482,16 @@ void Fold(Origin origin, uint share, out int totals[BLOCK])
     }
 }
 
+void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
+{
+#if OUTPUT_VECTOR == 1
+    StoreOutput(offset, elements[0]);
+#else
+    const uint4 bytes = (uint4)elements & 0xff;
+    outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
+#endif
+}
+
 void FoldBlock(uint group, uint thread)
 {
     // Threads that share a block are neighbors only if their taps are; else blocks of neighbors are adjacent.
@@ -1547,12 +1557,7 @@ void FoldBlock(uint group, uint thread)
             elements[e] = Finished(at, some[e]);
             at.entries[ADJACENT_AXIS]++;
         }
-#if OUTPUT_VECTOR == 1
-        StoreOutput(offset, elements[0]);
-#else
-        const uint4 bytes = (uint4)elements & 0xff;
-        outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
-#endif
+        StoreOutputVector(offset, elements);
     }
 }
 #endif

@@ -85,10 +85,10 @@
 #define OUTPUT_VECTOR 1
 #define SOURCE_VECTOR 1
 #endif
-#if SOURCE_VECTOR == 1
-typedef INPUT_STORED SourceBuffer;
-#else
+#if SOURCE_VECTOR > 1 && INPUT_BITS >= 16
 typedef vector<INPUT_STORED, SOURCE_VECTOR> SourceBuffer;
+#else
+typedef INPUT_STORED SourceBuffer;
 #endif
 #if OUTPUT_VECTOR > 1 && OUTPUT_BITS >= 16
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
@@ -697,6 +697,20 @@ uint SourceStride(int axis)
     return (uint)inputStrides[axis / 4][axis % 4];
 }
 
+void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
+{
+#if OUTPUT_VECTOR == 1
+    StoreOutput(offset, elements[0]);
+#else
+#if OUTPUT_BITS < 16
+    const uint4 bytes = (uint4)elements & 0xff;
+    outputTensor[offset / 4] = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24;
+#else
+    outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
+#endif
+}
+
 // Stores a thread's elements of a row, except those beyond its end
 void StoreColumns(uint position, uint column, OUTPUT_VALUE values[COLUMNS])
 {
@@ -705,23 +719,12 @@ void StoreColumns(uint position, uint column, OUTPUT_VALUE values[COLUMNS])
     for (uint j = 0; j < COLUMNS; j += OUTPUT_VECTOR)
     {
         const uint x = column + j * COLUMN_STEP;
+        vector<OUTPUT_VALUE, OUTPUT_VECTOR> some;
+        [unroll]
+        for (uint k = 0; k < OUTPUT_VECTOR; k++)
+            some[k] = values[j + k];
         if (x < sizes[RANK - 1].size)
-        {
-#if OUTPUT_VECTOR == 1
-            StoreOutput(position + x * stride, values[j]);
-#else
-#if OUTPUT_BITS < 16
-            outputTensor[(position + x) / 4] = ((uint)values[j] & 0xff) | ((uint)values[j + 1] & 0xff) << 8
-                | ((uint)values[j + 2] & 0xff) << 16 | (uint)values[j + 3] << 24;
-#else
-            OutputBuffer some;
-            [unroll]
-            for (uint k = 0; k < OUTPUT_VECTOR; k++)
-                some[k] = (OUTPUT_STORED)values[j + k];
-            outputTensor[(position + x) / OUTPUT_VECTOR] = some;
-#endif
-#endif
-        }
+            StoreOutputVector(position + x * stride, some);
     }
 }
 

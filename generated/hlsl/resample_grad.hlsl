@@ -76,10 +76,10 @@
 #define OUTPUT_VECTOR 1
 #define SOURCE_VECTOR 1
 #endif
-#if SOURCE_VECTOR == 1
-typedef INPUT_GRADIENT_STORED SourceBuffer;
-#else
+#if SOURCE_VECTOR > 1
 typedef vector<INPUT_GRADIENT_STORED, SOURCE_VECTOR> SourceBuffer;
+#else
+typedef INPUT_GRADIENT_STORED SourceBuffer;
 #endif
 #if OUTPUT_VECTOR > 1
 typedef vector<OUTPUT_GRADIENT_STORED, OUTPUT_VECTOR> OutputBuffer;
@@ -749,6 +749,15 @@ uint SourceStride(int axis)
     return (uint)inputGradientStrides[axis / 4][axis % 4];
 }
 
+void StoreOutputGradientVector(uint offset, vector<OUTPUT_GRADIENT_VALUE, OUTPUT_VECTOR> elements)
+{
+#if OUTPUT_VECTOR == 1
+    StoreOutputGradient(offset, elements[0]);
+#else
+    outputGradientTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
+}
+
 // Stores a thread's elements of a row, except those beyond its end
 void StoreColumns(uint position, uint column, OUTPUT_GRADIENT_VALUE values[COLUMNS])
 {
@@ -757,18 +766,12 @@ void StoreColumns(uint position, uint column, OUTPUT_GRADIENT_VALUE values[COLUM
     for (uint j = 0; j < COLUMNS; j += OUTPUT_VECTOR)
     {
         const uint x = column + j * COLUMN_STEP;
+        vector<OUTPUT_GRADIENT_VALUE, OUTPUT_VECTOR> some;
+        [unroll]
+        for (uint k = 0; k < OUTPUT_VECTOR; k++)
+            some[k] = values[j + k];
         if (x < sizes[RANK - 1].size)
-        {
-#if OUTPUT_VECTOR == 1
-            StoreOutputGradient(position + x * stride, values[j]);
-#else
-            OutputBuffer some;
-            [unroll]
-            for (uint k = 0; k < OUTPUT_VECTOR; k++)
-                some[k] = (OUTPUT_GRADIENT_STORED)values[j + k];
-            outputGradientTensor[(position + x) / OUTPUT_VECTOR] = some;
-#endif
-        }
+            StoreOutputGradientVector(position + x * stride, some);
     }
 }
 

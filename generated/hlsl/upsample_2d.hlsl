@@ -73,10 +73,10 @@
 #define OUTPUT_VECTOR 1
 #define SOURCE_VECTOR 1
 #endif
-#if SOURCE_VECTOR == 1
-typedef INPUT_STORED SourceBuffer;
-#else
+#if SOURCE_VECTOR > 1
 typedef vector<INPUT_STORED, SOURCE_VECTOR> SourceBuffer;
+#else
+typedef INPUT_STORED SourceBuffer;
 #endif
 #if OUTPUT_VECTOR > 1
 typedef vector<OUTPUT_STORED, OUTPUT_VECTOR> OutputBuffer;
@@ -673,6 +673,15 @@ uint SourceStride(int axis)
     return (uint)inputStrides[axis / 4][axis % 4];
 }
 
+void StoreOutputVector(uint offset, vector<OUTPUT_VALUE, OUTPUT_VECTOR> elements)
+{
+#if OUTPUT_VECTOR == 1
+    StoreOutput(offset, elements[0]);
+#else
+    outputTensor[offset / OUTPUT_VECTOR] = (OutputBuffer)elements;
+#endif
+}
+
 // Stores a thread's elements of a row, except those beyond its end
 void StoreColumns(uint position, uint column, OUTPUT_VALUE values[COLUMNS])
 {
@@ -681,18 +690,12 @@ void StoreColumns(uint position, uint column, OUTPUT_VALUE values[COLUMNS])
     for (uint j = 0; j < COLUMNS; j += OUTPUT_VECTOR)
     {
         const uint x = column + j * COLUMN_STEP;
+        vector<OUTPUT_VALUE, OUTPUT_VECTOR> some;
+        [unroll]
+        for (uint k = 0; k < OUTPUT_VECTOR; k++)
+            some[k] = values[j + k];
         if (x < sizes[RANK - 1].size)
-        {
-#if OUTPUT_VECTOR == 1
-            StoreOutput(position + x * stride, values[j]);
-#else
-            OutputBuffer some;
-            [unroll]
-            for (uint k = 0; k < OUTPUT_VECTOR; k++)
-                some[k] = (OUTPUT_STORED)values[j + k];
-            outputTensor[(position + x) / OUTPUT_VECTOR] = some;
-#endif
-        }
+            StoreOutputVector(position + x * stride, some);
     }
 }
 
