@@ -420,16 +420,6 @@ typedef struct dmlops_plan_Tensor {
     dmlops_plan_int_8 strides;
 } dmlops_plan_Tensor;
 
-typedef struct dmlops_plan_Number {
-    int64_t value;
-    int is_float;
-} dmlops_plan_Number;
-
-typedef struct dmlops_plan_Switch {
-    const char* name;
-    int64_t value;
-} dmlops_plan_Switch;
-
 typedef struct dmlops_plan_Lookup {
     int64_t size;
     int64_t stride;
@@ -1719,6 +1709,16 @@ typedef struct dmlops_plan_DefinitionParams {
     int64_t groupColumns;
     dmlops_plan_int_64 scalars;
 } dmlops_plan_DefinitionParams;
+
+typedef struct dmlops_plan_Number {
+    int64_t value;
+    int is_float;
+} dmlops_plan_Number;
+
+typedef struct dmlops_plan_Switch {
+    const char* name;
+    int64_t value;
+} dmlops_plan_Switch;
 
 typedef struct dmlops_plan_Switch_8 {
     int64_t count;
@@ -3041,15 +3041,6 @@ DMLOPS_CALLED int64_t dmlops_plan_element_count(dmlops_planning* planning, const
 DMLOPS_CALLED void dmlops_plan_padded(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result);
 DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlops_plan_Loop_16* loops);
-DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float);
-DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
-    tensor);
-DMLOPS_CALLED const char* dmlops_plan_unsigned_name(dmlops_planning* planning, int64_t bits);
-DMLOPS_CALLED int dmlops_plan_are_native(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int dmlops_plan_continues(dmlops_planning* planning, const dmlops_plan_Loop* outer, const
     dmlops_plan_Loop* inner);
 DMLOPS_CALLED void dmlops_plan_merged_in_order(dmlops_planning* planning, const dmlops_plan_Loop_16* loops,
@@ -3073,8 +3064,6 @@ DMLOPS_CALLED int64_t dmlops_plan_vector_width(dmlops_planning* planning, int64_
     const dmlops_plan_int_64* others);
 DMLOPS_CALLED void dmlops_plan_grid(dmlops_planning* planning, int64_t threads, int64_t in_group, int64_t each,
     dmlops_plan_Groups* result);
-DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value);
-DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number);
 DMLOPS_CALLED void dmlops_plan_across(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors, int64_t axis,
     dmlops_plan_Loop_16* result);
 DMLOPS_CALLED void dmlops_plan_no_matrices(dmlops_planning* planning, dmlops_plan_Matrices* result);
@@ -3148,6 +3137,15 @@ DMLOPS_CALLED void dmlops_plan_cooperative_parts(dmlops_planning* planning, cons
     int64_t shared, const dmlops_plan_int_8_16* kept_sizes, dmlops_plan_Parts* result);
 DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* planning, const dmlops_plan_AttentionPass*
     attention, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_Parts* parts, dmlops_plan_Threads* result);
+DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float);
+DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
+DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
+    tensor);
+DMLOPS_CALLED const char* dmlops_plan_unsigned_name(dmlops_planning* planning, int64_t bits);
+DMLOPS_CALLED int dmlops_plan_are_native(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors);
 DMLOPS_CALLED int64_t dmlops_plan_counted(dmlops_planning* planning, int64_t value);
 DMLOPS_CALLED void dmlops_plan_eight(dmlops_planning* planning, const dmlops_plan_int_8* entries, dmlops_plan_int_8*
     result);
@@ -3497,6 +3495,8 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
 DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_CommonConstants* known, const dmlops_plan_Pass* one, const dmlops_plan_int_8* shape, int64_t count,
     int64_t first, const dmlops_plan_Threads* threads, int waits);
+DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value);
+DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number);
 DMLOPS_CALLED void dmlops_plan_map(dmlops_planning* planning, const dmlops_plan_Map* op);
 DMLOPS_CALLED void dmlops_plan_check_ranks(dmlops_planning* planning, const dmlops_plan_Map* op);
 DMLOPS_CALLED void dmlops_plan_coordinates(dmlops_planning* planning, const dmlops_plan_Map* op);
@@ -3615,99 +3615,6 @@ DMLOPS_CALLED int64_t dmlops_plan_repeats(dmlops_planning* planning, const dmlop
         count = dmlops_multiply(count, loop->size);
     }
     return dmlops_min(count, INT64_C(4294967296));
-}
-
-/* Binds a tensor to the next resource of the next dispatch. */
-DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    if (tensor->is_output) {
-        dmlops_out_write(planning, &tensor->buffer);
-    } else {
-        dmlops_out_read(planning, &tensor->buffer);
-    }
-}
-
-/* Rejects a tensor that spans more elements, gaps included, than shaders count. */
-DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    int64_t span = 1;
-    int64_t longest = 1;
-    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
-        const int64_t size = tensor->sizes.items[each_1];
-        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
-        span = dmlops_add(span, dmlops_multiply(dmlops_subtract(size, 1), stride));
-        longest = (size > longest) ? size : longest;
-    }
-    if ((span >= INT64_C(4294967296)) || (longest >= dmlops_divide(INT64_C(4294967296), 2))) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_TOO_LARGE, tensor->buffer.member, dmlops_max(span, longest));
-        return;
-    }
-}
-
-/* Rejects a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan. */
-DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float) {
-    if ((bits == 16) && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_16_BIT)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_16_BIT, -1, bits);
-        return;
-    }
-    if ((bits == 64) && is_float && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_DOUBLES)) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_DOUBLES, -1, bits);
-        return;
-    }
-}
-
-/* The macro of a tensor's type; elements taken as bits are unsigned integers. */
-DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    if (tensor->as_bits) {
-        dmlops_plan_define_moved(planning, tensor);
-    } else {
-        dmlops_plan_check_type(planning, tensor->bits, tensor->is_float);
-        dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_TYPE"), tensor->type_name);
-    }
-}
-
-/* The macro of the type of a tensor whose elements are only moved, up to 128 bits each. */
-DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
-    dmlops_plan_check_type(planning, tensor->bits, 0);
-    dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_TYPE"), dmlops_plan_unsigned_name(planning,
-        tensor->bits));
-}
-
-/* The macro of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits. */
-DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
-    tensor) {
-    int is_wide = tensor->bits == 64;
-    dmlops_plan_check_type(planning, dmlops_max(tensor->bits, 32), tensor->is_float);
-    if (tensor->is_float) {
-        dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), is_wide ? "FLOAT64" : "FLOAT32");
-    } else {
-        if (tensor->is_signed) {
-            dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), is_wide ? "INT64" : "INT32");
-        } else {
-            dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), is_wide ? "UINT64" : "UINT32");
-        }
-    }
-}
-
-/* The name of an unsigned type. */
-DMLOPS_CALLED const char* dmlops_plan_unsigned_name(dmlops_planning* planning, int64_t bits) {
-    (void)planning;
-    if (bits < 16) {
-        return (bits == 4) ? "UINT4" : "UINT8";
-    }
-    if (bits > 32) {
-        return (bits == 128) ? "UINT128" : "UINT64";
-    }
-    return (bits == 32) ? "UINT32" : "UINT16";
-}
-
-/* Whether casts convert the elements of all tensors, as fast passes do. */
-DMLOPS_CALLED int dmlops_plan_are_native(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
-    (void)planning;
-    int made_1 = 1;
-    for (int64_t each_2 = 0; each_2 < tensors->count; ++each_2) {
-        const dmlops_plan_Tensor* tensor = &tensors->items[each_2];
-        made_1 = made_1 && tensor->is_native;
-    }
-    return made_1;
 }
 
 /* Whether one loop can replace the two. */
@@ -3908,20 +3815,6 @@ DMLOPS_CALLED void dmlops_plan_grid(dmlops_planning* planning, int64_t threads, 
     result->columns = columns;
     result->rows = rows;
     return;
-}
-
-/* An integer as 32 bits; it must fit as a signed one. */
-DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value) {
-    if (!((-INT64_C(2147483648)) <= value && value < INT64_C(2147483648))) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, value);
-        return 0;
-    }
-    return dmlops_modulo(value, INT64_C(4294967296));
-}
-
-/* A number as 32 bits. */
-DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number) {
-    return number->is_float ? number->value : dmlops_plan_integer(planning, number->value);
 }
 
 /* Loops over all dimensions of the first tensor but the axis, merged; at least one. */
@@ -4839,6 +4732,99 @@ DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* pla
     result->threads = dmlops_plan_times(planning, groups, dmlops_multiply(tile.waves, 32));
     result->in_group = dmlops_multiply(tile.waves, 32);
     return;
+}
+
+/* Binds a tensor to the next resource of the next dispatch. */
+DMLOPS_CALLED void dmlops_plan_bind(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    if (tensor->is_output) {
+        dmlops_out_write(planning, &tensor->buffer);
+    } else {
+        dmlops_out_read(planning, &tensor->buffer);
+    }
+}
+
+/* Rejects a tensor that spans more elements, gaps included, than shaders count. */
+DMLOPS_CALLED void dmlops_plan_check_span(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    int64_t span = 1;
+    int64_t longest = 1;
+    for (int64_t each_1 = 0; each_1 < tensor->sizes.count; ++each_1) {
+        const int64_t size = tensor->sizes.items[each_1];
+        const int64_t stride = tensor->strides.items[dmlops_item(planning, each_1, tensor->strides.count)];
+        span = dmlops_add(span, dmlops_multiply(dmlops_subtract(size, 1), stride));
+        longest = (size > longest) ? size : longest;
+    }
+    if ((span >= INT64_C(4294967296)) || (longest >= dmlops_divide(INT64_C(4294967296), 2))) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_TOO_LARGE, tensor->buffer.member, dmlops_max(span, longest));
+        return;
+    }
+}
+
+/* Rejects a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan. */
+DMLOPS_CALLED void dmlops_plan_check_type(dmlops_planning* planning, int64_t bits, int is_float) {
+    if ((bits == 16) && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_16_BIT)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_16_BIT, -1, bits);
+        return;
+    }
+    if ((bits == 64) && is_float && dmlops_out_has(planning, DMLOPS_CAPABILITY_LACKS_DOUBLES)) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LACKS_DOUBLES, -1, bits);
+        return;
+    }
+}
+
+/* The macro of a tensor's type; elements taken as bits are unsigned integers. */
+DMLOPS_CALLED void dmlops_plan_define_tensor(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    if (tensor->as_bits) {
+        dmlops_plan_define_moved(planning, tensor);
+    } else {
+        dmlops_plan_check_type(planning, tensor->bits, tensor->is_float);
+        dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_TYPE"), tensor->type_name);
+    }
+}
+
+/* The macro of the type of a tensor whose elements are only moved, up to 128 bits each. */
+DMLOPS_CALLED void dmlops_plan_define_moved(dmlops_planning* planning, const dmlops_plan_Tensor* tensor) {
+    dmlops_plan_check_type(planning, tensor->bits, 0);
+    dmlops_out_define_text(planning, tensor->macro, DMLOPS_TEXT("_TYPE"), dmlops_plan_unsigned_name(planning,
+        tensor->bits));
+}
+
+/* The macro of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits. */
+DMLOPS_CALLED void dmlops_plan_define_scratch(dmlops_planning* planning, const char* macro, const dmlops_plan_Tensor*
+    tensor) {
+    int is_wide = tensor->bits == 64;
+    dmlops_plan_check_type(planning, dmlops_max(tensor->bits, 32), tensor->is_float);
+    if (tensor->is_float) {
+        dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), is_wide ? "FLOAT64" : "FLOAT32");
+    } else {
+        if (tensor->is_signed) {
+            dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), is_wide ? "INT64" : "INT32");
+        } else {
+            dmlops_out_define_text(planning, macro, DMLOPS_TEXT("_TYPE"), is_wide ? "UINT64" : "UINT32");
+        }
+    }
+}
+
+/* The name of an unsigned type. */
+DMLOPS_CALLED const char* dmlops_plan_unsigned_name(dmlops_planning* planning, int64_t bits) {
+    (void)planning;
+    if (bits < 16) {
+        return (bits == 4) ? "UINT4" : "UINT8";
+    }
+    if (bits > 32) {
+        return (bits == 128) ? "UINT128" : "UINT64";
+    }
+    return (bits == 32) ? "UINT32" : "UINT16";
+}
+
+/* Whether casts convert the elements of all tensors, as fast passes do. */
+DMLOPS_CALLED int dmlops_plan_are_native(dmlops_planning* planning, const dmlops_plan_Tensor_16* tensors) {
+    (void)planning;
+    int made_1 = 1;
+    for (int64_t each_2 = 0; each_2 < tensors->count; ++each_2) {
+        const dmlops_plan_Tensor* tensor = &tensors->items[each_2];
+        made_1 = made_1 && tensor->is_native;
+    }
+    return made_1;
 }
 
 /* An integer that shaders count with. A limit beyond 31 bits, such as the greatest UINT, is as good as none, since they
@@ -9734,6 +9720,20 @@ DMLOPS_CALLED void dmlops_plan_dispatch_box(dmlops_planning* planning, const dml
     dmlops_plan_int_64_copy(&params.scalars, &known->scalars);
     dmlops_put_DefinitionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, waits);
+}
+
+/* An integer as 32 bits; it must fit as a signed one. */
+DMLOPS_CALLED int64_t dmlops_plan_integer(dmlops_planning* planning, int64_t value) {
+    if (!((-INT64_C(2147483648)) <= value && value < INT64_C(2147483648))) {
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_NUMBER, -1, value);
+        return 0;
+    }
+    return dmlops_modulo(value, INT64_C(4294967296));
+}
+
+/* A number as 32 bits. */
+DMLOPS_CALLED int64_t dmlops_plan_word(dmlops_planning* planning, const dmlops_plan_Number* number) {
+    return number->is_float ? number->value : dmlops_plan_integer(planning, number->value);
 }
 
 /* One dispatch. */

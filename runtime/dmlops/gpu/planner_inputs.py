@@ -27,9 +27,9 @@ from .memory import buffer_size
 from .plans.capabilities import Capability
 from .plans.definition import plan_definition
 from .plans.gather import Gather, plan_gather
-from .plans.map import Map, plan_map
+from .plans.map import Map, Number, Switch, plan_map
 from .plans.nonzero import Nonzero, plan_nonzero
-from .plans.operands import MAX_RANK, NO_MEMBER, NONE, Buffer, Movement, Number, Switch, Tensor
+from .plans.operands import MAX_RANK, NO_MEMBER, NONE, Buffer, Movement, Tensor
 from .plans.philox import Philox, plan_philox
 from .plans.planning import Planning, Refused
 from .plans.reasons import Reason

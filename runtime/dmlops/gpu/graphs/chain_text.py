@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from ...hlsl_types import HLSL_TYPES, HlslType
 from .. import shader
-from ..plans.loops import unsigned_name
 from ..plans.operands import Tensor
+from ..plans.tensors import unsigned_name
 from ..preprocessing import function, resolved
 
 _COMPUTE = re.compile(r"(?m)^(float|double) Compute\(")

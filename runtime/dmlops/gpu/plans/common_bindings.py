@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from .definition_types import Definition, DefinitionShader
-from .loops import CommonConstants, Lists, Words, bind, define_tensor, padded
+from .loops import CommonConstants, Lists, Words, padded
 from .operands import NO_MEMBER, Eight, Sizes
 from .planning import Planning
 from .reasons import Reason
+from .tensors import bind, define_tensor
 
 
 class Fused(NamedTuple):

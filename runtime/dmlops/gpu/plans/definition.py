@@ -24,8 +24,6 @@ from .loops import (
     Dimensions,
     Lists,
     Words,
-    are_native,
-    check_span,
     element_count,
     extents,
     grid,
@@ -44,6 +42,7 @@ from .separable import plan_separable
 from .sliding import plan_sliding
 from .sparse_sum import Selection, lanes_along, room_of, selection_of, selection_words
 from .sums import SumsTile, define_sums
+from .tensors import are_native, check_span
 
 DEFINITION_THREADS = 256  # NVIDIA H200: 32 at 0.17 to 1.0, 64 at 0.33 to 1.0, 128 at 0.63 to 1.02
 "threads in a group, for passes that follow a definition literally"

@@ -11,8 +11,6 @@ from .loops import (
     Loop,
     Loops,
     Words,
-    bind,
-    define_moved,
     dimensions,
     grid,
     in_steps,
@@ -24,6 +22,7 @@ from .map import loaded_at_once, vectors_ahead
 from .operands import MAX_RANK, NO_MEMBER, Lookup, Lookups, Movement, Tensor, Tensors
 from .planning import Planning
 from .reasons import Reason
+from .tensors import bind, define_moved
 
 GATHER_THREADS = 512  # NVIDIA H200: 128 at 0.82, 256 at 0.95, 1024 at 0.94
 "threads in a group"

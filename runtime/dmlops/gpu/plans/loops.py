@@ -1,4 +1,4 @@
-"""Loops over dimensions, tensors and numbers, and their form in shaders."""
+"""Loops over dimensions, thread groups, and the form of both in constants of shaders."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .capabilities import Capability
-from .operands import NO_MEMBER, Eight, Groups, Number, Sizes, Tensor, Tensors
+from .operands import NO_MEMBER, Eight, Groups, Sizes, Tensors
 from .planning import Planning
 from .reasons import Reason
 
@@ -109,73 +108,6 @@ def repeats(loops: Loops) -> int:
     for loop in loops:
         count *= loop.size
     return min(count, COUNT_LIMIT)
-
-
-def bind(out: Planning, tensor: Tensor) -> None:
-    """Binds a tensor to the next resource of the next dispatch."""
-    if tensor.is_output:
-        out.write(tensor.buffer)
-    else:
-        out.read(tensor.buffer)
-
-
-def check_span(out: Planning, tensor: Tensor) -> None:
-    """Rejects a tensor that spans more elements, gaps included, than shaders count."""
-    span, longest = 1, 1
-    for size, stride in zip(tensor.sizes, tensor.strides, strict=True):
-        span += (size - 1) * stride
-        longest = size if size > longest else longest
-    if span >= COUNT_LIMIT or longest >= COUNT_LIMIT // 2:
-        out.refuse(Reason.TOO_LARGE, tensor.buffer.member, max(span, longest))
-
-
-def check_type(out: Planning, bits: int, is_float: bool) -> None:
-    """Rejects a type that shaders use as such, if the device lacks it. It has 64-bit integers, or no plan."""
-    if bits == 16 and out.has(Capability.LACKS_16_BIT):
-        out.refuse(Reason.LACKS_16_BIT, NO_MEMBER, bits)
-    if bits == 64 and is_float and out.has(Capability.LACKS_DOUBLES):
-        out.refuse(Reason.LACKS_DOUBLES, NO_MEMBER, bits)
-
-
-def define_tensor(out: Planning, tensor: Tensor) -> None:
-    """The macro of a tensor's type; elements taken as bits are unsigned integers."""
-    if tensor.as_bits:
-        define_moved(out, tensor)
-    else:
-        check_type(out, tensor.bits, tensor.is_float)
-        out.define_text(f"{tensor.macro}_TYPE", tensor.type_name)
-
-
-def define_moved(out: Planning, tensor: Tensor) -> None:
-    """The macro of the type of a tensor whose elements are only moved, up to 128 bits each."""
-    check_type(out, tensor.bits, False)
-    out.define_text(f"{tensor.macro}_TYPE", unsigned_name(tensor.bits))
-
-
-def define_scratch(out: Planning, macro: str, tensor: Tensor) -> None:
-    """The macro of a scratch buffer that holds the tensor's elements as computed, in 32 or 64 bits."""
-    is_wide = tensor.bits == 64
-    check_type(out, max(tensor.bits, 32), tensor.is_float)
-    if tensor.is_float:
-        out.define_text(f"{macro}_TYPE", "FLOAT64" if is_wide else "FLOAT32")
-    elif tensor.is_signed:
-        out.define_text(f"{macro}_TYPE", "INT64" if is_wide else "INT32")
-    else:
-        out.define_text(f"{macro}_TYPE", "UINT64" if is_wide else "UINT32")
-
-
-def unsigned_name(bits: int) -> str:
-    """The name of an unsigned type."""
-    if bits < 16:
-        return "UINT4" if bits == 4 else "UINT8"
-    if bits > 32:
-        return "UINT128" if bits == 128 else "UINT64"
-    return "UINT32" if bits == 32 else "UINT16"
-
-
-def are_native(tensors: Tensors) -> bool:
-    """Whether casts convert the elements of all tensors, as fast passes do."""
-    return all(tensor.is_native for tensor in tensors)
 
 
 def continues(outer: Loop, inner: Loop) -> bool:
@@ -282,18 +214,6 @@ def grid(out: Planning, threads: int, in_group: int, each: int) -> Groups:
     if threads >= COUNT_LIMIT or counted > COUNT_LIMIT:
         out.refuse(Reason.MANY_THREADS, NO_MEMBER, counted)
     return Groups(columns, rows)
-
-
-def integer(out: Planning, value: int) -> int:
-    """An integer as 32 bits; it must fit as a signed one."""
-    if not -(2**31) <= value < 2**31:
-        out.refuse(Reason.LARGE_NUMBER, NO_MEMBER, value)
-    return value % 2**32
-
-
-def word(out: Planning, number: Number) -> int:
-    """A number as 32 bits."""
-    return number.value if number.is_float else integer(out, number.value)
 
 
 def across(tensors: Tensors, axis: int) -> Loops:

@@ -19,28 +19,23 @@ from .loops import (
     Loops,
     Row,
     Words,
-    bind,
-    check_span,
-    check_type,
-    define_tensor,
     dimension,
     dimensions,
     element_count,
     grid,
     in_digits,
     in_steps,
-    integer,
     lone,
     merged,
     outermost_first,
     power_below,
     repeats,
     vector_width,
-    word,
 )
-from .operands import MAX_RANK, NO_MEMBER, NONE, Numbers, Sizes, Switches, Tensor, Tensors
+from .operands import MAX_RANK, NO_MEMBER, NONE, Sizes, Tensor, Tensors
 from .planning import Planning
 from .reasons import Reason
+from .tensors import bind, check_span, check_type, define_tensor
 
 ELEMENTWISE_THREADS = 256  # NVIDIA H200: 64 at 1.00, 128 at 1.00, 512 at 0.99
 "threads in a group"
@@ -52,6 +47,26 @@ PATCH_HEIGHT = 16  # NVIDIA H200: 4 at 0.98, 8 at 1.00, 32 at 1.00
 "height of a patch, in blocks: neighboring threads walk patches for locality along both dimensions"
 PATCH_WIDTH = 4  # NVIDIA H200: 8 at 0.89, 16 at 0.71, 32 at 0.65
 "its width, along the innermost dimension"
+
+
+class Number(NamedTuple):
+    """A number for a shader: an integer, or the bits of a float."""
+
+    value: int
+    is_float: bool
+
+
+Numbers = Annotated[Sequence[Number], 32]
+
+
+class Switch(NamedTuple):
+    """A macro that depends only on the description."""
+
+    name: str
+    value: int
+
+
+Switches = Annotated[Sequence[Switch], 8]
 
 
 class Map(NamedTuple):
@@ -87,6 +102,18 @@ class MapParams(NamedTuple):
     scalars: Words
     dimensions: Annotated[Dimensions, "RANK"]
     "outermost first"
+
+
+def integer(out: Planning, value: int) -> int:
+    """An integer as 32 bits; it must fit as a signed one."""
+    if not -(2**31) <= value < 2**31:
+        out.refuse(Reason.LARGE_NUMBER, NO_MEMBER, value)
+    return value % 2**32
+
+
+def word(out: Planning, number: Number) -> int:
+    """A number as 32 bits."""
+    return number.value if number.is_float else integer(out, number.value)
 
 
 def plan_map(out: Planning, op: Map) -> None:

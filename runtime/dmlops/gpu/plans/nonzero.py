@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .loops import (
-    Dimensions,
-    Loop,
-    Loops,
-    ceil_div,
-    check_span,
-    define_moved,
-    define_tensor,
-    dimensions,
-    element_count,
-    grid,
-)
+from .loops import Dimensions, Loop, Loops, ceil_div, dimensions, element_count, grid
 from .operands import Read, Tensor, Written
 from .planning import Planning
+from .tensors import check_span, define_moved, define_tensor
 
 NONZERO_THREADS = 256  # NVIDIA H200: 512 at 0.97 to 1.01, and 0.88 where the tensor is small
 "threads in a group"

@@ -1,4 +1,4 @@
-"""Operands of planners: a description's tensors, numbers and movements. Sizes and strides are in elements."""
+"""Operands of planners: a description's tensors and movements. Sizes and strides are in elements."""
 
 from __future__ import annotations
 
@@ -88,26 +88,6 @@ Tensors = Annotated[Sequence[Tensor], 16]
 def is_float16(tensor: Tensor) -> bool:
     """Whether cooperative matrices take it as a factor."""
     return tensor.bits == 16 and tensor.is_float and tensor.is_native
-
-
-class Number(NamedTuple):
-    """A number for a shader: an integer, or the bits of a float."""
-
-    value: int
-    is_float: bool
-
-
-Numbers = Annotated[Sequence[Number], 32]
-
-
-class Switch(NamedTuple):
-    """A macro that depends only on the description."""
-
-    name: str
-    value: int
-
-
-Switches = Annotated[Sequence[Switch], 8]
 
 
 class Lookup(NamedTuple):

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .loops import (
-    Dimensions,
-    Loop,
-    ceil_div,
-    check_span,
-    dimensions,
-    element_count,
-    grid,
-    lone,
-    merged_in_order,
-)
+from .loops import Dimensions, Loop, ceil_div, dimensions, element_count, grid, lone, merged_in_order
 from .operands import Read, Tensor, Written
 from .planning import Planning
+from .tensors import check_span
 
 PHILOX_THREADS = 256  # NVIDIA H200: 64 at 0.53, 128 at 0.99, 512 at 0.99
 "threads in a group"

@@ -6,21 +6,10 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .loops import (
-    Dimensions,
-    Loop,
-    Loops,
-    across,
-    ceil_div,
-    check_span,
-    define_scratch,
-    define_tensor,
-    dimensions,
-    grid,
-    repeats,
-)
+from .loops import Dimensions, Loop, Loops, across, ceil_div, dimensions, grid, repeats
 from .operands import Read, Tensor, Written
 from .planning import Planning
+from .tensors import check_span, define_scratch, define_tensor
 
 SCAN_THREADS = 128  # NVIDIA H200: 64 at 0.79 to 1.02, 256 at 0.75 to 1.10
 "threads in a group"

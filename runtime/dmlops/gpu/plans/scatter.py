@@ -5,24 +5,11 @@ from __future__ import annotations
 from math import gcd
 from typing import Annotated, NamedTuple
 
-from .loops import (
-    Dimensions,
-    Loop,
-    Loops,
-    Words,
-    check_span,
-    define_moved,
-    define_tensor,
-    dimensions,
-    grid,
-    lone,
-    merged_in_order,
-    repeats,
-    times,
-)
+from .loops import Dimensions, Loop, Loops, Words, dimensions, grid, lone, merged_in_order, repeats, times
 from .operands import NO_MEMBER, Lookups, Movement, Read, Tensor, Written
 from .planning import Planning
 from .reasons import Reason
+from .tensors import check_span, define_moved, define_tensor
 
 SCATTER_THREADS = 256  # NVIDIA H200: 64 at 0.50 to 0.81, 128 at 0.91 to 1.01, 512 at 0.97, 1024 at 0.93
 "threads in a group"

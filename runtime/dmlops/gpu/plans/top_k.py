@@ -5,22 +5,10 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .loops import (
-    SATURATING_THREADS,
-    Dimensions,
-    Loops,
-    across,
-    ceil_div,
-    check_span,
-    define_moved,
-    define_tensor,
-    dimensions,
-    grid,
-    repeats,
-    times,
-)
+from .loops import SATURATING_THREADS, Dimensions, Loops, across, ceil_div, dimensions, grid, repeats, times
 from .operands import PLACEHOLDER, Buffer, Read, Tensor, Written
 from .planning import Planning
+from .tensors import check_span, define_moved, define_tensor
 
 TOP_K_SHORTEST = 128  # NVIDIA H200: selecting from lines of 128 has 0.5 to 1.8, of 256 and 512 1.5 to 3.1
 "elements of a line up to which it is sorted even if few are wanted"
