@@ -6,10 +6,27 @@ from pathlib import Path
 
 import pytest
 
-from dmlgen.schedules.views import view_before, view_in, view_of
+from dmlgen.schedules.cases import written
+from dmlgen.schedules.views import NO_VIEW, view_before, view_in, view_of
 from schedule_cases import Variant
 from test_schedules_rows import section
 
+NUMBERS = {
+    f"{name}Tensor": number
+    for number, name in enumerate(
+        (
+            "Query",
+            "Key",
+            "Value",
+            "StackedQueryKey",
+            "StackedKeyValue",
+            "StackedQueryKeyValue",
+            "PastKey",
+            "PastValue",
+            "Output",
+        )
+    )
+}
 ROW = "QueryTensor[align([b, s, {}], QueryTensor.DimensionCount, 0)]"
 
 
@@ -35,9 +52,9 @@ def test_what_views_are(query: str, fits: bool, tmp_path: Path) -> None:
     assert query in text
     defines = Variant(tmp_path, "MULTIHEAD_ATTENTION", text).lowered.defines
     assert defines is not None
-    found = {one.name: view_of(one) for one in defines.tensors}
-    assert (found["Query"] is not None) == fits
-    assert found["PresentKey"] is not None and found["Context"] is None
+    found = {one.name: view_of(written(one.value, {}), NUMBERS) != NO_VIEW for one in defines.tensors}
+    assert found["Query"] == fits
+    assert found["PresentKey"] and not found["Context"]
 
 
 @pytest.mark.parametrize(
@@ -59,16 +76,16 @@ def test_what_stands_before(old: str, fits: bool, tmp_path: Path) -> None:
     assert old in text
     defines = Variant(tmp_path, "MULTIHEAD_ATTENTION", text).lowered.defines
     assert defines is not None
-    found = {one.name: view_before(one) for one in defines.tensors}
-    assert (found["PresentKey"] is not None) == fits
-    assert found["Query"] is None and found["Context"] is None
+    found = {one.name: view_before(written(one.value, {}), NUMBERS) != NO_VIEW for one in defines.tensors}
+    assert found["PresentKey"] == fits
+    assert not found["Query"] and not found["Context"]
 
 
 @pytest.mark.parametrize(
     ("place", "fits"),
     [
         ("[at[0], unravel_index(at[2], [Heads, 4])[0], at[1], unravel_index(at[2], [Heads, 4])[1]]", True),
-        ("[at[0], at[1], at[2], at[3]]", True),
+        ("align(at, 4, 0)", True),
         ("[at[0], at[1], at[2], at[2]]", False),
         ("[at[0], at[1], at[2], 0]", False),
         ("[at[0], unravel_index(at[2], [Heads, 4])[1], at[1], unravel_index(at[2], [Heads, 8])[0]]", False),
@@ -81,4 +98,5 @@ def test_where_outputs_have_the_entries(place: str, fits: bool, tmp_path: Path) 
     assert place in text
     defines = Variant(tmp_path, "MULTIHEAD_ATTENTION", text).lowered.defines
     assert defines is not None
-    assert (view_in("OutputTensor", defines.outputs["OutputTensor"], "Context") is not None) == fits
+    found = view_in("OutputTensor", defines.outputs["OutputTensor"], "Context", NUMBERS)
+    assert (found != NO_VIEW) == fits

@@ -34,10 +34,10 @@
 //   QUERY_IN   queries: 0 scratch, 1 QueryTensor, 4 StackedQueryKeyTensor, 6 StackedQueryKeyValueTensor
 //   KEY_IN     keys: 0 scratch, 2 KeyTensor, 4 StackedQueryKeyTensor, 5 StackedKeyValueTensor, 6
 //              StackedQueryKeyValueTensor, 10 PastKeyTensor
-//   VALUE_IN   values: 0 scratch, 3 ValueTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor, 11
-//              PastValueTensor
 //   KEY_BEFORE_IN  first keys: 0 none, 10 PastKeyTensor
 //   KEY_STORED_IN  all keys, as well: 0 none, 13 OutputPresentKeyTensor
+//   VALUE_IN   values: 0 scratch, 3 ValueTensor, 5 StackedKeyValueTensor, 6 StackedQueryKeyValueTensor, 11
+//              PastValueTensor
 //   VALUE_BEFORE_IN  first values: 0 none, 11 PastValueTensor
 //   VALUE_STORED_IN  all values, as well: 0 none, 14 OutputPresentValueTensor
 //   OUTPUT_IN  means of values: 0 scratch, 12 OutputTensor
@@ -266,14 +266,14 @@
 #ifndef KEY_IN
 #define KEY_IN 0
 #endif
-#ifndef VALUE_IN
-#define VALUE_IN 0
-#endif
 #ifndef KEY_BEFORE_IN
 #define KEY_BEFORE_IN 0
 #endif
 #ifndef KEY_STORED_IN
 #define KEY_STORED_IN 0
+#endif
+#ifndef VALUE_IN
+#define VALUE_IN 0
 #endif
 #ifndef VALUE_BEFORE_IN
 #define VALUE_BEFORE_IN 0

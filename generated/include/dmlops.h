@@ -5803,7 +5803,7 @@ typedef struct dmlops_program {
     int64_t level;
     uint64_t defined;
     int64_t slots[64];
-    dmlops_list lists[11];
+    dmlops_list lists[12];
     dmlops_lookups* lookups;
 } dmlops_program;
 

@@ -160,11 +160,10 @@ def inputs(desc: Any, index: int) -> Definition:
     past_key = entry(past_key_sizes, past_key_dimension_count - 2) if desc.PastKeyTensor is not None else 0
     mask_sizes = sizes_of(desc.MaskTensor)
     past_key2 = past_key + key
-    bias = desc.BiasTensor is None
-    output_dimension_count = len(desc.OutputTensor.Sizes)
     query_dimension_count = len(query_sizes)
     output_present_key_dimension_count = len(sizes_of(desc.OutputPresentKeyTensor))
     output_present_value_dimension_count = len(sizes_of(desc.OutputPresentValueTensor))
+    output_dimension_count = len(desc.OutputTensor.Sizes)
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or (
@@ -207,110 +206,94 @@ def inputs(desc: Any, index: int) -> Definition:
         NO_FACTORS,
         NO_SLIDING,
         AttentionViews(
-            (
-                (
-                    View(
-                        0, align((0, 0, 0), query_dimension_count, 0),
-                        align((1, 0, 0), query_dimension_count, 0),
-                        align(
-                            (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.HeadCount)),
-                            query_dimension_count, 0,
-                        ),
-                        align((0, 1, 0), query_dimension_count, 0),
-                        align((0, 0, 1), query_dimension_count, 0), (),
-                    )
-                )
-                if desc.QueryTensor is not None
-                else View(
-                    3 if desc.StackedQueryKeyTensor is not None else 5, (0, 0, 0, 0, 0), (1, 0, 0, 0, 0),
-                    (0, 0, 1, 0, 0), (0, 1, 0, 0, 0), (0, 0, 0, 0, 1), (),
+            (View(-1, (), (), (), (), (), ()))
+            if desc.BiasTensor is not None
+            else (
+                View(
+                    0, align((0, 0, 0), query_dimension_count, 0),
+                    align((1, 0, 0), query_dimension_count, 0),
+                    align(
+                        (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.HeadCount)),
+                        query_dimension_count, 0,
+                    ),
+                    align((0, 1, 0), query_dimension_count, 0), align((0, 0, 1), query_dimension_count, 0),
+                    (),
                 )
             )
-            if bias
-            else View(-1, (), (), (), (), (), ()),
-            (
-                (
-                    View(
-                        1, (*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key),
-                        (*align((1, 0, 0), key_dimension_count, 0), 0),
-                        (*align((0, 0, query_entry), key_dimension_count, 0), 0),
-                        (*align((0, 1, 0), key_dimension_count, 0), 1),
-                        (*align((0, 0, 1), key_dimension_count, 0), 0),
-                        (entry(key_sizes, key_dimension_count - 2),),
-                    )
-                )
-                if desc.KeyTensor is not None
-                else View(
-                    3
-                    if desc.StackedQueryKeyTensor is not None
-                    else 4
-                    if desc.StackedKeyValueTensor is not None
-                    else 5,
-                    (
-                        *(
-                            (0, 0 - past_key, 0, 1, 0)
-                            if desc.StackedQueryKeyTensor is not None
-                            else (0, 0 - past_key, 0, 0, 0)
-                            if desc.StackedKeyValueTensor is not None
-                            else (0, 0 - past_key, 0, 1, 0)
-                        ),
-                        0 - past_key,
-                    ),
-                    (1, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 1, 0, 0, 0, 1), (0, 0, 0, 0, 1, 0),
-                    (
-                        entry(sizes_of(desc.StackedKeyValueTensor), 1)
-                        if desc.StackedKeyValueTensor is not None
-                        else entry(query, 1)
-                        if desc.StackedQueryKeyTensor is not None
-                        or desc.StackedQueryKeyValueTensor is not None
-                        else 0,
-                    ),
-                )
-            )
-            if bias
-            else View(-1, (), (), (), (), (), ()),
-            (
-                (
-                    View(
-                        2, (*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key),
-                        (*align((1, 0, 0), value_dimension_count, 0), 0),
-                        (
-                            *align(
-                                (
-                                    0, 0,
-                                    quotient(entry(value_sizes, value_dimension_count - 1), desc.HeadCount),
-                                ),
-                                value_dimension_count, 0,
-                            ),
-                            0,
-                        ),
-                        (*align((0, 1, 0), value_dimension_count, 0), 1),
-                        (*align((0, 0, 1), value_dimension_count, 0), 0), key2,
-                    )
-                )
-                if desc.ValueTensor is not None
-                else View(
-                    4 if desc.StackedKeyValueTensor is not None else 5,
-                    (
-                        *(
-                            (0, 0 - past_key, 0, 1, 0)
-                            if desc.StackedKeyValueTensor is not None
-                            else (0, 0 - past_key, 0, 2, 0)
-                        ),
-                        0 - past_key,
-                    ),
-                    (1, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 1, 0, 0, 0, 1), (0, 0, 0, 0, 1, 0), key2,
-                )
-            )
-            if bias
-            else View(-1, (), (), (), (), (), ()),
-            View(
-                11, (*align((0, 0, 0), output_dimension_count, 0), 0, 0),
-                (*align((1, 0, 0), output_dimension_count, 0), 0, 0),
-                (*align((0, 0, value), output_dimension_count, 0), 1, 0),
-                (*align((0, 1, 0), output_dimension_count, 0), 0, 0),
-                (*align((0, 0, 1), output_dimension_count, 0), 0, 1), head_count2,
+            if desc.QueryTensor is not None
+            else View(
+                3 if desc.StackedQueryKeyTensor is not None else 5, (0, 0, 0, 0, 0), (1, 0, 0, 0, 0),
+                (0, 0, 1, 0, 0), (0, 1, 0, 0, 0), (0, 0, 0, 0, 1), (),
             ),
+            (View(-1, (), (), (), (), (), ()))
+            if desc.BiasTensor is not None
+            else (
+                View(
+                    1, (*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key),
+                    (*align((1, 0, 0), key_dimension_count, 0), 0),
+                    (*align((0, 0, query_entry), key_dimension_count, 0), 0),
+                    (*align((0, 1, 0), key_dimension_count, 0), 1),
+                    (*align((0, 0, 1), key_dimension_count, 0), 0),
+                    (entry(key_sizes, key_dimension_count - 2),),
+                )
+            )
+            if desc.KeyTensor is not None
+            else View(
+                3
+                if desc.StackedQueryKeyTensor is not None
+                else 4
+                if desc.StackedKeyValueTensor is not None
+                else 5,
+                (0, 0 - past_key, 0, 1, 0, 0 - past_key)
+                if desc.StackedQueryKeyTensor is not None
+                else (0, 0 - past_key, 0, 0, 0, 0 - past_key)
+                if desc.StackedKeyValueTensor is not None
+                else (0, 0 - past_key, 0, 1, 0, 0 - past_key),
+                (1, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 1, 0, 0, 0, 1), (0, 0, 0, 0, 1, 0),
+                (
+                    entry(sizes_of(desc.StackedKeyValueTensor), 1)
+                    if desc.StackedKeyValueTensor is not None
+                    else entry(query, 1)
+                    if desc.StackedQueryKeyTensor is not None or desc.StackedQueryKeyValueTensor is not None
+                    else 0,
+                ),
+            ),
+            (View(-1, (), (), (), (), (), ()))
+            if desc.BiasTensor is not None
+            else (
+                View(
+                    2, (*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key),
+                    (*align((1, 0, 0), value_dimension_count, 0), 0),
+                    (
+                        *align(
+                            (0, 0, quotient(entry(value_sizes, value_dimension_count - 1), desc.HeadCount)),
+                            value_dimension_count, 0,
+                        ),
+                        0,
+                    ),
+                    (*align((0, 1, 0), value_dimension_count, 0), 1),
+                    (*align((0, 0, 1), value_dimension_count, 0), 0), key2,
+                )
+            )
+            if desc.ValueTensor is not None
+            else View(
+                4 if desc.StackedKeyValueTensor is not None else 5,
+                (0, 0 - past_key, 0, 1, 0, 0 - past_key)
+                if desc.StackedKeyValueTensor is not None
+                else (0, 0 - past_key, 0, 2, 0, 0 - past_key),
+                (1, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 1, 0, 0, 0, 1), (0, 0, 0, 0, 1, 0), key2,
+            ),
+            (
+                View(
+                    11, (*align((0, 0, 0), output_dimension_count, 0), 0, 0),
+                    (*align((1, 0, 0), output_dimension_count, 0), 0, 0),
+                    (*align((0, 0, value), output_dimension_count, 0), 1, 0),
+                    (*align((0, 1, 0), output_dimension_count, 0), 0, 0),
+                    (*align((0, 0, 1), output_dimension_count, 0), 0, 1), head_count2,
+                )
+            )
+            if desc.OutputTensor is not None
+            else View(-1, (), (), (), (), (), ()),
             (
                 View(
                     9, (*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),

@@ -168,10 +168,9 @@ def inputs(desc: Any, index: int) -> Definition:
         else past_key + key
     )
     mask_sizes = sizes_of(desc.MaskTensor)
-    bias = desc.BiasTensor is None
-    output_dimension_count = len(desc.OutputTensor.Sizes)
     query_dimension_count = len(query_sizes)
     output_present_value_dimension_count = len(sizes_of(desc.OutputPresentValueTensor))
+    output_dimension_count = len(desc.OutputTensor.Sizes)
     return Definition(
         desc.OutputTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
         or (
@@ -229,154 +228,132 @@ def inputs(desc: Any, index: int) -> Definition:
         NO_FACTORS,
         NO_SLIDING,
         AttentionViews(
-            (
-                (
-                    View(
-                        0, align((0, 0, 0), query_dimension_count, 0),
-                        align((1, 0, 0), query_dimension_count, 0),
-                        align(
-                            (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.QueryHeadCount)),
-                            query_dimension_count, 0,
-                        ),
-                        align((0, 1, 0), query_dimension_count, 0),
-                        align((0, 0, 1), query_dimension_count, 0), (),
-                    )
-                )
-                if desc.QueryTensor is not None
-                else View(
-                    3 if desc.StackedQueryKeyTensor is not None else 5, (0, 0, 0, 0, 0), (1, 0, 0, 0, 0),
-                    (0, 0, 1, 0, 0), (0, 1, 0, 0, 0), (0, 0, 0, 0, 1), (),
+            (View(-1, (), (), (), (), (), ()))
+            if desc.BiasTensor is not None
+            else (
+                View(
+                    0, align((0, 0, 0), query_dimension_count, 0),
+                    align((1, 0, 0), query_dimension_count, 0),
+                    align(
+                        (0, 0, quotient(entry(align(query_sizes, 3, 1), 2), desc.QueryHeadCount)),
+                        query_dimension_count, 0,
+                    ),
+                    align((0, 1, 0), query_dimension_count, 0), align((0, 0, 1), query_dimension_count, 0),
+                    (),
                 )
             )
-            if bias
-            else View(-1, (), (), (), (), (), ()),
-            (
-                (
-                    (
-                        View(
-                            1, (*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key),
-                            (*align((1, 0, 0), key_dimension_count, 0), 0),
-                            (*align((0, 0, query_entry), key_dimension_count, 0), 0),
-                            (*align((0, 1, 0), key_dimension_count, 0), 1),
-                            (*align((0, 0, 1), key_dimension_count, 0), 0),
-                            (entry(key_sizes, key_dimension_count - 2),),
-                        )
-                    )
-                    if desc.KeyTensor is not None
-                    else View(
-                        3
-                        if desc.StackedQueryKeyTensor is not None
-                        else 4
-                        if desc.StackedKeyValueTensor is not None
-                        else 5,
-                        (
-                            *(
-                                (0, 0 - past_key, 0, 1, 0)
-                                if desc.StackedQueryKeyTensor is not None
-                                else (0, 0 - past_key, 0, 0, 0)
-                                if desc.StackedKeyValueTensor is not None
-                                else (0, 0 - past_key, 0, 1, 0)
-                            ),
-                            0 - past_key,
-                        ),
-                        (1, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 1, 0, 0, 0, 1), (0, 0, 0, 0, 1, 0),
-                        (
-                            entry(sizes_of(desc.StackedKeyValueTensor), 1)
-                            if desc.StackedKeyValueTensor is not None
-                            else entry(query, 1)
-                            if desc.StackedQueryKeyTensor is not None
-                            or desc.StackedQueryKeyValueTensor is not None
-                            else 0,
-                        ),
-                    )
+            if desc.QueryTensor is not None
+            else View(
+                3 if desc.StackedQueryKeyTensor is not None else 5, (0, 0, 0, 0, 0), (1, 0, 0, 0, 0),
+                (0, 0, 1, 0, 0), (0, 1, 0, 0, 0), (0, 0, 0, 0, 1), (),
+            ),
+            (View(-1, (), (), (), (), (), ()))
+            if desc.PastSequenceLengthsTensor is not None
+            else (View(-1, (), (), (), (), (), ()))
+            if desc.BiasTensor is not None
+            else (
+                View(
+                    1, (*align((0, 0 - past_key, 0), key_dimension_count, 0), 0 - past_key),
+                    (*align((1, 0, 0), key_dimension_count, 0), 0),
+                    (*align((0, 0, query_entry), key_dimension_count, 0), 0),
+                    (*align((0, 1, 0), key_dimension_count, 0), 1),
+                    (*align((0, 0, 1), key_dimension_count, 0), 0),
+                    (entry(key_sizes, key_dimension_count - 2),),
                 )
-                if desc.PastSequenceLengthsTensor is None
-                else View(-1, (), (), (), (), (), ())
             )
-            if bias
-            else View(-1, (), (), (), (), (), ()),
-            (
+            if desc.KeyTensor is not None
+            else View(
+                3
+                if desc.StackedQueryKeyTensor is not None
+                else 4
+                if desc.StackedKeyValueTensor is not None
+                else 5,
+                (0, 0 - past_key, 0, 1, 0, 0 - past_key)
+                if desc.StackedQueryKeyTensor is not None
+                else (0, 0 - past_key, 0, 0, 0, 0 - past_key)
+                if desc.StackedKeyValueTensor is not None
+                else (0, 0 - past_key, 0, 1, 0, 0 - past_key),
+                (1, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 1, 0, 0, 0, 1), (0, 0, 0, 0, 1, 0),
                 (
+                    entry(sizes_of(desc.StackedKeyValueTensor), 1)
+                    if desc.StackedKeyValueTensor is not None
+                    else entry(query, 1)
+                    if desc.StackedQueryKeyTensor is not None or desc.StackedQueryKeyValueTensor is not None
+                    else 0,
+                ),
+            ),
+            (View(-1, (), (), (), (), (), ()))
+            if desc.PastSequenceLengthsTensor is not None
+            else (View(-1, (), (), (), (), (), ()))
+            if desc.BiasTensor is not None
+            else (
+                View(
+                    2, (*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key),
+                    (*align((1, 0, 0), value_dimension_count, 0), 0),
                     (
-                        View(
-                            2, (*align((0, 0 - past_key, 0), value_dimension_count, 0), 0 - past_key),
-                            (*align((1, 0, 0), value_dimension_count, 0), 0),
+                        *align(
                             (
-                                *align(
-                                    (
-                                        0, 0,
-                                        quotient(
-                                            entry(value_sizes, value_dimension_count - 1),
-                                            desc.KeyValueHeadCount,
-                                        ),
-                                    ),
-                                    value_dimension_count, 0,
+                                0, 0,
+                                quotient(
+                                    entry(value_sizes, value_dimension_count - 1), desc.KeyValueHeadCount
                                 ),
-                                0,
                             ),
-                            (*align((0, 1, 0), value_dimension_count, 0), 1),
-                            (*align((0, 0, 1), value_dimension_count, 0), 0), key2,
-                        )
-                    )
-                    if desc.ValueTensor is not None
-                    else View(
-                        4 if desc.StackedKeyValueTensor is not None else 5,
-                        (
-                            *(
-                                (0, 0 - past_key, 0, 1, 0)
-                                if desc.StackedKeyValueTensor is not None
-                                else (0, 0 - past_key, 0, 2, 0)
-                            ),
-                            0 - past_key,
+                            value_dimension_count, 0,
                         ),
-                        (1, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 1, 0, 0, 0, 1), (0, 0, 0, 0, 1, 0), key2,
-                    )
+                        0,
+                    ),
+                    (*align((0, 1, 0), value_dimension_count, 0), 1),
+                    (*align((0, 0, 1), value_dimension_count, 0), 0), key2,
                 )
-                if desc.PastSequenceLengthsTensor is None
-                else View(-1, (), (), (), (), (), ())
             )
-            if bias
-            else View(-1, (), (), (), (), (), ()),
-            View(
-                12, (*align((0, 0, 0), output_dimension_count, 0), 0, 0),
-                (*align((1, 0, 0), output_dimension_count, 0), 0, 0),
-                (*align((0, 0, value), output_dimension_count, 0), 1, 0),
-                (*align((0, 1, 0), output_dimension_count, 0), 0, 0),
-                (*align((0, 0, 1), output_dimension_count, 0), 0, 1), query_head_count2,
+            if desc.ValueTensor is not None
+            else View(
+                4 if desc.StackedKeyValueTensor is not None else 5,
+                (0, 0 - past_key, 0, 1, 0, 0 - past_key)
+                if desc.StackedKeyValueTensor is not None
+                else (0, 0 - past_key, 0, 2, 0, 0 - past_key),
+                (1, 0, 0, 0, 0, 0), (0, 0, 1, 0, 0, 0), (0, 1, 0, 0, 0, 1), (0, 0, 0, 0, 1, 0), key2,
             ),
             (
-                (
-                    View(
-                        9, (*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),
-                        (*align((1, 0, 0, 0), past_key_dimension_count, 0), 0),
-                        (*align((0, 1, 0, 0), past_key_dimension_count, 0), 0),
-                        (*align((0, 0, 1, 0), past_key_dimension_count, 0), 1),
-                        (*align((0, 0, 0, 1), past_key_dimension_count, 0), 0),
-                        (
-                            min(
-                                entry(past_key_sizes, past_key_dimension_count - 2),
-                                entry(past_key_sizes, past_key_dimension_count - 2),
-                            ),
-                        ),
-                    )
+                View(
+                    12, (*align((0, 0, 0), output_dimension_count, 0), 0, 0),
+                    (*align((1, 0, 0), output_dimension_count, 0), 0, 0),
+                    (*align((0, 0, value), output_dimension_count, 0), 1, 0),
+                    (*align((0, 1, 0), output_dimension_count, 0), 0, 0),
+                    (*align((0, 0, 1), output_dimension_count, 0), 0, 1), query_head_count2,
                 )
-                if desc.PastSequenceLengthsTensor is None
-                else View(-1, (), (), (), (), (), ())
+            )
+            if desc.OutputTensor is not None
+            else View(-1, (), (), (), (), (), ()),
+            (View(-1, (), (), (), (), (), ()))
+            if desc.PastSequenceLengthsTensor is not None
+            else (
+                View(
+                    9, (*align((0, 0, 0, 0), past_key_dimension_count, 0), 0),
+                    (*align((1, 0, 0, 0), past_key_dimension_count, 0), 0),
+                    (*align((0, 1, 0, 0), past_key_dimension_count, 0), 0),
+                    (*align((0, 0, 1, 0), past_key_dimension_count, 0), 1),
+                    (*align((0, 0, 0, 1), past_key_dimension_count, 0), 0),
+                    (
+                        min(
+                            entry(past_key_sizes, past_key_dimension_count - 2),
+                            entry(past_key_sizes, past_key_dimension_count - 2),
+                        ),
+                    ),
+                )
             )
             if desc.PastKeyTensor is not None
             else View(-1, (), (), (), (), (), ()),
-            (
-                (
-                    View(
-                        10, (*align((0, 0, 0, 0), past_value_dimension_count, 0), 0),
-                        (*align((1, 0, 0, 0), past_value_dimension_count, 0), 0),
-                        (*align((0, 1, 0, 0), past_value_dimension_count, 0), 0),
-                        (*align((0, 0, 1, 0), past_value_dimension_count, 0), 1),
-                        (*align((0, 0, 0, 1), past_value_dimension_count, 0), 0), (min(past_key, past_key),),
-                    )
+            (View(-1, (), (), (), (), (), ()))
+            if desc.PastSequenceLengthsTensor is not None
+            else (
+                View(
+                    10, (*align((0, 0, 0, 0), past_value_dimension_count, 0), 0),
+                    (*align((1, 0, 0, 0), past_value_dimension_count, 0), 0),
+                    (*align((0, 1, 0, 0), past_value_dimension_count, 0), 0),
+                    (*align((0, 0, 1, 0), past_value_dimension_count, 0), 1),
+                    (*align((0, 0, 0, 1), past_value_dimension_count, 0), 0), (min(past_key, past_key),),
                 )
-                if desc.PastSequenceLengthsTensor is None
-                else View(-1, (), (), (), (), (), ())
             )
             if desc.PastValueTensor is not None
             else View(-1, (), (), (), (), (), ()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeGuard
 
 from dmlgen.expr import ir
@@ -14,11 +14,9 @@ from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_tensors import Tensor
 from dmlgen.registry import Operator
 from dmlgen.schedules.attention import Attention
-from dmlgen.schedules.views import View, view_before, view_in, view_of
+from dmlgen.schedules.cases import written
+from dmlgen.schedules.views import NO_VIEW, View, view_before, view_in, view_of
 from dmlgen.sugar import conjunction
-
-STEPS = {"first": None, "batch": 0, "head": 1, "row": 2, "element": 3}
-"""A view as planners take it: where it starts, and its steps along the entries of a coordinate."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class AttentionPass(FormPass):
     counts: str
     multiple: str | None
     scored_by: tuple[Tensor, ...]
-    views: Mapping[str, View | None]
+    views: Mapping[str, View]
     tensors: tuple[Tensor, ...]
     field = "attention"
     template = "attention"
@@ -56,13 +54,8 @@ class AttentionPass(FormPass):
     @property
     def operands(self) -> Mapping[str, ir.Expr]:
         found: dict[str, ir.Expr] = {"attention.shared": self.shared}
-        numbers = {tensor.member: number for number, tensor in enumerate(self.tensors)}
         for role, view in self.views.items():
-            path = f"attention.{role}"
-            found[f"{path}.tensor"] = ir.Number(-1, ir.INT) if view is None else view.tensor(numbers)
-            if view is not None:
-                found |= {f"{path}.{name}": view.place(entry) for name, entry in STEPS.items()}
-                found[f"{path}.limits"] = view.bounds
+            found |= {f"attention.{role}.{name}": part for name, part in vars(view).items()}
         return found
 
     @property
@@ -86,13 +79,12 @@ class AttentionPass(FormPass):
         """The tensors that may be accessed directly, by role and by the value of its macro. Keys and values
         may all come from the tensors of the past."""
         found: dict[str, dict[int, Tensor]] = {}
-        for role in self.views:
-            views = (self.views[role], self.views.get(f"{role}_before"))
-            members = {member for view in views if view is not None for member in view.tensors}
+        for role, view in self.views.items():
+            before = self.views.get(f"{role}_before", NO_VIEW)
             found[role] = {
-                number + 1: tensor
-                for number, tensor in enumerate(self.tensors)
-                if tensor.member in members and tensor not in self.scored_by
+                number + 1: self.tensors[number]
+                for number in sorted(view.tensors | before.tensors)
+                if self.tensors[number] not in self.scored_by
             }
         return found
 
@@ -112,12 +104,16 @@ def attention_pass(
     loads = (part for whole in (attention.score, *tests) for part in ir.walk(whole))
     scored_by = dict.fromkeys(part.tensor.entry for part in loads if isinstance(part, ir.Load))
     assert operator.defines is not None
-    kept = {one.name: one for one in operator.defines.tensors}
-    roles = {"query": attention.query, "key": attention.key, "value": attention.value}
-    views = {role: view_of(kept[name]) for role, name in roles.items()}
-    for role in ("key", "value"):
-        views[f"{role}_before"] = view_before(kept[roles[role]])
-        views[f"{role}_stored"] = _stored(operator, roles[role])
+    tensors = (*printer.inputs, *printer.outputs)
+    numbers = {tensor.member: number for number, tensor in enumerate(tensors)}
+    values = {one.name: written(one.value, {}) for one in operator.defines.tensors}
+    views = {"query": view_of(values[attention.query], numbers)}
+    for role, name in (("key", attention.key), ("value", attention.value)):
+        views[role] = view_of(values[name], numbers)
+        views[f"{role}_before"] = view_before(values[name], numbers)
+        views[f"{role}_stored"] = _view_in_output(operator, name, numbers)
+    is_only = _uses(operator, attention.target) == 1 and not operator.in_place
+    views["output"] = _view_in_output(operator, attention.target, numbers) if is_only else NO_VIEW
     return AttentionPass(
         number=number,
         target=printer.kept[attention.target],
@@ -133,8 +129,8 @@ def attention_pass(
         if attention.multiple is None or len(tests) > len(ends)
         else printer.value(attention.multiple, False),
         scored_by=tuple(printer.tensors[name] for name in scored_by),
-        views={**views, "output": _output(operator, attention.target)},
-        tensors=(*printer.inputs, *printer.outputs),
+        views=views,
+        tensors=tensors,
     )
 
 
@@ -156,22 +152,18 @@ def _is_end(test: ir.Expr) -> TypeGuard[ir.Compare]:
     return not free_locals(ir.substitute(test.right, of_batch))
 
 
-def _output(operator: Operator, target: str) -> View | None:
-    """The view of an intermediate tensor in an output, if it is used for nothing else."""
+def _uses(operator: Operator, kept: str) -> int:
+    """The number of tensors whose values depend on an intermediate one."""
     assert operator.defines is not None
-    outputs, tensors = operator.defines.outputs, operator.defines.tensors
-    values = [*outputs.values(), *(one.value for one in tensors)]
-    if operator.in_place or sum(target in {part.tensor for part in entries_of(one)} for one in values) > 1:
-        return None
-    found = (view_in(name, value, target) for name, value in outputs.items())
-    return next((view for view in found if view is not None), None)
+    values = [*operator.defines.outputs.values(), *(one.value for one in operator.defines.tensors)]
+    return sum(kept in {part.tensor for part in entries_of(one)} for one in values)
 
 
-def _stored(operator: Operator, kept: str) -> View | None:
+def _view_in_output(operator: Operator, kept: str, numbers: Mapping[str, int]) -> View:
     """The view of an intermediate tensor in an output that contains nothing else."""
     assert operator.defines is not None
-    for name, value in operator.defines.outputs.items():
-        found = view_in(name, value, kept)
-        if found is not None:
-            return replace(found, conditions=(ir.Present(ir.Tensor(name)),))
-    return None
+    for output, value in operator.defines.outputs.items():
+        found = view_in(output, value, kept, numbers)
+        if found != NO_VIEW:
+            return found
+    return NO_VIEW
