@@ -42,7 +42,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SHADERS = ("map", "gather", "scan", "rows")
 """Forms that are shaders of their own."""
 
-IN_PLACE = (*SHADERS, "attention")
+IN_PLACE = (*SHADERS, "attention", "sums")
 """Forms that shaders have in place of passes of the definition."""
 
 
@@ -74,7 +74,7 @@ CHOICES: Mapping[str, tuple[Choice, ...]] = {
     "split k": (Choice(tile_cost, "TILE_MOST_PARTS", 1),),
     "attention": (Choice(definition, "dispatch_attention", _never),),
     "attention_parts": (Choice(pass_selection, "parts_of", lambda *_: no_parts()),),
-    "sums": (Choice(pass_selection, "in_place_of", lambda *_: NONE),),
+    "sums": (Choice(definition, "define_sums", _never),),
     "selected": (Choice(definition, "selection_of", lambda *_: sparse_sum.Selection(0, 0, 0)),),
 }
 

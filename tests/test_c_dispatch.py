@@ -235,13 +235,12 @@ def product(rows: int, columns: int, activation: dmlops.Description | None = Non
     )
 
 
-def network(steps: int, sequences: int = 1) -> dmlops.Description:
-    one = TensorDesc("FLOAT32", (1, 1, 1, 1))
+def network(steps: int, sequences: int = 1, units: int = 1) -> dmlops.Description:
     return dmlops.Rnn(
         InputTensor=TensorDesc("FLOAT32", (1, steps, sequences, 1)),
-        WeightTensor=one,
-        RecurrenceTensor=one,
-        OutputSequenceTensor=TensorDesc("FLOAT32", (steps, 1, sequences, 1)),
+        WeightTensor=TensorDesc("FLOAT32", (1, 1, units, 1)),
+        RecurrenceTensor=TensorDesc("FLOAT32", (1, 1, units, units)),
+        OutputSequenceTensor=TensorDesc("FLOAT32", (steps, 1, sequences, units)),
         ActivationDescs=(dmlops.ActivationIdentity(InputTensor=None, OutputTensor=None),),
         Direction="FORWARD",
     )
@@ -284,7 +283,7 @@ def test_nothing_is_planned_where_nothing_is_described(library: Library) -> None
         (Reason.TOO_LARGE, "InputTensor", identity((2**31,))),
         (Reason.MANY_THREADS, None, gathered(2**32 - 1)),
         (Reason.REDUCTION_TOO_LARGE, None, summed((3, 2**30))),
-        (Reason.MANY_DISPATCHES, None, network(2**18)),
+        (Reason.MANY_DISPATCHES, None, network(2**18, units=256)),
         (Reason.LARGE_SCRATCH, None, network(2**16, 2**15)),
         (Reason.MANY_ELEMENTS, None, product(2**16, 2**15)),
     ],
@@ -398,7 +397,7 @@ def test_fused_activations_that_need_whole_rows_run_in_their_own_shaders(library
 def test_recurrent_networks_take_any_number_of_dispatches(library: Library) -> None:
     """One for what is fed, one for the state before each step and after the last, and one for the output."""
     for steps in (1, 700, 100_000):
-        assert [library.count(network(steps), capacity) for capacity in (0, 3)] == [steps + 3] * 2
+        assert [library.count(network(steps, units=256), capacity) for capacity in (0, 3)] == [steps + 3] * 2
 
 
 def test_capacity_limits_what_is_written_and_not_what_is_counted(library: Library) -> None:

@@ -4,7 +4,7 @@ A product has two factors, both read at coordinates that end with k: weights, an
 description, and the factor that all sums of an element share. What matters is which dimensions of the
 intermediate tensor these depend on: weights that are the same along a dimension are read once for all of it,
 and so is the factor along the dimensions of the weights. Elements may be any function of the sums that reads
-neither tensor of the description again.
+neither tensor of the description again. A definition has this form if all its intermediate tensors do.
 
 If a truth value of the description allows for fewer passes, each of its values is a separate case. In a
 recurrence, the first step, which has the form `... if at[0] == 0 else`, has no sums.
@@ -13,7 +13,6 @@ recurrence, the first step, which has the form `... if at[0] == 0 else`, has no 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -61,8 +60,7 @@ class SharedSums:
 
 @dataclass(frozen=True)
 class Sums(FastForm):
-    """A faster way to compute intermediate tensors, pass by pass, each in place of one or several of the
-    definition's (`schedules`)."""
+    """The passes that compute all intermediate tensors."""
 
     passes: tuple[SharedSums, ...]
 
@@ -73,15 +71,14 @@ class Sums(FastForm):
 
 
 def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sums | None:
-    """The sums of products that intermediate tensors of a definition consist of."""
+    """The sums of products that the intermediate tensors of a definition consist of."""
     if any(facts.may_be(output, "FLOAT64") for output in defines.outputs):
         return None
     found: dict[SharedSums, list[Choice]] = {}  # by the cases in which they apply
     choices = _choices(defines)
     for choice in choices:
         for step in _steps(defines, choice):
-            with suppress(Unfit):
-                found.setdefault(_shared_sums(step, choice, defines, facts), []).append(choice)
+            found.setdefault(_shared_sums(step, choice, defines, facts), []).append(choice)
     passes = (
         one if len(of) == len(choices) else replace(one, when=_condition(of[0])) for one, of in found.items()
     )

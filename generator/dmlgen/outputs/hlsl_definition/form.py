@@ -14,6 +14,9 @@ from dmlgen.expr import ir
 from dmlgen.outputs.hlsl_tensors import Tensor
 from dmlgen.plans.params import Constant
 
+NONE = -1
+"""In records of planners, in place of the number of a tensor or a pass."""
+
 
 @dataclass(frozen=True)
 class FormPass:
@@ -53,6 +56,12 @@ class FormPass:
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
         """The entries of `field`: one, or one per pass if it is a list."""
         return ({"number": self.number, **self.places},)
+
+    @property
+    def intermediate(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
+        """The entries of planners' `passes` for those that compute intermediate tensors instead of passes of
+        the definition's own."""
+        return ()
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:

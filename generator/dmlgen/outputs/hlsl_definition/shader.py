@@ -36,6 +36,7 @@ from dmlgen.schedules.attention import Attention
 from dmlgen.schedules.lanes import Lanes
 from dmlgen.schedules.rows import Rows
 from dmlgen.schedules.steps import in_step
+from dmlgen.schedules.sums import Sums
 from dmlgen.text import Text
 
 
@@ -266,9 +267,11 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
 
 
 def _own_passes(printer: ShaderPrinter, operator: Operator, defines: OutputDefinitions) -> list[Pass]:
-    """The passes that follow the definition, or compute intermediate tensors in a faster way."""
+    """The passes that follow the definition, or compute intermediate tensors in a faster way; without those
+    that a form has after them."""
     attention = printer.form(Attention)
-    steps = in_step(defines.tensors, () if attention is None else attention.reads)
+    tensors = defines.tensors if printer.form(Sums) is None else ()
+    steps = in_step(tensors, () if attention is None else attention.reads)
     passes = [_pass(printer, operator, number, tensors) for number, tensors in enumerate(steps)]
     return [*passes, *(_output_pass(printer, operator, names) for names in _together(operator))]
 

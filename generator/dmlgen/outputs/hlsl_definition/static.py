@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from dmlgen.outputs.hlsl_definition.form import NONE
 from dmlgen.outputs.hlsl_definition.shader import DefinitionShader
 from dmlgen.plans.model import BOOL, TEXT, ListOf, Plans, Record, Type
-
-NONE = -1
-"""In place of the number of a tensor or a pass."""
 
 Known: TypeAlias = int | str | Sequence[str]
 """A number, a truth value or a text; the name of a tensor, or names of several, which become a bit mask."""
@@ -60,7 +58,7 @@ def static_of(shader: DefinitionShader, plans: Plans) -> Static:
             {"macro": one.macro, "is_real": one.type == "REAL_VALUE", "is_wide": one.type == "int64_t"}
             for one in shader.kept
         ],
-        "passes": list(_passes(shader)),
+        "passes": [*(one for form in shader.forms for one in form.intermediate), *_passes(shader)],
         **{one.field: one.records for one in shader.forms},
     }
     static: dict[str, StaticField] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import entries_of
-from dmlgen.outputs.hlsl_definition.form import FormPasses, ones_where
+from dmlgen.outputs.hlsl_definition.form import NONE, FormPasses, ones_where
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.tensors import Kept
 from dmlgen.outputs.hlsl_names import local
@@ -68,11 +68,9 @@ class SumsPass:
 
     @property
     def record(self) -> Mapping[str, int | str | Sequence[str]]:
-        """The facts that planners have about it."""
+        """The facts that planners have about its sums."""
         return {
             "number": self.number,
-            "writes": self.targets,
-            "reads": sorted(self.reads),
             "begins": sorted(self.begins),
             "weights": self.weights.member,
             "tensor": self.factor.member if isinstance(self.factor, Tensor) else "",
@@ -85,7 +83,7 @@ class SumsPass:
 
 @dataclass(frozen=True)
 class SumsPasses(FormPasses):
-    """The passes of sums, of which planners take those that pay for a description."""
+    """The passes of sums, of which planners take those that apply to a description."""
 
     passes: tuple[SumsPass, ...]
     field = "sums"
@@ -97,6 +95,23 @@ class SumsPasses(FormPasses):
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
         return [one.record for one in self.passes]
+
+    @property
+    def intermediate(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
+        return [
+            {
+                "number": one.number,
+                "writes_kept": True,
+                "target": one.targets[0],
+                "writes": one.targets,
+                "outputs": (),
+                "reads": sorted(one.reads),
+                "is_along": one.form.along,
+                "box": "",
+                "apart": NONE,
+            }
+            for one in self.passes
+        ]
 
     @property
     def operands(self) -> Mapping[str, ir.Expr]:

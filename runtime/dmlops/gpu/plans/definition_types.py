@@ -80,15 +80,13 @@ class AttentionPass(NamedTuple):
 
 
 class SumsPass(NamedTuple):
-    """Pass `number` of the shader. `writes` and `reads` have a bit for each intermediate tensor, `begins` for
-    each that the first step of a recurrence reads. There are `sums` for each element, all of products of
+    """The sums of pass `number`. `begins` has a bit for each intermediate tensor that the first step of a
+    recurrence reads. There are `sums` for each element, all of products of
     `weights` and of the same other factor: tensors of the description by number, the latter in `tensor`, or
     NONE and an intermediate one in `kept`. `rows` and `columns` have a bit for each dimension of the
     result."""
 
     number: int
-    writes: int
-    reads: int
     begins: int
     weights: int
     tensor: int

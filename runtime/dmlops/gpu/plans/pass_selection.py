@@ -12,7 +12,7 @@ from .definition_types import Definition, DefinitionShader, Pass, Passes
 from .loops import ceil_div
 from .operands import NONE, Eight, Sizes, Tensors
 from .planning import Planning
-from .sums import SumsTile, at_once, is_worth_sharing, no_sums, sums_tile
+from .sums import SumsTile, at_once, no_sums, sums_tile
 
 Tiles = Annotated[list[SumsTile], 32]
 
@@ -115,7 +115,7 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
     """The passes that lead to outputs: attention without copies, and sums shared by groups, where these
     suit."""
     attention, sources = shader.attention, no_sources()
-    every: Passes = list(shader.passes)
+    every: Passes = [one for one in shader.passes if applies(op, shader, one)]
     there = present(op.tensors)
     led = leading(every, there)
     wanted, parts, views, float16 = led, no_parts(), op.attention, 0
@@ -138,8 +138,6 @@ def select_passes(out: Planning, op: Definition, shader: DefinitionShader) -> Pa
             every = passes_with(shader, sources)
             wanted = leading(every, there)
     passes: Passes = [one for one in every if is_needed(one, there, wanted)]
-    if len(shader.sums) > 0:
-        passes = with_sums(op, shader, passes, wanted)
     recurrent: Passes = [one for one in passes if one.is_along]
     may_be_alone = len(recurrent) == 1
     tiles: Tiles = [shared_tile(out, op, shader, one, may_be_alone) for one in passes]
@@ -170,30 +168,12 @@ def are_read_elsewhere(shader: DefinitionShader, every: Passes, there: int, want
     return False
 
 
-def with_sums(op: Definition, shader: DefinitionShader, needed: Passes, wanted: int) -> Passes:
-    """The passes that are needed, with those of sums in place of the one or several that they replace."""
-    passes: Passes = []
-    written = 0
-    for one in needed:
-        place = in_place_of(op, shader, one, wanted)
-        if place == NONE:
-            passes.append(one)
-        elif shader.sums[place].writes & written == 0:
-            sums = shader.sums[place]
-            written = written | sums.writes
-            passes.append(one._replace(number=sums.number, writes=sums.writes, reads=sums.reads))
-    return passes
-
-
-def in_place_of(op: Definition, shader: DefinitionShader, one: Pass, wanted: int) -> int:
-    """The pass of sums that writes what a pass does, by its place among them, or NONE."""
+def applies(op: Definition, shader: DefinitionShader, one: Pass) -> bool:
+    """Whether a pass is for this description: of sums, there may be others in its place."""
     for place, sums in enumerate(shader.sums):
-        applies = op.sums[place] == 1 and sums.writes | wanted == wanted
-        if applies and sums.writes & one.writes != 0:
-            sizes = at_once(op.kept_sizes[one.target], one.is_along)
-            if is_worth_sharing(sums, op.tensors, op.kept_sizes, sizes):
-                return place
-    return NONE
+        if sums.number == one.number:
+            return op.sums[place] == 1
+    return True
 
 
 def shared_tile(
@@ -204,5 +184,5 @@ def shared_tile(
     for sums in shader.sums:
         if sums.number == one.number:
             sizes = at_once(op.kept_sizes[one.target], one.is_along)
-            return sums_tile(out, sums, op.tensors, sizes, one.is_along and may_be_alone)
+            return sums_tile(out, sums, one.writes, op.tensors, sizes, one.is_along and may_be_alone)
     return no_sums()

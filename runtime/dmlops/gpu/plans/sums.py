@@ -8,20 +8,17 @@ other. Its threads, or with cooperative matrices its waves, split the products o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 from .capabilities import Capability
 from .contraction import COOPERATIVE_ALONE, COOPERATIVE_RATE
 from .definition_types import SumsPass
 from .gemm_view import no_matrices
-from .loops import ceil_div, element_count, times
+from .loops import ceil_div, times
 from .operands import NONE, Eight, Sizes, Tensor, Tensors, is_float16
 from .planning import Planning
 from .tile_cost import Rates, Tile, Tiles, choose_tile
 
-SUMS_LEAST_PRODUCTS = 4096  # NVIDIA H200: 512 at 1.00, 32768 at 0.18
-"products written at once; below, one thread per element is as good"
 SUMS_FEW_THREADS = 128  # NVIDIA H200: 64 at 0.84 to 1.02, 256 at 0.96 to 0.99
 "threads in a group whose threads have fewer than 8 columns each"
 SUMS_MANY_THREADS = 256  # NVIDIA H200: 64 at 0.77 to 1.00, 128 at 1.00, 512 at 0.16 to 1.00
@@ -91,23 +88,6 @@ def count_along(sizes: Sizes, dimensions: int) -> int:
     return count
 
 
-def is_worth_sharing(
-    one: SumsPass, tensors: Tensors, kept_sizes: Annotated[Sequence[Sizes], 16], sizes: Sizes
-) -> bool:
-    """Whether groups are faster: there are many products, and both factors have the same extent of k."""
-    weights = tensors[one.weights]
-    depth = weights.sizes[-1]
-    if one.tensor == NONE:
-        kept = kept_sizes[one.kept]
-        if kept[-1] != depth:
-            return False
-    else:
-        factor = tensors[one.tensor]
-        if factor.sizes[-1] != depth:
-            return False
-    return times(times(element_count(sizes), depth), one.sums) >= SUMS_LEAST_PRODUCTS
-
-
 def is_in_vectors(tensor: Tensor, vector: int) -> bool:
     """Whether a tensor consists of contiguous, aligned vectors of that many elements along k."""
     found = tensor.strides[-1] == 1 and tensor.sizes[-1] % vector == 0
@@ -116,16 +96,19 @@ def is_in_vectors(tensor: Tensor, vector: int) -> bool:
     return found
 
 
-def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, may_be_alone: bool) -> SumsTile:
+def sums_tile(
+    out: Planning, one: SumsPass, writes: int, tensors: Tensors, sizes: Sizes, may_be_alone: bool
+) -> SumsTile:
     """The tile for these sizes, those of a step if the pass runs along a recurrence, all of whose steps a
-    single group may run."""
+    single group may run. The pass `writes` intermediate tensors, given as bits."""
     rows, columns = count_along(sizes, one.rows), count_along(sizes, one.columns)
     others = count_along(sizes, 255 - (one.rows | one.columns))
     weights = tensors[one.weights]
     products = times(times(times(rows, columns), others), times(one.sums, weights.sizes[-1]))
     is_alone = may_be_alone and products <= SUMS_ALONE
     if not is_alone and suits_cooperative_sums(out, one, tensors, columns):
-        return cooperative_tile(one, weights.sizes[-1], rows, columns, others)
+        copied = 0 if one.kept == NONE else writes & 1 << one.kept
+        return cooperative_tile(one, weights.sizes[-1], rows, columns, others, copied)
     return ordinary_tile(one, weights, rows, columns, others, is_alone)
 
 
@@ -155,7 +138,9 @@ def sums_candidates() -> Tiles:
     ]
 
 
-def cooperative_tile(one: SumsPass, depth: int, rows: int, columns: int, others: int) -> SumsTile:
+def cooperative_tile(
+    one: SumsPass, depth: int, rows: int, columns: int, others: int, copied: int
+) -> SumsTile:
     """The tile that takes the least time by the cost model of products."""
     found = no_matrices()._replace(rows=times(rows, one.sums), columns=columns, depth=depth, count=others)
     rates = Rates(COOPERATIVE_RATE, SUMS_LATENCY, COOPERATIVE_ALONE, 2)
@@ -177,7 +162,7 @@ def cooperative_tile(one: SumsPass, depth: int, rows: int, columns: int, others:
         ahead=ahead,
         threads=threads,
         groups=groups,
-        copied=0 if one.kept == NONE else one.writes & 1 << one.kept,
+        copied=copied,
         is_cooperative=True,
     )
 
