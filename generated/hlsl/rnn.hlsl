@@ -12,16 +12,14 @@
 // in elements.
 //
 //   PASS       what the pass writes:
-//              0 InputProjection
-//              1 Hidden, one step along dimension 0
-//              2 OutputSequenceTensor
-//              3 OutputSingleTensor
-//              4 InputProjection, with several threads to a sum
-//              5 Hidden, one step along dimension 0, with several threads to a sum
+//              0 OutputSequenceTensor
+//              1 OutputSingleTensor
+//              2 InputProjection, with several threads to a sum
+//              3 Hidden, one step along dimension 0, with several threads to a sum
 //
 // Macros, which a plan sets (docs/SHADERS.md):
 //
-// In passes from 4 on only. Rows run along the dimensions of the result that only weights depend on, columns along
+// In passes from 2 on only. Rows run along the dimensions of the result that only weights depend on, columns along
 // those that only the other factor depends on:
 //   SUM_ROWS   rows of a group, for each of its sums
 //   TILE_COLUMNS  columns of a group
@@ -126,9 +124,7 @@
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define WEIGHT_STORED STORED(WEIGHT_TYPE)
-#define WEIGHT_VALUE VALUE(WEIGHT_TYPE)
 #define RECURRENCE_STORED STORED(RECURRENCE_TYPE)
-#define RECURRENCE_VALUE VALUE(RECURRENCE_TYPE)
 #define BIAS_STORED STORED(BIAS_TYPE)
 #define BIAS_VALUE VALUE(BIAS_TYPE)
 #define HIDDEN_INIT_STORED STORED(HIDDEN_INIT_TYPE)
@@ -158,21 +154,21 @@
 #define ACTIVATION_KINDS 0
 #endif
 
-#if (PASS == 4) && COOPERATIVE_MATRIX
+#if (PASS == 2) && COOPERATIVE_MATRIX
 typedef uint4 WeightBuffer;  // eight float16 values
-#elif PASS == 4
+#elif PASS == 2
 typedef vector<WEIGHT_STORED, WEIGHTS_VECTOR> WeightBuffer;
 #else
 typedef WEIGHT_STORED WeightBuffer;
 #endif
-#if (PASS == 4) && COOPERATIVE_MATRIX
+#if (PASS == 2) && COOPERATIVE_MATRIX
 typedef uint4 InputBuffer;  // eight float16 values
 #else
 typedef INPUT_STORED InputBuffer;
 #endif
-#if (PASS == 5) && COOPERATIVE_MATRIX
+#if (PASS == 3) && COOPERATIVE_MATRIX
 typedef uint4 RecurrenceBuffer;  // eight float16 values
-#elif PASS == 5
+#elif PASS == 3
 typedef vector<RECURRENCE_STORED, WEIGHTS_VECTOR> RecurrenceBuffer;
 #else
 typedef RECURRENCE_STORED RecurrenceBuffer;
@@ -225,10 +221,10 @@ struct Dimension
     int4 outputSequenceStrides[2];
     int4 outputSingleSizes[2];
     int4 outputSingleStrides[2];
+    int4 sequenceLength2[2];
     int4 number[2];
     int4 number2[2];
     int4 gateCount[2];
-    int4 sequenceLength2[2];
     int4 number3[2];
     int4 keptInputProjectionSizes[2];
     int4 keptHiddenSizes[2];
@@ -238,10 +234,8 @@ struct Dimension
     uint groupColumns;  // thread groups along x
     int keptInputProjectionFirst;
     int keptHiddenFirst;
-    int inputSize;
     int sequenceLength;
     int isBackward;
-    int hiddenSize;
     int functionCount;
 };
 
@@ -446,110 +440,6 @@ float Sign(float x)
     return FromBits(magnitude == 0 || magnitude > 0x7f800000u ? 0 : (Bits(x) & ~0x7fffffffu) | 0x3f800000u);
 }
 
-// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
-
-// Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
-int Order(float x)
-{
-    const int bits = (int)Bits(x);
-    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
-}
-
-// The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
-// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
-// unsigned words that wrap around, NaN of either sign comes last.
-float Max(float a, float b)
-{
-    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
-}
-
-// x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
-float Saturate(float x)
-{
-    return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
-}
-
-// For float16, functions are only as exact as half precision can show.
-#if COOPERATIVE_MATRIX
-// e^x. Numbers beyond the clamp give 0 and infinity.
-// Error at most 0.5003 ulp, over all float16 values.
-float Exp(float x)
-{
-    const float power = exp2(clamp(x, -200.0f, 200.0f) * 1.442695f);
-    return IsNan(x) ? x : power;
-}
-
-// e^x - 1; near 0 a minimax polynomial.
-// Error at most 0.503 ulp, over all float16 values.
-float Expm1(float x)
-{
-    float p = 0.008342424f;
-    p = mad(p, x, 0.04209251f);
-    p = mad(p, x, 0.16667393f);
-    p = mad(p, x, 0.4999748f);
-    const float result = Magnitude(x) < 0.5f ? x * mad(x, p, 1.0f) : Exp(x) - 1.0f;
-    return IsNan(x) ? x : result;
-}
-
-// The standard normal distribution function at -a, divided by e^(-a^2/2), for a from 0 to 7: a quotient of polynomials
-// without negative terms (minimax, scripts/minimax.py), within 2^-18
-float NormalTail(float a)
-{
-    float above = 0.04628345f;
-    above = mad(above, a, 0.23144476f);
-    above = mad(above, a, 0.50000128f);
-    float below = 6.746069e-5f;
-    below = mad(below, a, 0.11434329f);
-    below = mad(below, a, 0.59793628f);
-    below = mad(below, a, 1.2608766f);
-    below = mad(below, a, 1.0f);
-    return above / below;
-}
-
-// x times the standard normal distribution function, without cancellation for negative x
-// Error at most 0.504 ulp, over all float16 values.
-float Gelu(float x)
-{
-    const float a = min(Magnitude(x), 7.0f);
-    const float result = max(x, 0.0f) - a * NormalTail(a) * Exp(-0.5f * a * a);
-    return IsNan(x) || x == 0.0f ? x : result;
-}
-
-// ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|, the logarithm a minimax polynomial (scripts/minimax.py).
-// Error at most 0.502 ulp, over all float16 values.
-float Softplus(float x)
-{
-    const float u = exp2(-1.442695f * min(Magnitude(x), 100.0f));
-    float p = 0.014142212f;
-    p = mad(p, u, -0.06640476f);
-    p = mad(p, u, 0.14922646f);
-    p = mad(p, u, -0.23503954f);
-    p = mad(p, u, 0.33109463f);
-    p = mad(p, u, -0.49986966f);
-    p = mad(p, u, 0.9999987f);
-    return IsNan(x) ? x : mad(p, u, max(x, 0.0f));
-}
-
-// The hyperbolic tangent: a quotient of polynomials in x^2; beyond the clamp, every result rounds to 1 or -1.
-// Error at most 0.503 ulp, over all float16 values.
-float Tanh(float x)
-{
-    const float a = clamp(x, -4.6f, 4.6f);
-    const float z = a * a;
-    float above = 0.0016852206f;
-    above = mad(above, z, 0.117271106f);
-    above = mad(above, z, 0.9999989f);
-    float below = 6.788776e-5f;
-    below = mad(below, z, 0.018563675f);
-    below = mad(below, z, 0.4505951f);
-    below = mad(below, z, 1.0f);
-    return IsNan(x) ? x : a * above / below;
-}
-#else
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
 {
@@ -682,6 +572,33 @@ float Gelu(float x)
     return IsNan(x) || x == 0.0f ? x : result;
 }
 
+// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
+bool IsInfinity(float x)
+{
+    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
+}
+
+// Integers that sort like the numbers, with -0 below +0. Exact for subnormals, even on drivers that flush them.
+int Order(float x)
+{
+    const int bits = (int)Bits(x);
+    return bits ^ (int)((uint)(bits >> (32 - 1)) & 0x7fffffffu);
+}
+
+// The larger of two numbers; NaN if either is. Max(-0, +0) is +0 in either order (maximum and minimum of IEEE
+// 754-2019), so that the result of a reduction does not depend on its order. Exact. Counted up from -infinity, in
+// unsigned words that wrap around, NaN of either sign comes last.
+float Max(float a, float b)
+{
+    return (uint)Order(a) + (0x7f800000u + 1) < (uint)Order(b) + (0x7f800000u + 1) ? b : a;
+}
+
+// x limited to 0 and 1; NaN stays NaN, and -0 becomes +0. Exact.
+float Saturate(float x)
+{
+    return IsNan(x) ? x : x > (float)0 ? min(x, (float)1) : (float)0;
+}
+
 // ln(1 + e^x) = max(x, 0) + ln(1 + u) for u = e^-|x|. Float: with s = u / (2 + u) the logarithm is 2 artanh(s), a
 // minimax polynomial (scripts/minimax.py), and 2 s = u - s u: an inexact division hardly matters.
 // Error at most 2 ulp (float), 1.5 ulp (double), as measured.
@@ -715,30 +632,10 @@ float Tanh(float x)
     DXIL_PRECISE const float result = a < 0.625f ? small : 1.0f - 2.0f / (power + 1.0f);
     return IsNan(x) ? x : CopySign(result, x);
 }
-#endif
 
 INPUT_VALUE LoadInput(uint offset)
 {
     return (INPUT_VALUE)inputTensor[offset];
-}
-
-// The element at a coordinate, which is clamped to the tensor
-INPUT_VALUE ReadInput(List at)
-{
-    return (INPUT_VALUE)inputTensor[ClampedOffset(at, inputSizes, inputStrides, INPUT_SIZES_LENGTH)];
-}
-
-// The element at a coordinate, which is clamped to the tensor
-WEIGHT_VALUE ReadWeight(List at)
-{
-    return (WEIGHT_VALUE)weightTensor[ClampedOffset(at, weightSizes, weightStrides, WEIGHT_SIZES_LENGTH)];
-}
-
-// The element at a coordinate, which is clamped to the tensor
-RECURRENCE_VALUE ReadRecurrence(List at)
-{
-    return (RECURRENCE_VALUE)recurrenceTensor[ClampedOffset(at, recurrenceSizes, recurrenceStrides,
-        RECURRENCE_SIZES_LENGTH)];
 }
 
 // The element at a coordinate, which is clamped to the tensor
@@ -803,7 +700,7 @@ void WriteKeptHidden(uint number, REAL_VALUE entry)
 REAL_VALUE Activate(REAL_VALUE input, int number)
 {
     const Activation activation = activations[clamp(number, 0, ACTIVATION_COUNT - 1)];
-#if COOPERATIVE_MATRIX && ACTIVATION_KINDS == (1 << 9 | 1 << 12)
+#if COOPERATIVE_MATRIX && (ACTIVATION_KINDS & ~(1 << 9 | 1 << 12)) == 0
     // tanh(x) = 2 sigmoid(2x) - 1: the absolute error is no more than floats near 1 have
     const float scale = activation.kind == 51 ? 2.0f : 1.0f;
     return mad(scale, 1.0f / (1.0f + exp2(scale * -1.442695f * input)), 1.0f - scale);
@@ -941,18 +838,36 @@ REAL_VALUE Activate(REAL_VALUE input, int number)
     return input;
 }
 
-REAL_VALUE SumOf(List at)
+int Length(int b)
 {
-    const int kFirst = 0;
-    const int kLast = inputSize;
-    REAL_VALUE result = (REAL_VALUE)0;
-    [loop]
-    for (int k = kFirst; k < kLast; k++)
+    if (SEQUENCE_LENGTHS_PRESENT != 0)
     {
-        result += (REAL_VALUE)ReadInput(Listed(0, Entry(at, 0), Entry(at, 2), k))
-            * (REAL_VALUE)ReadWeight(Listed(0, Entry(at, 1), Entry(at, 3), k));
+        return (int)max(min((int64_t)ReadSequenceLengths(Listed(0, 0, 0, b)), (int64_t)sequenceLength), (int64_t)0);
     }
-    return result;
+    return sequenceLength;
+}
+
+bool Reversed(int d)
+{
+    return isBackward != 0 || d == 1;
+}
+
+int Step(int t, int d, int b)
+{
+    if (Reversed(d))
+    {
+        return Length(b) - t;
+    }
+    return t + 1;
+}
+
+REAL_VALUE Chosen(List at)
+{
+    if (Entry(at, 0) < Length(Entry(at, 2)))
+    {
+        return ReadKeptHidden(Join(Listed(Step(Entry(at, 0), Entry(at, 1), Entry(at, 2))), Part(at, 1, 8)));
+    }
+    return (REAL_VALUE)0.0f;
 }
 
 REAL_VALUE Bias(int part, int d, int i)
@@ -974,23 +889,27 @@ REAL_VALUE Initial(List at)
     return (REAL_VALUE)0.0f;
 }
 
-int Length(int b)
-{
-    if (SEQUENCE_LENGTHS_PRESENT != 0)
-    {
-        return (int)max(min((int64_t)ReadSequenceLengths(Listed(0, 0, 0, b)), (int64_t)sequenceLength), (int64_t)0);
-    }
-    return sequenceLength;
-}
-
 bool Active(List at)
 {
     return !(SEQUENCE_LENGTHS_PRESENT != 0) || Entry(at, 0) <= Length(Entry(at, 2));
 }
 
-bool Reversed(int d)
+REAL_VALUE Act(List at, REAL_VALUE x, int n)
 {
-    return isBackward != 0 || d == 1;
+    return Activate(x, Entry(at, 1) * functionCount + n);
+}
+
+REAL_VALUE Chosen2(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2)
+{
+    if (Entry(at, 0) == 0)
+    {
+        return Initial(at);
+    }
+    if (Active(at))
+    {
+        return Act(at, read0 + (total0 + read1), 0);
+    }
+    return read2;
 }
 
 int Time(int s, int d, int b)
@@ -1013,80 +932,12 @@ REAL_VALUE InputTerm(List at, int g)
         Gate(g, Entry(at, 3))));
 }
 
-REAL_VALUE RecurrentProduct(List at, int g)
-{
-    const int kFirst = 0;
-    const int kLast = hiddenSize;
-    REAL_VALUE result = (REAL_VALUE)0;
-    [loop]
-    for (int k = kFirst; k < kLast; k++)
-    {
-        result += ReadKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), k))
-            * (REAL_VALUE)ReadRecurrence(Listed(0, Entry(at, 1), Gate(g, Entry(at, 3)), k));
-    }
-    return result;
-}
-
-REAL_VALUE HiddenTerm(List at, int g)
-{
-    return RecurrentProduct(at, g) + Bias(1, Entry(at, 1), Gate(g, Entry(at, 3)));
-}
-
-REAL_VALUE Act(List at, REAL_VALUE x, int n)
-{
-    return Activate(x, Entry(at, 1) * functionCount + n);
-}
-
 REAL_VALUE Previous(List at)
 {
     return ReadKeptHidden(Join(Listed(Entry(at, 0) - 1), Part(at, 1, 8)));
 }
 
-REAL_VALUE Chosen(List at)
-{
-    if (Entry(at, 0) == 0)
-    {
-        return Initial(at);
-    }
-    if (Active(at))
-    {
-        return Act(at, InputTerm(at, 0) + HiddenTerm(at, 0), 0);
-    }
-    return Previous(at);
-}
-
-int Step(int t, int d, int b)
-{
-    if (Reversed(d))
-    {
-        return Length(b) - t;
-    }
-    return t + 1;
-}
-
-REAL_VALUE Chosen2(List at)
-{
-    if (Entry(at, 0) < Length(Entry(at, 2)))
-    {
-        return ReadKeptHidden(Join(Listed(Step(Entry(at, 0), Entry(at, 1), Entry(at, 2))), Part(at, 1, 8)));
-    }
-    return (REAL_VALUE)0.0f;
-}
-
-REAL_VALUE Chosen3(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read1, REAL_VALUE read2)
-{
-    if (Entry(at, 0) == 0)
-    {
-        return Initial(at);
-    }
-    if (Active(at))
-    {
-        return Act(at, read0 + (total0 + read1), 0);
-    }
-    return read2;
-}
-
-#if PASS >= 4
+#if PASS >= 2
 // What is prefetched for a step. Without an index, if there is only one step, DXC leaves unrolling to the driver:
 // products of large float32 matrices are 1.14 times as fast.
 #if AHEAD > 1 || COOPERATIVE_MATRIX
@@ -1094,7 +945,7 @@ REAL_VALUE Chosen3(List at, REAL_VALUE read0, REAL_VALUE total0, REAL_VALUE read
 #else
 #define Ahead(next, step) next
 #endif
-#if PASS == 4
+#if PASS == 2
 static const uint SUMS = 1;
 static const bool isRecurrent = false;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = true;  // whether what an element needs besides its sums is the same for all columns
@@ -1102,7 +953,7 @@ static const uint factorVectors = 1;  // vectors loaded for one of eight float16
 #define WEIGHTS weightTensor
 #define WEIGHTS_STRIDE (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
-#elif PASS == 5
+#elif PASS == 3
 static const uint SUMS = 1;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
@@ -1270,7 +1121,7 @@ float Sum(uint number, uint row, uint column)
 }
 #endif
 
-#if PASS == 4
+#if PASS == 2
 uint3 Extents()
 {
     return uint3(sizes[1].size * sizes[3].size, sizes[0].size * sizes[2].size, 1);
@@ -1289,7 +1140,7 @@ List CoordinateOf(uint step, uint other, uint column, uint row)
     at.entries[1] = (int)row;
     return at;
 }
-#elif PASS == 5
+#elif PASS == 3
 uint3 Extents()
 {
     return uint3(sizes[3].size, sizes[2].size, sizes[1].size);
@@ -1306,7 +1157,7 @@ List CoordinateOf(uint step, uint other, uint column, uint row)
 }
 #endif
 
-#if PASS == 4
+#if PASS == 2
 // Stores where the weights of a row start, and the factors of a column
 void LocateWeights(uint row, List at)
 {
@@ -1355,7 +1206,7 @@ void FinishElement(List at, ReadBefore before, uint row, uint column)
     const float InputProjection = total0 + read0;
     WriteKeptInputProjection(number, InputProjection);
 }
-#elif PASS == 5
+#elif PASS == 3
 // Where products read it: with cooperative matrices, a float16 copy that follows it, in units of float16 values
 uint PositionInKeptHidden(List at)
 {
@@ -1414,7 +1265,7 @@ void FinishElement(List at, ReadBefore before, uint row, uint column)
     const float read1 = before.read1;
     const float read2 = before.read2;
     const float total0 = Sum(0, row, column);
-    const float Hidden = Chosen3(at, read0, total0, read1, read2);
+    const float Hidden = Chosen2(at, read0, total0, read1, read2);
     WriteKeptHidden(number, Hidden);
 #if COOPERATIVE_MATRIX
     const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
@@ -1793,7 +1644,7 @@ List Numbered(uint number)
     return at;
 }
 
-#if PASS >= 4 && COOPERATIVE_MATRIX
+#if PASS >= 2 && COOPERATIVE_MATRIX
 [[vk::ext_extension("SPV_KHR_cooperative_matrix")]]
 [[vk::ext_capability(6022)]]  // CooperativeMatrixKHR
 [[vk::ext_capability(5345)]]  // VulkanMemoryModel
@@ -1802,20 +1653,16 @@ List Numbered(uint number)
 [numthreads(NUM_THREADS, 1, 1)]
 void CSMain(uint3 group : SV_GroupID, uint thread : SV_GroupIndex)
 {
-#if PASS >= 4
+#if PASS >= 2
     AddUp(group.y * groupColumns + group.x, thread);
 #else
     const uint item = (group.y * groupColumns + group.x) * NUM_THREADS + thread;
     if (item >= count)
         return;
     const List at = Numbered(first + item);
-#if PASS == 0  // InputProjection
-    WriteKeptInputProjection(first + item, SumOf(at) + Bias(0, Entry(at, 1), Entry(at, 3)));
-#elif PASS == 1  // Hidden
-    WriteKeptHidden(first + item, Chosen(at));
-#elif PASS == 2  // OutputSequenceTensor
-    WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)Chosen2(at));
-#elif PASS == 3  // OutputSingleTensor
+#if PASS == 0  // OutputSequenceTensor
+    WriteOutputSequence(at, (OUTPUT_SEQUENCE_VALUE)Chosen(at));
+#elif PASS == 1  // OutputSingleTensor
     WriteOutputSingle(at, (OUTPUT_SINGLE_VALUE)ReadKeptHidden(Join(ListOf(sequenceLength2[0], sequenceLength2[1],
         SEQUENCE_LENGTH2_LENGTH), Part(at, 1, 8))));
 #endif

@@ -853,8 +853,6 @@ typedef struct dmlops_plan_AttentionPass {
 
 typedef struct dmlops_plan_SumsPass {
     int64_t number;
-    int64_t writes;
-    int64_t reads;
     int64_t begins;
     int64_t weights;
     int64_t tensor;
@@ -3354,18 +3352,17 @@ DMLOPS_CALLED void dmlops_plan_at_once(dmlops_planning* planning, const dmlops_p
     dmlops_plan_int_8* result);
 DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
     dimensions);
-DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes);
 DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
     vector);
-DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone, dmlops_plan_SumsTile* result);
+DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, int64_t writes,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone, dmlops_plan_SumsTile*
+    result);
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, int64_t columns);
 DMLOPS_CALLED int dmlops_plan_is_in_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, int64_t
-    depth, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
+    depth, int64_t rows, int64_t columns, int64_t others, int64_t copied, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int is_alone, dmlops_plan_SumsTile*
     result);
@@ -3388,11 +3385,8 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
 DMLOPS_CALLED int64_t dmlops_plan_kept_float16(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader,
     const dmlops_plan_Pass_32* every, int64_t there, int64_t wanted);
-DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* needed, int64_t wanted, dmlops_plan_Pass_32*
-    result);
-DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted);
+DMLOPS_CALLED int dmlops_plan_applies(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one);
 DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int may_be_alone, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_axes_of(dmlops_planning* planning, const dmlops_plan_int_8* reduced, int64_t flag,
@@ -7857,26 +7851,6 @@ DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const d
     return count;
 }
 
-/* Whether groups are faster: there are many products, and both factors have the same extent of k. */
-DMLOPS_CALLED int dmlops_plan_is_worth_sharing(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8_16* kept_sizes, const dmlops_plan_int_8* sizes) {
-    const dmlops_plan_Tensor * weights = &tensors->items[dmlops_item(planning, one->weights, tensors->count)];
-    int64_t depth = weights->sizes.items[dmlops_item(planning, -1, weights->sizes.count)];
-    if (one->tensor == -1) {
-        const dmlops_plan_int_8 * kept = &kept_sizes->items[dmlops_item(planning, one->kept, kept_sizes->count)];
-        if (kept->items[dmlops_item(planning, -1, kept->count)] != depth) {
-            return 0;
-        }
-    } else {
-        const dmlops_plan_Tensor * factor = &tensors->items[dmlops_item(planning, one->tensor, tensors->count)];
-        if (factor->sizes.items[dmlops_item(planning, -1, factor->sizes.count)] != depth) {
-            return 0;
-        }
-    }
-    return dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_element_count(planning, sizes), depth),
-        one->sums) >= 4096;
-}
-
 /* Whether a tensor consists of contiguous, aligned vectors of that many elements along k. */
 DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t vector) {
     int found = (tensor->strides.items[dmlops_item(planning, -1, tensor->strides.count)] == 1) &&
@@ -7890,9 +7864,10 @@ DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dml
 }
 
 /* The tile for these sizes, those of a step if the pass runs along a recurrence, all of whose steps a single group may
-   run. */
-DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
-    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone, dmlops_plan_SumsTile* result) {
+   run. The pass `writes` intermediate tensors, given as bits. */
+DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, int64_t writes,
+    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone, dmlops_plan_SumsTile*
+    result) {
     int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
     int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
     int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
@@ -7902,8 +7877,9 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
         weights->sizes.count)]));
     int is_alone = may_be_alone && (products <= 16384);
     if (!is_alone && dmlops_plan_suits_cooperative_sums(planning, one, tensors, columns)) {
+        int64_t copied = (one->kept == -1) ? 0 : (writes & dmlops_shift(1, one->kept));
         dmlops_plan_cooperative_tile(planning, one, weights->sizes.items[dmlops_item(planning, -1,
-            weights->sizes.count)], rows, columns, others, result);
+            weights->sizes.count)], rows, columns, others, copied, result);
         return;
     }
     dmlops_plan_ordinary_tile(planning, one, weights, rows, columns, others, is_alone, result);
@@ -7989,7 +7965,7 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
 
 /* The tile that takes the least time by the cost model of products. */
 DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, int64_t
-    depth, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result) {
+    depth, int64_t rows, int64_t columns, int64_t others, int64_t copied, dmlops_plan_SumsTile* result) {
     dmlops_plan_Matrices made_1;
     dmlops_plan_no_matrices(planning, &made_1);
     dmlops_plan_Matrices found;
@@ -8035,7 +8011,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const
     result->ahead = ahead;
     result->threads = threads;
     result->groups = groups;
-    result->copied = (one->kept == -1) ? 0 : (one->writes & dmlops_shift(1, one->kept));
+    result->copied = copied;
     result->is_cooperative = 1;
     return;
 }
@@ -8245,8 +8221,10 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
     dmlops_plan_Pass_32 every;
     every.count = 0;
     for (int64_t each_2 = 0; each_2 < shader->passes.count; ++each_2) {
-        const dmlops_plan_Pass* item = &shader->passes.items[each_2];
-        dmlops_plan_Pass_32_append(planning, &every, item);
+        const dmlops_plan_Pass* one = &shader->passes.items[each_2];
+        if (dmlops_plan_applies(planning, op, shader, one)) {
+            dmlops_plan_Pass_32_append(planning, &every, one);
+        }
     }
     int64_t there = dmlops_plan_present(planning, &op->tensors);
     int64_t led = dmlops_plan_leading(planning, &every, there);
@@ -8292,37 +8270,30 @@ DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dm
             wanted = dmlops_plan_leading(planning, &every, there);
         }
     }
-    dmlops_plan_Pass_32 passes;
-    passes.count = 0;
+    result->passes.count = 0;
     for (int64_t each_10 = 0; each_10 < every.count; ++each_10) {
         const dmlops_plan_Pass* one = &every.items[each_10];
         if (dmlops_plan_is_needed(planning, one, there, wanted)) {
-            dmlops_plan_Pass_32_append(planning, &passes, one);
+            dmlops_plan_Pass_32_append(planning, &result->passes, one);
         }
-    }
-    if (shader->sums.count > 0) {
-        dmlops_plan_Pass_32 made_11;
-        dmlops_plan_with_sums(planning, op, shader, &passes, wanted, &made_11);
-        dmlops_plan_Pass_32_copy(&passes, &made_11);
     }
     dmlops_plan_Pass_32 recurrent;
     recurrent.count = 0;
-    for (int64_t each_12 = 0; each_12 < passes.count; ++each_12) {
-        const dmlops_plan_Pass* one = &passes.items[each_12];
+    for (int64_t each_11 = 0; each_11 < result->passes.count; ++each_11) {
+        const dmlops_plan_Pass* one = &result->passes.items[each_11];
         if (one->is_along) {
             dmlops_plan_Pass_32_append(planning, &recurrent, one);
         }
     }
     int may_be_alone = recurrent.count == 1;
     result->tiles.count = 0;
-    for (int64_t each_13 = 0; each_13 < passes.count; ++each_13) {
-        const dmlops_plan_Pass* one = &passes.items[each_13];
-        dmlops_plan_SumsTile made_14;
-        dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_14);
-        dmlops_plan_SumsTile_32_append(planning, &result->tiles, &made_14);
+    for (int64_t each_12 = 0; each_12 < result->passes.count; ++each_12) {
+        const dmlops_plan_Pass* one = &result->passes.items[each_12];
+        dmlops_plan_SumsTile made_13;
+        dmlops_plan_shared_tile(planning, op, shader, one, may_be_alone, &made_13);
+        dmlops_plan_SumsTile_32_append(planning, &result->tiles, &made_13);
     }
     int scores_from_inputs = (attention->scored_by & there) != 0;
-    dmlops_plan_Pass_32_copy(&result->passes, &passes);
     result->wanted = wanted;
     result->led = led;
     result->float16 = float16;
@@ -8368,51 +8339,16 @@ DMLOPS_CALLED int dmlops_plan_are_read_elsewhere(dmlops_planning* planning, cons
     return 0;
 }
 
-/* The passes that are needed, with those of sums in place of the one or several that they replace. */
-DMLOPS_CALLED void dmlops_plan_with_sums(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass_32* needed, int64_t wanted, dmlops_plan_Pass_32*
-    result) {
-    result->count = 0;
-    int64_t written = 0;
-    for (int64_t each_1 = 0; each_1 < needed->count; ++each_1) {
-        const dmlops_plan_Pass* one = &needed->items[each_1];
-        int64_t place = dmlops_plan_in_place_of(planning, op, shader, one, wanted);
-        if (place == -1) {
-            dmlops_plan_Pass_32_append(planning, result, one);
-        } else {
-            if ((shader->sums.items[dmlops_item(planning, place, shader->sums.count)].writes & written) == 0) {
-                const dmlops_plan_SumsPass * sums = &shader->sums.items[dmlops_item(planning, place,
-                    shader->sums.count)];
-                written = written | sums->writes;
-                dmlops_plan_Pass made_2;
-                made_2 = *one;
-                made_2.number = sums->number;
-                made_2.writes = sums->writes;
-                made_2.reads = sums->reads;
-                dmlops_plan_Pass_32_append(planning, result, &made_2);
-            }
-        }
-    }
-    return;
-}
-
-/* The pass of sums that writes what a pass does, by its place among them, or NONE. */
-DMLOPS_CALLED int64_t dmlops_plan_in_place_of(dmlops_planning* planning, const dmlops_plan_Definition* op, const
-    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one, int64_t wanted) {
+/* Whether a pass is for this description: of sums, there may be others in its place. */
+DMLOPS_CALLED int dmlops_plan_applies(dmlops_planning* planning, const dmlops_plan_Definition* op, const
+    dmlops_plan_DefinitionShader* shader, const dmlops_plan_Pass* one) {
     for (int64_t place = 0; place < shader->sums.count; ++place) {
         const dmlops_plan_SumsPass* sums = &shader->sums.items[place];
-        int applies = (op->sums.items[dmlops_item(planning, place, op->sums.count)] == 1) && ((sums->writes | wanted)
-            == wanted);
-        if (applies && ((sums->writes & one->writes) != 0)) {
-            dmlops_plan_int_8 sizes;
-            dmlops_plan_at_once(planning, &op->kept_sizes.items[dmlops_item(planning, one->target,
-                op->kept_sizes.count)], one->is_along, &sizes);
-            if (dmlops_plan_is_worth_sharing(planning, sums, &op->tensors, &op->kept_sizes, &sizes)) {
-                return place;
-            }
+        if (sums->number == one->number) {
+            return op->sums.items[dmlops_item(planning, place, op->sums.count)] == 1;
         }
     }
-    return -1;
+    return 1;
 }
 
 /* The tile of a pass of sums; empty for any other. If it `may_be_alone` in its recurrence, a single group may run all
@@ -8425,7 +8361,8 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
             dmlops_plan_int_8 sizes;
             dmlops_plan_at_once(planning, &op->kept_sizes.items[dmlops_item(planning, one->target,
                 op->kept_sizes.count)], one->is_along, &sizes);
-            dmlops_plan_sums_tile(planning, sums, &op->tensors, &sizes, one->is_along && may_be_alone, result);
+            dmlops_plan_sums_tile(planning, sums, one->writes, &op->tensors, &sizes, one->is_along && may_be_alone,
+                result);
             return;
         }
     }
@@ -13808,10 +13745,10 @@ static const uint8_t dmlops_lp_normalization_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_rnn_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_rnn_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 2, 0, 3, 1, -1, -1}, {2, 0, 6, 0, 64, 2, 0, -1, -1}, {3, 0, 7, 0, 128, 2, 0, -1, -1}};
-static const char* const dmlops_rnn_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"};
+static const dmlops_plan_Pass dmlops_rnn_passes[] = {{2, 1, 0, 1, 0, 0, 0, -1, -1}, {3, 1, 1, 2, 0, 3, 1, -1, -1}, {0, 0, 6, 0, 64, 2, 0, -1, -1}, {1, 0, 7, 0, 128, 2, 0, -1, -1}};
+static const char* const dmlops_rnn_lists[] = {"SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{4, 1, 0, 0, 1, 0, -1, 1, 10, 5}, {5, 2, 3, 0, 2, -1, 1, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{2, 0, 1, 0, -1, 1, 10, 5}, {3, 0, 2, -1, 1, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
@@ -13865,21 +13802,18 @@ static const uint8_t dmlops_rnn_inputs[] = {
             DMLOPS_AT(InputTensor), DMLOPS_SMALL(1), DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
             DMLOPS_SMALL(1), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(2), DMLOPS_SIZE,
             DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(2),
         DMLOPS_SLOT(16) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
     DMLOPS_NEED, 1, DMLOPS_PLACE(7) /* Number2 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(1),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 1,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
         DMLOPS_SMALL(1) /* BACKWARD */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
-        DMLOPS_SMALL(3),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(1),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sums), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
     DMLOPS_APPEND_ACTIVATIONS, DMLOPS_FIELD(Definition, activations), DMLOPS_UINT, DMLOPS_AT(ActivationDescCount),
@@ -13889,11 +13823,11 @@ static const uint8_t dmlops_rnn_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_lstm_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_CELL", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_lstm_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 6, 0, 7, 1, -1, -1}, {2, 0, 8, 0, 256, 4, 0, -1, -1}, {3, 0, 9, 0, 512, 4, 0, -1, -1}, {4, 0, 10, 0, 1024, 2, 0, -1, -1}};
-static const char* const dmlops_lstm_lists[] = {"NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"};
+static const dmlops_plan_Pass dmlops_lstm_passes[] = {{3, 1, 0, 1, 0, 0, 0, -1, -1}, {4, 1, 1, 6, 0, 7, 1, -1, -1}, {0, 0, 8, 0, 256, 4, 0, -1, -1}, {1, 0, 9, 0, 512, 4, 0, -1, -1}, {2, 0, 10, 0, 1024, 2, 0, -1, -1}};
+static const char* const dmlops_lstm_lists[] = {"SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "NUMBER3", "GATE_COUNT", "NUMBER4"};
 static const char* const dmlops_lstm_bounds[] = {"COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{5, 1, 0, 0, 1, 0, -1, 1, 10, 5}, {6, 6, 7, 0, 2, -1, 2, 4, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{3, 0, 1, 0, -1, 1, 10, 5}, {4, 0, 2, -1, 2, 4, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
@@ -13903,7 +13837,7 @@ static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     0,
     {0, NULL},
     {2, dmlops_lstm_bounds},
-    16,
+    4,
     1,
     0,
     {17, dmlops_lstm_activations},
@@ -13957,25 +13891,22 @@ static const uint8_t dmlops_lstm_inputs[] = {
     DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 2, DMLOPS_TURN(9),
         DMLOPS_NEED, 1, DMLOPS_PLACE(7) /* InputSizesEntry */,
         DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(2),
         DMLOPS_SLOT(16) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_NEED, 2, DMLOPS_PLACE(25) /* Number2 */,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(3), DMLOPS_SIZE,
         DMLOPS_AT(RecurrenceTensor), DMLOPS_SMALL(3),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(1),
+    DMLOPS_NEED, 2, DMLOPS_PLACE(25) /* Number2 */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(CoupleInputForget),
     DMLOPS_APPEND_NUMBER, DMLOPS_FIELD(Definition, bounds), DMLOPS_BOOL, DMLOPS_AT(UseClipThreshold),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
         DMLOPS_SMALL(1) /* BACKWARD */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
-        DMLOPS_SMALL(3),
     DMLOPS_APPEND_FLOAT_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_FLOAT, DMLOPS_AT(ClipThreshold),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(3),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sums), DMLOPS_ITEMS, 2, DMLOPS_SMALL(1), DMLOPS_SMALL(1),
@@ -13986,13 +13917,13 @@ static const uint8_t dmlops_lstm_inputs[] = {
 #undef DMLOPS_AT
 
 static const dmlops_plan_Intermediate dmlops_gru_kept[] = {{"KEPT_INPUT_PROJECTION", 1, 0}, {"KEPT_UPDATE", 1, 0}, {"KEPT_RESET", 1, 0}, {"KEPT_HIDDEN", 1, 0}};
-static const dmlops_plan_Pass dmlops_gru_passes[] = {{0, 1, 0, 1, 0, 0, 0, -1, -1}, {1, 1, 1, 6, 0, 9, 1, -1, -1}, {2, 1, 3, 8, 0, 15, 1, -1, -1}, {3, 0, 6, 0, 64, 8, 0, -1, -1}, {4, 0, 7, 0, 128, 8, 0, -1, -1}};
-static const char* const dmlops_gru_lists[] = {"NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"};
+static const dmlops_plan_Pass dmlops_gru_passes[] = {{2, 1, 0, 1, 0, 0, 0, -1, -1}, {3, 1, 1, 14, 0, 9, 1, -1, -1}, {4, 1, 1, 6, 0, 9, 1, -1, -1}, {5, 1, 3, 8, 0, 15, 1, -1, -1}, {0, 0, 6, 0, 64, 8, 0, -1, -1}, {1, 0, 7, 0, 128, 8, 0, -1, -1}};
+static const char* const dmlops_gru_lists[] = {"SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{5, 1, 0, 0, 1, 0, -1, 1, 10, 5}, {6, 14, 9, 0, 2, -1, 3, 3, 8, 4}, {7, 6, 9, 0, 2, -1, 3, 2, 8, 4}, {8, 8, 15, 0, 2, -1, 2, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{2, 0, 1, 0, -1, 1, 10, 5}, {3, 0, 2, -1, 3, 3, 8, 4}, {4, 0, 2, -1, 3, 2, 8, 4}, {5, 0, 2, -1, 2, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {4, dmlops_gru_kept},
-    {5, dmlops_gru_passes},
+    {6, dmlops_gru_passes},
     255,
     {5, dmlops_gru_lists},
     0,
@@ -14051,23 +13982,19 @@ static const uint8_t dmlops_gru_inputs[] = {
     DMLOPS_APPEND_KEPT, DMLOPS_FIELD(Definition, kept_sizes), 3, DMLOPS_TURN(9),
         DMLOPS_NEED, 1, DMLOPS_PLACE(7) /* InputSizesEntry */,
         DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, kept_sizes), DMLOPS_LIST, 1,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
+        DMLOPS_SMALL(1),
     DMLOPS_NEED, 0, DMLOPS_PLACE(0) /* Number */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 2, DMLOPS_SMALL(2),
         DMLOPS_SLOT(16) /* Number */,
+    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
     DMLOPS_NEED, 2, DMLOPS_PLACE(25) /* Number2 */,
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SMALL(0),
-    DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_ITEMS, 1, DMLOPS_SIZE, DMLOPS_AT(InputTensor),
-        DMLOPS_SMALL(1),
     DMLOPS_APPEND_LIST, DMLOPS_FIELD(Definition, lists), DMLOPS_LIST, 2,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(3),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(InputTensor), DMLOPS_SMALL(1),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_EQUAL, DMLOPS_UINT, DMLOPS_AT(Direction),
         DMLOPS_SMALL(1) /* BACKWARD */,
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SIZE, DMLOPS_AT(RecurrenceTensor),
-        DMLOPS_SMALL(3),
     DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_SMALL(2),
-    DMLOPS_APPEND_WORD, DMLOPS_FIELD(Definition, numbers), DMLOPS_BOOL, DMLOPS_AT(LinearBeforeReset),
     DMLOPS_SET_LIST, DMLOPS_FIELD(Definition, sums), DMLOPS_ITEMS, 4, DMLOPS_SMALL(1), DMLOPS_SELECT, DMLOPS_BOOL,
         DMLOPS_AT(LinearBeforeReset), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_NOT, DMLOPS_BOOL,
         DMLOPS_AT(LinearBeforeReset), DMLOPS_SMALL(1), DMLOPS_SMALL(0), DMLOPS_SELECT, DMLOPS_NOT, DMLOPS_BOOL,

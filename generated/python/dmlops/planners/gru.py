@@ -51,12 +51,12 @@ SHADER = DefinitionShader(
         Intermediate("KEPT_RESET", True, False), Intermediate("KEPT_HIDDEN", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, True, 1, 6, 0, 9, True, -1, -1),
-        Pass(2, True, 3, 8, 0, 15, True, -1, -1), Pass(3, False, 6, 0, 64, 8, False, -1, -1),
-        Pass(4, False, 7, 0, 128, 8, False, -1, -1),
+        Pass(2, True, 0, 1, 0, 0, False, -1, -1), Pass(3, True, 1, 14, 0, 9, True, -1, -1),
+        Pass(4, True, 1, 6, 0, 9, True, -1, -1), Pass(5, True, 3, 8, 0, 15, True, -1, -1),
+        Pass(0, False, 6, 0, 64, 8, False, -1, -1), Pass(1, False, 7, 0, 128, 8, False, -1, -1),
     ],
     ranks=255,
-    lists=["NUMBER", "GATE_COUNT", "NUMBER2", "SEQUENCE_LENGTH2", "NUMBER3"],
+    lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"],
     float_lists=0,
     boxes=0,
     divisors=[],
@@ -70,8 +70,8 @@ SHADER = DefinitionShader(
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[
-        SumsPass(5, 1, 0, 0, 1, 0, -1, 1, 10, 5), SumsPass(6, 14, 9, 0, 2, -1, 3, 3, 8, 4),
-        SumsPass(7, 6, 9, 0, 2, -1, 3, 2, 8, 4), SumsPass(8, 8, 15, 0, 2, -1, 2, 1, 8, 4),
+        SumsPass(2, 0, 1, 0, -1, 1, 10, 5), SumsPass(3, 0, 2, -1, 3, 3, 8, 4),
+        SumsPass(4, 0, 2, -1, 3, 2, 8, 4), SumsPass(5, 0, 2, -1, 2, 1, 8, 4),
     ],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
@@ -99,12 +99,12 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR6, desc.OutputSequenceTensor),
         tensor_of(TENSOR7, desc.OutputSingleTensor),
     ]
+    input_sizes = desc.InputTensor.Sizes
+    input_sizes_entry = entry(input_sizes, 1)
     recurrence_sizes = desc.RecurrenceTensor.Sizes
     recurrence_sizes_entry = entry(recurrence_sizes, 3)
     number = 3 * recurrence_sizes_entry
     number2 = (3, recurrence_sizes_entry)
-    input_sizes = desc.InputTensor.Sizes
-    input_sizes_entry = entry(input_sizes, 1)
     linear_before_reset = 1 if not desc.LinearBeforeReset else 0
     return Definition(
         (
@@ -151,15 +151,11 @@ def inputs(desc: Any, index: int) -> Definition:
             ],
         ),
         [
-            limited((2, number)), limited(number2), limited((0,)), limited((input_sizes_entry,)),
+            limited((input_sizes_entry,)), limited((2, number)), limited((0,)), limited(number2),
             limited(number2),
         ],
         [],
-        [
-            entry(input_sizes, 3), input_sizes_entry,
-            1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0, recurrence_sizes_entry, 2,
-            1 if desc.LinearBeforeReset else 0,
-        ],
+        [input_sizes_entry, 1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0, 2],
         [],
         activations(desc.ActivationDescs, SHADER.activations),
         NO_FACTORS,

@@ -52,17 +52,17 @@ SHADER = DefinitionShader(
         Intermediate("KEPT_HIDDEN", True, False),
     ],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, True, 1, 6, 0, 7, True, -1, -1),
-        Pass(2, False, 8, 0, 256, 4, False, -1, -1), Pass(3, False, 9, 0, 512, 4, False, -1, -1),
-        Pass(4, False, 10, 0, 1024, 2, False, -1, -1),
+        Pass(3, True, 0, 1, 0, 0, False, -1, -1), Pass(4, True, 1, 6, 0, 7, True, -1, -1),
+        Pass(0, False, 8, 0, 256, 4, False, -1, -1), Pass(1, False, 9, 0, 512, 4, False, -1, -1),
+        Pass(2, False, 10, 0, 1024, 2, False, -1, -1),
     ],
     ranks=2047,
-    lists=["NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3", "SEQUENCE_LENGTH2", "NUMBER4"],
+    lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "NUMBER3", "GATE_COUNT", "NUMBER4"],
     float_lists=0,
     boxes=0,
     divisors=[],
     bounds=["COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"],
-    float_numbers=16,
+    float_numbers=4,
     is_fused=True,
     writes_pairs=False,
     activations=[35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157],
@@ -70,7 +70,7 @@ SHADER = DefinitionShader(
     contraction=ContractionPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[SumsPass(5, 1, 0, 0, 1, 0, -1, 1, 10, 5), SumsPass(6, 6, 7, 0, 2, -1, 2, 4, 8, 4)],
+    sums=[SumsPass(3, 0, 1, 0, -1, 1, 10, 5), SumsPass(4, 0, 2, -1, 2, 4, 8, 4)],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -103,12 +103,12 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR9, desc.OutputSingleTensor),
         tensor_of(TENSOR10, desc.OutputCellSingleTensor),
     ]
+    input_sizes = desc.InputTensor.Sizes
+    input_sizes_entry = entry(input_sizes, 1)
     recurrence_sizes = desc.RecurrenceTensor.Sizes
     recurrence_sizes_entry = entry(recurrence_sizes, 3)
     number = 4 * recurrence_sizes_entry
     number2 = (4, recurrence_sizes_entry)
-    input_sizes = desc.InputTensor.Sizes
-    input_sizes_entry = entry(input_sizes, 1)
     return Definition(
         (
             desc.OutputSequenceTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
@@ -151,13 +151,12 @@ def inputs(desc: Any, index: int) -> Definition:
             ],
         ),
         [
-            limited((2, number)), limited((0,)), limited(number2), limited((3, recurrence_sizes_entry)),
-            limited((input_sizes_entry,)), limited(number2),
+            limited((input_sizes_entry,)), limited((2, number)), limited((0,)),
+            limited((3, recurrence_sizes_entry)), limited(number2), limited(number2),
         ],
         [],
         [
-            entry(input_sizes, 3), input_sizes_entry,
-            1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0, recurrence_sizes_entry,
+            input_sizes_entry, 1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0,
             bits(desc.ClipThreshold), 3,
         ],
         [1 if desc.CoupleInputForget else 0, 1 if desc.UseClipThreshold else 0],

@@ -48,11 +48,11 @@ NO_SEPARABLE = nothing(Separable)
 SHADER = DefinitionShader(
     kept=[Intermediate("KEPT_INPUT_PROJECTION", True, False), Intermediate("KEPT_HIDDEN", True, False)],
     passes=[
-        Pass(0, True, 0, 1, 0, 0, False, -1, -1), Pass(1, True, 1, 2, 0, 3, True, -1, -1),
-        Pass(2, False, 6, 0, 64, 2, False, -1, -1), Pass(3, False, 7, 0, 128, 2, False, -1, -1),
+        Pass(2, True, 0, 1, 0, 0, False, -1, -1), Pass(3, True, 1, 2, 0, 3, True, -1, -1),
+        Pass(0, False, 6, 0, 64, 2, False, -1, -1), Pass(1, False, 7, 0, 128, 2, False, -1, -1),
     ],
     ranks=255,
-    lists=["NUMBER", "NUMBER2", "GATE_COUNT", "SEQUENCE_LENGTH2", "NUMBER3"],
+    lists=["SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"],
     float_lists=0,
     boxes=0,
     divisors=[],
@@ -65,7 +65,7 @@ SHADER = DefinitionShader(
     contraction=ContractionPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[SumsPass(4, 1, 0, 0, 1, 0, -1, 1, 10, 5), SumsPass(5, 2, 3, 0, 2, -1, 1, 1, 8, 4)],
+    sums=[SumsPass(2, 0, 1, 0, -1, 1, 10, 5), SumsPass(3, 0, 2, -1, 1, 1, 8, 4)],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
 )
@@ -92,12 +92,12 @@ def inputs(desc: Any, index: int) -> Definition:
         tensor_of(TENSOR6, desc.OutputSequenceTensor),
         tensor_of(TENSOR7, desc.OutputSingleTensor),
     ]
+    input_sizes = desc.InputTensor.Sizes
+    input_sizes_entry = entry(input_sizes, 1)
     recurrence_sizes = desc.RecurrenceTensor.Sizes
     recurrence_sizes_entry = entry(recurrence_sizes, 3)
     number = 1 * recurrence_sizes_entry
     number2 = (1, recurrence_sizes_entry)
-    input_sizes = desc.InputTensor.Sizes
-    input_sizes_entry = entry(input_sizes, 1)
     return Definition(
         (
             desc.OutputSequenceTensor.DataType == TENSOR_DATA_TYPE_FLOAT64
@@ -127,14 +127,11 @@ def inputs(desc: Any, index: int) -> Definition:
             ],
         ),
         [
-            limited((2, number)), limited((0,)), limited(number2), limited((input_sizes_entry,)),
+            limited((input_sizes_entry,)), limited((2, number)), limited((0,)), limited(number2),
             limited(number2),
         ],
         [],
-        [
-            entry(input_sizes, 3), input_sizes_entry,
-            1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0, recurrence_sizes_entry, 1,
-        ],
+        [input_sizes_entry, 1 if desc.Direction == RECURRENT_NETWORK_DIRECTION_BACKWARD else 0, 1],
         [],
         activations(desc.ActivationDescs, SHADER.activations),
         NO_FACTORS,

@@ -90,7 +90,6 @@ class SumsPasses(FormPasses):
     template = "sums"
     scratch = "Scratch"
     word = "ScratchWord(%s)"
-    in_float16 = "COOPERATIVE_MATRIX"
 
     @property
     def records(self) -> Sequence[Mapping[str, int | str | Sequence[str]]]:
