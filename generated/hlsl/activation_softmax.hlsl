@@ -38,21 +38,21 @@
 //
 // Dispatch groupColumns x rows groups.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define STORED_OF(stored, bits, value) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
-#define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value
+#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_BITS BITS(INPUT_TYPE)
+#define INPUT_SIGNIFICAND SIGNIFICAND(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
 // Dimensions of tensors that have as many as another one
@@ -134,7 +134,7 @@ bool IsInfinity(float x)
 }
 
 // For float16, functions are only as exact as half precision can show.
-#if INPUT_BITS == 16 && OUTPUT_BITS == 16
+#if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
 // e^x. Numbers beyond the clamp give 0 and infinity.
 // Error at most 0.5003 ulp, over all float16 values.
 float Exp(float x)

@@ -29,18 +29,18 @@
 //
 // Dispatch groupColumns x rows groups, enough to cover `count` segments: LINES per group, or one per thread.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define FLOAT64 double, 64, double
-#define INT32 int, 32, int
-#define INT64 int64_t, 64, int64_t
-#define UINT32 uint, 32, uint
-#define UINT64 uint64_t, 64, uint64_t
-#define STORED_OF(stored, bits, value) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT64 double, 64, 53, double, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
+#define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63))
+#define UINT32 uint, 32, 0, uint, 0, 4294967295u
+#define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, value) value
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)

@@ -34,19 +34,21 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define INT4 uint, 4, int
-#define INT8 uint, 8, int
-#define UINT4 uint, 4, uint
-#define UINT8 uint, 8, uint
-#define STORED_OF(stored, bits, value) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT4 uint, 4, 0, int, (-7-1), 7
+#define INT8 uint, 8, 0, int, (-127-1), 127
+#define UINT4 uint, 4, 0, uint, 0, 15
+#define UINT8 uint, 8, 0, uint, 0, 255
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
+#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value
+#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
@@ -58,7 +60,7 @@
 #define QUANTIZATION1_BITS BITS(QUANTIZATION1_TYPE)
 #define QUANTIZATION1_VALUE VALUE(QUANTIZATION1_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
-#define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
 struct Dimension
@@ -173,12 +175,11 @@ float Convert(uint x, float type) { return (float)x; }
 int Convert(uint x, int type) { return (int)x; }
 uint Convert(uint x, uint type) { return (uint)x; }
 
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
+// Prepares a double for two roundings, to a float and from there to one of fewer bits: round to odd, which cuts the
+// bits that a float lacks, and sets its last one if any of them was set. `significand` has its bits, 0 for an integer.
+float RoundingOnce(float x, uint significand) { return x; }
+int RoundingOnce(int x, uint significand) { return x; }
+uint RoundingOnce(uint x, uint significand) { return x; }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -256,8 +257,8 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 OUTPUT_VALUE Compute(INPUT_VALUE input, QUANTIZATION0_VALUE quantization0, QUANTIZATION1_VALUE quantization1)
 {
     const OUTPUT_VALUE zero = QUANTIZATION_TYPE == 2 /* SCALE_ZERO_POINT */
-        ? Convert(RoundingOnce(quantization1, OUTPUT_BITS), (OUTPUT_VALUE)0) : (OUTPUT_VALUE)0;
-    return (OUTPUT_VALUE)((Convert(RoundingOnce(input, OUTPUT_BITS), (OUTPUT_VALUE)0) - zero) * quantization0);
+        ? Convert(RoundingOnce(quantization1, OUTPUT_SIGNIFICAND), (OUTPUT_VALUE)0) : (OUTPUT_VALUE)0;
+    return (OUTPUT_VALUE)((Convert(RoundingOnce(input, OUTPUT_SIGNIFICAND), (OUTPUT_VALUE)0) - zero) * quantization0);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

@@ -30,30 +30,33 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define FLOAT64 double, 64, double
-#define INT8 uint, 8, int
-#define INT16 int16_t, 16, int
-#define INT32 int, 32, int
-#define INT64 int64_t, 64, int64_t
-#define UINT8 uint, 8, uint
-#define UINT16 uint16_t, 16, uint
-#define UINT32 uint, 32, uint
-#define UINT64 uint64_t, 64, uint64_t
-#define STORED_OF(stored, bits, value) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT64 double, 64, 53, double, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, 8, 0, int, (-127-1), 127
+#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
+#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
+#define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63))
+#define UINT8 uint, 8, 0, uint, 0, 255
+#define UINT16 uint16_t, 16, 0, uint, 0, 65535
+#define UINT32 uint, 32, 0, uint, 0, 4294967295u
+#define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
+#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value
+#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
 struct Dimension
@@ -267,26 +270,19 @@ double FromBits(uint64_t bits)
     return asdouble((uint)bits, (uint)(bits >> 32));
 }
 
-// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-double Magnitude(double x)
-{
-    return FromBits(Bits(x) & 0x7fffffffffffffffull);
-}
-
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-double RoundingOnce(double x, uint bits)
+// Prepares a double for two roundings, to a float and from there to one of fewer bits: round to odd, which cuts the
+// bits that a float lacks, and sets its last one if any of them was set. `significand` has its bits, 0 for an integer.
+double RoundingOnce(double x, uint significand)
 {
     const uint64_t lost = Bits(x) & 0x1fffffff;
-    return bits < 32 && lost != 0 && Magnitude(x) < 131072.0L ? FromBits((Bits(x) - lost) | 0x20000000) : x;
+    return significand > 0 && significand < 24 && lost != 0 ? FromBits((Bits(x) - lost) | 0x20000000) : x;
 }
 
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
-int64_t RoundingOnce(int64_t x, uint bits) { return x; }
-uint64_t RoundingOnce(uint64_t x, uint bits) { return x; }
+float RoundingOnce(float x, uint significand) { return x; }
+int RoundingOnce(int x, uint significand) { return x; }
+uint RoundingOnce(uint x, uint significand) { return x; }
+int64_t RoundingOnce(int64_t x, uint significand) { return x; }
+uint64_t RoundingOnce(uint64_t x, uint significand) { return x; }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -343,7 +339,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input)
 {
-    return (OUTPUT_VALUE)Convert(RoundingOnce(BitCount(input), OUTPUT_BITS), (OUTPUT_VALUE)0);
+    return (OUTPUT_VALUE)Convert(RoundingOnce(BitCount(input), OUTPUT_SIGNIFICAND), (OUTPUT_VALUE)0);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

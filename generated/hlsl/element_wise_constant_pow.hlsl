@@ -31,27 +31,31 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define INT8 uint, 8, int
-#define INT16 int16_t, 16, int
-#define INT32 int, 32, int
-#define UINT8 uint, 8, uint
-#define UINT16 uint16_t, 16, uint
-#define UINT32 uint, 32, uint
-#define STORED_OF(stored, bits, value) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, 8, 0, int, (-127-1), 127
+#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
+#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
+#define UINT8 uint, 8, 0, uint, 0, 255
+#define UINT16 uint16_t, 16, 0, uint, 0, 65535
+#define UINT32 uint, 32, 0, uint, 0, 4294967295u
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
+#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value
+#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)
+#define INPUT_SIGNIFICAND SIGNIFICAND(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
 struct Dimension
@@ -136,6 +140,90 @@ uint Bits(float x)
     return asuint(x);
 }
 
+// Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
+bool IsNan(float x)
+{
+    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+// The number with this bit pattern.
+float FromBits(uint bits)
+{
+    return asfloat(bits);
+}
+
+// |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
+float Magnitude(float x)
+{
+    return FromBits(Bits(x) & 0x7fffffffu);
+}
+
+// The magnitude of the first argument with the sign of the second.
+float CopySign(float magnitude, float sign)
+{
+    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
+}
+
+// The NaN that functions return outside their domain. The argument only selects the type.
+float QuietNan(float x)
+{
+    return FromBits(0x7fc00000u);
+}
+
+// x * scale + bias; for integers in double precision, truncated and saturated to the type
+float Scaled(float x, float scale, float bias)
+{
+    precise float result = x * scale + bias;
+    return result;
+}
+
+// For float16, functions are only as exact as half precision can show.
+#if INPUT_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
+// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; NaN for a negative x unless y is an integer. With |x| = m
+// 2^k and s = (m - 1) / (m + 1) the logarithm of m is 2 artanh(s), a minimax polynomial (scripts/minimax.py).
+// Error at most 0.51 ulp, as measured.
+float Pow(float x, float y)
+{
+    const uint bits = Bits(x) & 0x7fffffffu;
+    const bool isSubnormal = bits < 0x00800000u;
+    const uint rest = (isSubnormal ? Bits((float)bits) : bits) - 0x3f3504f3u;
+    const float k = (float)(((int)rest >> 23) - (isSubnormal ? 149 : 0));
+    const float m = FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
+    const float s = (m - 1.0f) / (m + 1.0f);
+    const float z = s * s;
+    const float logarithm = mad(s, mad(z, mad(z, 0.5957807f, 0.9615883f), 2.8853904f), k);
+    const float exponent = clamp(y, -3.4359738e10f, 3.4359738e10f);
+    const float usual = exp2(clamp(exponent * logarithm, -200.0f, 200.0f));
+
+    const bool isEdge = bits - 1 >= 0x7f7fffffu;  // 0, infinity, NaN
+    const bool isLarge = (bits != 0) == (y > 0.0f);
+    const float power = isEdge ? (isLarge ? FromBits(0x7f800000u) : 0.0f) : usual;
+
+    // Half of an odd integer has a fraction of 1/2, half of an even one has none; drivers may flush half of a
+    // subnormal.
+    const float halved = frac(0.5f * Magnitude(exponent));
+    const bool isOdd = halved == 0.5f;
+    const bool isInteger = isOdd || (halved == 0.0f && Magnitude(y) >= 1.0f);
+    const bool isNegative = Bits(x) - 0x80000001u < 0x7f7fffffu;  // also finite and nonzero
+    const bool isNan = IsNan(x) || IsNan(y) || (isNegative && !isInteger);
+    const float result = isNan ? QuietNan(x) : CopySign(power, isOdd ? x : 1.0f);
+    return y == 0.0f || x == 1.0f ? 1.0f : result;
+}
+
+// x^y for any two types, in the type of x: truncated for integers, and exact if both are
+float Power(float x, float y) { return Pow(x, y); }
+
+// x^y, as Power, for a y that all elements share: squares and cubes are products.
+float PowerBy(float x, float y)
+{
+    if (y == 2.0f)
+        return x * x;
+    if (y == 3.0f)
+        return x * x * x;
+    return Power(x, y);
+}
+#else
+// The bit pattern of a number.
 uint64_t Bits(double x)
 {
     uint low;
@@ -145,11 +233,6 @@ uint64_t Bits(double x)
 }
 
 // Whether x is NaN; tests the bit pattern, since a compiler may take x != x for false.
-bool IsNan(float x)
-{
-    return (Bits(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
 bool IsNan(double x)
 {
     return (Bits(x) & 0x7fffffffffffffffull) > 0x7ff0000000000000ull;
@@ -191,22 +274,12 @@ double Convert(uint x, double type) { return (double)x; }
 uint Convert(uint x, uint type) { return (uint)x; }
 
 // The number with this bit pattern.
-float FromBits(uint bits)
-{
-    return asfloat(bits);
-}
-
 double FromBits(uint64_t bits)
 {
     return asdouble((uint)bits, (uint)(bits >> 32));
 }
 
 // |x|, from the bit pattern: NaN stays NaN, and no driver flushes a subnormal.
-float Magnitude(float x)
-{
-    return FromBits(Bits(x) & 0x7fffffffu);
-}
-
 double Magnitude(double x)
 {
     return FromBits(Bits(x) & 0x7fffffffffffffffull);
@@ -228,11 +301,6 @@ double AtanhTail(double z)
 }
 
 // The magnitude of the first argument with the sign of the second.
-float CopySign(float magnitude, float sign)
-{
-    return FromBits((Bits(magnitude) & 0x7fffffffu) | (Bits(sign) & 0x80000000u));
-}
-
 double CopySign(double magnitude, double sign)
 {
     return FromBits((Bits(magnitude) & 0x7fffffffffffffffull) | (Bits(sign) & 0x8000000000000000ull));
@@ -294,9 +362,28 @@ double ExpOfSum(double high, double low)
 }
 
 // Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
+bool IsInfinity(float x)
+{
+    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
+}
+
 bool IsInfinity(double x)
 {
     return (Bits(x) & 0x7fffffffffffffffull) == 0x7ff0000000000000ull;
+}
+
+// x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
+// does not change: the sign bit of a positive number is 0.
+float KeptApart(float x, float positive)
+{
+    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
+}
+
+// x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
+// simplify (x - y) + y to x.
+float LessExact(float x)
+{
+    return FromBits(Bits(x) & ~1u);
 }
 
 // The number of zero bits above the highest set bit of a nonzero number
@@ -327,11 +414,6 @@ double NormalizeNearOne(double x, out int exponent)
 }
 
 // The NaN that functions return outside their domain. The argument only selects the type.
-float QuietNan(float x)
-{
-    return FromBits(0x7fc00000u);
-}
-
 double QuietNan(double x)
 {
     return FromBits(0x7ff8000000000000ull);
@@ -362,198 +444,6 @@ double TwoProduct(double a, double b, out double error)
     precise double rest = ((aHigh * bHigh - product) + aHigh * bLow + aLow * bHigh) + aLow * bLow;
     error = rest;
     return product;
-}
-
-// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; NaN for a negative x unless y is an integer. The logarithm
-// of |x| and its product with y are unevaluated sums of two numbers (2 artanh(s) as in LogOfParts). Float: the first of
-// the two has half as many bits, so that its products are exact, fused or not; double: products after Dekker 1971, then
-// ExpOfSum.
-// Error at most 1.25 ulp (float), 1 ulp (double), as measured.
-
-// Handles all remaining x and y; `power` is |x|^y if `isInside`, unless x is 0 or infinite.
-double Pow(double x, double y)
-{
-    if (y == 0.0L || x == 1.0L)
-        return 1.0L;
-    if (IsNan(x) || IsNan(y))
-        return QuietNan(x);
-
-    const double xMagnitude = Magnitude(x);
-    const bool isInteger = Trunc(y) == y;
-    const double halved = 0.5L * y;
-    const bool isOdd = isInteger && Trunc(halved) != halved;
-    const double sign = isOdd ? x : 1.0L;
-    if (xMagnitude == 0.0L || IsInfinity(x) || IsInfinity(y))
-    {
-        if (xMagnitude == 1.0L)
-            return 1.0L;
-        return (xMagnitude > 1.0L) == (y > 0.0L) ? Infinity(sign) : CopySign(0.0L, sign);
-    }
-    if (Bits(x) > 0x7fffffffffffffffull && !isInteger)  // one driver finds x < 0 false if x comes from integer bits
-        return QuietNan(x);
-
-    // s = f / (2 + f) = sHigh + sLow, z = s^2
-    int exponent;
-    const double f = NormalizeNearOne(xMagnitude, exponent) - 1.0L;
-    precise double divisor = 2.0L + f;
-    precise double divisorLow = f - (divisor - 2.0L);
-    precise double sHigh = f / divisor;
-    double error;
-    precise double product = TwoProduct(sHigh, divisor, error);
-    precise double sLow = (((f - product) - error) - sHigh * divisorLow) / divisor;
-    precise double zHigh = TwoProduct(sHigh, sHigh, error);
-    precise double zLow = error + 2.0L * sHigh * sLow;
-
-    // ln(1 + f) = 2 s + s u, u = z w, w = 2/3 + 2 z AtanhTail(z)
-    precise double wRest = 2.0L * zHigh * AtanhTail(zHigh);
-    precise double wHigh = 0.6666666666666666L + wRest;
-    precise double wLow = (wRest - (wHigh - 0.6666666666666666L)) + 3.700743415417188e-17L;
-    precise double uHigh = TwoProduct(zHigh, wHigh, error);
-    precise double uLow = error + (zHigh * wLow + zLow * wHigh);
-    precise double tailHigh = TwoProduct(sHigh, uHigh, error);
-    precise double tailLow = error + (sHigh * uLow + sLow * uHigh);
-
-    // The logarithm of |x|, largest terms first; each sum keeps its rounding error.
-    const double k = (double)exponent;
-    precise double whole = k * 0.6931471805598903L;  // exact
-    precise double head = 2.0L * sHigh;
-    precise double sum = whole + head;
-    precise double sumLow = head - (sum - whole);
-    precise double logHigh = sum + tailHigh;
-    precise double logLow = (tailHigh - (logHigh - sum)) + sumLow + 2.0L * sLow + tailLow
-        + k * 5.497923018708371e-14L;
-
-    // If the product is infinite, the power is infinite or 0, whatever the low part is.
-    precise double high = TwoProduct(y, logHigh, error);
-    precise double low = error + y * logLow;
-    return CopySign(ExpOfSum(high, low), sign);
-}
-
-// The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
-// a fraction.
-double RoundEven(double x)
-{
-    const double magnitude = Magnitude(x);
-    if (!(magnitude < 4503599627370496.0L))
-        return x;
-    precise double rounded = magnitude + 4503599627370496.0L;
-    rounded = rounded - 4503599627370496.0L;
-    return CopySign(rounded, x);
-}
-
-// Square and multiply, modulo 2^32 or 2^64
-uint Power(uint x, uint y)
-{
-    uint result = 1;
-    for (; y != 0; y >>= 1)
-    {
-        result *= (y & 1) != 0 ? x : 1;
-        x *= x;
-    }
-    return result;
-}
-
-int Power(int x, uint y) { return (int)Power((uint)x, y); }
-
-// A negative exponent gives 1 / x^-y, truncated.
-int Inverse(int x, bool isOdd) { return x == 1 || x == -1 ? (isOdd ? x : 1) : 0; }
-uint Power(uint x, int y) { return y >= 0 ? Power(x, (uint)y) : x == 1 ? 1 : 0; }
-int Power(int x, int y) { return y >= 0 ? Power(x, (uint)y) : Inverse(x, (y & 1) != 0); }
-
-// Snaps to an integer that rounding errors of double precision may have missed
-double WholeIfNear(double x)
-{
-    const double whole = RoundEven(x);
-    return Magnitude(x - whole) <= Magnitude(x) * 8.881784197001252e-16L ? whole : x;
-}
-
-// x * scale + bias; for integers in double precision, truncated and saturated to the type
-float Scaled(float x, float scale, float bias)
-{
-    precise float result = x * scale + bias;
-    return result;
-}
-
-double Scaled(double x, float scale, float bias)
-{
-    precise double result = x * (double)scale + (double)bias;
-    return result;
-}
-
-int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
-
-// For float16, functions are only as exact as half precision can show.
-#if INPUT_BITS == 16 && OUTPUT_BITS == 16
-// x^y as in C: 1 for y = 0 or x = 1, whatever the other is; NaN for a negative x unless y is an integer. With |x| = m
-// 2^k and s = (m - 1) / (m + 1) the logarithm of m is 2 artanh(s), a minimax polynomial (scripts/minimax.py).
-// Error at most 0.51 ulp, as measured.
-float Pow(float x, float y)
-{
-    const uint bits = Bits(x) & 0x7fffffffu;
-    const bool isSubnormal = bits < 0x00800000u;
-    const uint rest = (isSubnormal ? Bits((float)bits) : bits) - 0x3f3504f3u;
-    const float k = (float)(((int)rest >> 23) - (isSubnormal ? 149 : 0));
-    const float m = FromBits((rest & 0x007fffffu) + 0x3f3504f3u);
-    const float s = (m - 1.0f) / (m + 1.0f);
-    const float z = s * s;
-    const float logarithm = mad(s, mad(z, mad(z, 0.5957807f, 0.9615883f), 2.8853904f), k);
-    const float exponent = clamp(y, -3.4359738e10f, 3.4359738e10f);
-    const float usual = exp2(clamp(exponent * logarithm, -200.0f, 200.0f));
-
-    const bool isEdge = bits - 1 >= 0x7f7fffffu;  // 0, infinity, NaN
-    const bool isLarge = (bits != 0) == (y > 0.0f);
-    const float power = isEdge ? (isLarge ? FromBits(0x7f800000u) : 0.0f) : usual;
-
-    // Half of an odd integer has a fraction of 1/2, half of an even one has none; drivers may flush half of a
-    // subnormal.
-    const float halved = frac(0.5f * Magnitude(exponent));
-    const bool isOdd = halved == 0.5f;
-    const bool isInteger = isOdd || (halved == 0.0f && Magnitude(y) >= 1.0f);
-    const bool isNegative = Bits(x) - 0x80000001u < 0x7f7fffffu;  // also finite and nonzero
-    const bool isNan = IsNan(x) || IsNan(y) || (isNegative && !isInteger);
-    const float result = isNan ? QuietNan(x) : CopySign(power, isOdd ? x : 1.0f);
-    return y == 0.0f || x == 1.0f ? 1.0f : result;
-}
-
-// x^y for any two types, in the type of x: truncated for integers, and exact if both are
-float Power(float x, float y) { return Pow(x, y); }
-
-// Snaps to an integer that rounding errors of double precision may have missed
-int Power(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
-uint Power(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
-
-// x^y, as Power, for a y that all elements share: squares and cubes are products.
-float PowerBy(float x, float y)
-{
-    if (y == 2.0f)
-        return x * x;
-    if (y == 3.0f)
-        return x * x * x;
-    return Power(x, y);
-}
-
-int PowerBy(int x, float y) { return Power(x, y); }
-uint PowerBy(uint x, float y) { return Power(x, y); }
-#else
-// Whether x is infinite, of either sign; tests the bit pattern, since a compiler may assume finite numbers.
-bool IsInfinity(float x)
-{
-    return (Bits(x) & 0x7fffffffu) == 0x7f800000u;
-}
-
-// x, hidden from compilers, so that they neither reassociate a sum nor cancel what is added and subtracted. The value
-// does not change: the sign bit of a positive number is 0.
-float KeptApart(float x, float positive)
-{
-    return FromBits(Bits(x) ^ (Bits(positive) & 0x80000000u));
-}
-
-// x with its last bit cleared, which hides it from compilers: they can neither substitute the unrounded value nor
-// simplify (x - y) + y to x.
-float LessExact(float x)
-{
-    return FromBits(Bits(x) & ~1u);
 }
 
 // x^y as in C: 1 for y = 0 or x = 1, whatever the other is; NaN for a negative x unless y is an integer. The logarithm
@@ -651,10 +541,105 @@ float Pow(float x, float y)
     return result;
 }
 
+double Pow(double x, double y)
+{
+    if (y == 0.0L || x == 1.0L)
+        return 1.0L;
+    if (IsNan(x) || IsNan(y))
+        return QuietNan(x);
+
+    const double xMagnitude = Magnitude(x);
+    const bool isInteger = Trunc(y) == y;
+    const double halved = 0.5L * y;
+    const bool isOdd = isInteger && Trunc(halved) != halved;
+    const double sign = isOdd ? x : 1.0L;
+    if (xMagnitude == 0.0L || IsInfinity(x) || IsInfinity(y))
+    {
+        if (xMagnitude == 1.0L)
+            return 1.0L;
+        return (xMagnitude > 1.0L) == (y > 0.0L) ? Infinity(sign) : CopySign(0.0L, sign);
+    }
+    if (Bits(x) > 0x7fffffffffffffffull && !isInteger)  // one driver finds x < 0 false if x comes from integer bits
+        return QuietNan(x);
+
+    // s = f / (2 + f) = sHigh + sLow, z = s^2
+    int exponent;
+    const double f = NormalizeNearOne(xMagnitude, exponent) - 1.0L;
+    precise double divisor = 2.0L + f;
+    precise double divisorLow = f - (divisor - 2.0L);
+    precise double sHigh = f / divisor;
+    double error;
+    precise double product = TwoProduct(sHigh, divisor, error);
+    precise double sLow = (((f - product) - error) - sHigh * divisorLow) / divisor;
+    precise double zHigh = TwoProduct(sHigh, sHigh, error);
+    precise double zLow = error + 2.0L * sHigh * sLow;
+
+    // ln(1 + f) = 2 s + s u, u = z w, w = 2/3 + 2 z AtanhTail(z)
+    precise double wRest = 2.0L * zHigh * AtanhTail(zHigh);
+    precise double wHigh = 0.6666666666666666L + wRest;
+    precise double wLow = (wRest - (wHigh - 0.6666666666666666L)) + 3.700743415417188e-17L;
+    precise double uHigh = TwoProduct(zHigh, wHigh, error);
+    precise double uLow = error + (zHigh * wLow + zLow * wHigh);
+    precise double tailHigh = TwoProduct(sHigh, uHigh, error);
+    precise double tailLow = error + (sHigh * uLow + sLow * uHigh);
+
+    // The logarithm of |x|, largest terms first; each sum keeps its rounding error.
+    const double k = (double)exponent;
+    precise double whole = k * 0.6931471805598903L;  // exact
+    precise double head = 2.0L * sHigh;
+    precise double sum = whole + head;
+    precise double sumLow = head - (sum - whole);
+    precise double logHigh = sum + tailHigh;
+    precise double logLow = (tailHigh - (logHigh - sum)) + sumLow + 2.0L * sLow + tailLow
+        + k * 5.497923018708371e-14L;
+
+    // If the product is infinite, the power is infinite or 0, whatever the low part is.
+    precise double high = TwoProduct(y, logHigh, error);
+    precise double low = error + y * logLow;
+    return CopySign(ExpOfSum(high, low), sign);
+}
+
+// The nearest integer, ties to even, with the sign of x. Exact. Adding and subtracting 2^52 leaves a double no bits for
+// a fraction.
+double RoundEven(double x)
+{
+    const double magnitude = Magnitude(x);
+    if (!(magnitude < 4503599627370496.0L))
+        return x;
+    precise double rounded = magnitude + 4503599627370496.0L;
+    rounded = rounded - 4503599627370496.0L;
+    return CopySign(rounded, x);
+}
+
 // x^y for any two types, in the type of x: truncated for integers, and exact if both are
 float Power(float x, float y) { return Pow(x, y); }
 
+// Square and multiply, modulo 2^32 or 2^64
+uint Power(uint x, uint y)
+{
+    uint result = 1;
+    for (; y != 0; y >>= 1)
+    {
+        result *= (y & 1) != 0 ? x : 1;
+        x *= x;
+    }
+    return result;
+}
+
+int Power(int x, uint y) { return (int)Power((uint)x, y); }
+
+// A negative exponent gives 1 / x^-y, truncated.
+int Inverse(int x, bool isOdd) { return x == 1 || x == -1 ? (isOdd ? x : 1) : 0; }
+uint Power(uint x, int y) { return y >= 0 ? Power(x, (uint)y) : x == 1 ? 1 : 0; }
+int Power(int x, int y) { return y >= 0 ? Power(x, (uint)y) : Inverse(x, (y & 1) != 0); }
+
 // Snaps to an integer that rounding errors of double precision may have missed
+double WholeIfNear(double x)
+{
+    const double whole = RoundEven(x);
+    return Magnitude(x - whole) <= Magnitude(x) * 8.881784197001252e-16L ? whole : x;
+}
+
 int Power(int x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
 uint Power(uint x, float y) { return Convert(WholeIfNear(Pow((double)x, (double)y)), x); }
 
@@ -670,6 +655,16 @@ float PowerBy(float x, float y)
 
 int PowerBy(int x, float y) { return Power(x, y); }
 uint PowerBy(uint x, float y) { return Power(x, y); }
+
+// x * scale + bias; for integers in double precision, truncated and saturated to the type
+double Scaled(double x, float scale, float bias)
+{
+    precise double result = x * (double)scale + (double)bias;
+    return result;
+}
+
+int Scaled(int x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
+uint Scaled(uint x, float scale, float bias) { return Convert(Scaled((double)x, scale, bias), x); }
 #endif
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])

@@ -33,24 +33,24 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define FLOAT64 double, 64, double
-#define INT8 uint, 8, int
-#define INT16 int16_t, 16, int
-#define INT32 int, 32, int
-#define INT64 int64_t, 64, int64_t
-#define UINT8 uint, 8, uint
-#define UINT16 uint16_t, 16, uint
-#define UINT32 uint, 32, uint
-#define UINT64 uint64_t, 64, uint64_t
-#define STORED_OF(stored, bits, value) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT64 double, 64, 53, double, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, 8, 0, int, (-127-1), 127
+#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
+#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
+#define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63))
+#define UINT8 uint, 8, 0, uint, 0, 255
+#define UINT16 uint16_t, 16, 0, uint, 0, 65535
+#define UINT32 uint, 32, 0, uint, 0, 4294967295u
+#define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
+#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
 #define CONDITION_STORED STORED(CONDITION_TYPE)
 #define CONDITION_BITS BITS(CONDITION_TYPE)

@@ -30,17 +30,17 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define UINT8 uint, 8, uint
-#define UINT32 uint, 32, uint
-#define STORED_OF(stored, bits, value) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define UINT8 uint, 8, 0, uint, 0, 255
+#define UINT32 uint, 32, 0, uint, 0, 4294967295u
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
+#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)

@@ -32,32 +32,37 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define INT8 uint, 8, int
-#define INT16 int16_t, 16, int
-#define INT32 int, 32, int
-#define INT64 int64_t, 64, int64_t
-#define UINT8 uint, 8, uint
-#define UINT16 uint16_t, 16, uint
-#define UINT32 uint, 32, uint
-#define UINT64 uint64_t, 64, uint64_t
-#define STORED_OF(stored, bits, value) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, 8, 0, int, (-127-1), 127
+#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
+#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
+#define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63))
+#define UINT8 uint, 8, 0, uint, 0, 255
+#define UINT16 uint16_t, 16, 0, uint, 0, 65535
+#define UINT32 uint, 32, 0, uint, 0, 4294967295u
+#define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
+#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value
+#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_BITS BITS(A_TYPE)
+#define A_SIGNIFICAND SIGNIFICAND(A_TYPE)
 #define A_VALUE VALUE(A_TYPE)
 #define B_STORED STORED(B_TYPE)
 #define B_BITS BITS(B_TYPE)
+#define B_SIGNIFICAND SIGNIFICAND(B_TYPE)
 #define B_VALUE VALUE(B_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
 struct Dimension
@@ -140,19 +145,6 @@ Position Locate(uint item)
 #define DXIL_PRECISE precise
 #endif
 
-// The magnitude; the least integer of a signed type maps to itself.
-int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
-
-// The remainder with the sign of the dividend; 0 for an integer divisor of 0. Vulkan has no remainder of negative
-// integers.
-uint ModulusTruncate(uint x, uint y) { return y == 0 ? 0 : x % max(y, 1); }
-
-int ModulusTruncate(int x, int y)
-{
-    const int remainder = (int)ModulusTruncate((uint)Abs(x), (uint)Abs(y));
-    return x < 0 ? -remainder : remainder;
-}
-
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -183,17 +175,8 @@ float Magnitude(float x)
     return FromBits(Bits(x) & 0x7fffffffu);
 }
 
-// The remainder with the sign of the divisor; 0 for an integer divisor of 0
-uint ModulusFloor(uint x, uint y) { return ModulusTruncate(x, y); }
-
-int ModulusFloor(int x, int y)
-{
-    const int remainder = ModulusTruncate(x, y);
-    return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
-}
-
 // For float16, functions are only as exact as half precision can show.
-#if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16
+#if A_SIGNIFICAND == 11 && B_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
 // The remainder of a divided by b, with the sign of a; exact if both are float16. Multiples of 2^20 b are subtracted
 // first, then those of 2^10 b and of b. A partial quotient has at most 12 bits, or 21 where b is subnormal and has that
 // many bits less, so that its product with b is exact. So are the differences, which are multiples of the last bit of a
@@ -225,11 +208,19 @@ float FloorMod(float a, float b)
 float ModulusFloor(float x, float y) { return FloorMod(x, y); }
 #else
 // The magnitude; the least integer of a signed type maps to itself.
+int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
 int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
 
 // The remainder with the sign of the dividend; 0 for an integer divisor of 0. Vulkan has no remainder of negative
 // integers.
+uint ModulusTruncate(uint x, uint y) { return y == 0 ? 0 : x % max(y, 1); }
 uint64_t ModulusTruncate(uint64_t x, uint64_t y) { return y == 0 ? 0 : x % max(y, (uint64_t)1); }
+
+int ModulusTruncate(int x, int y)
+{
+    const int remainder = (int)ModulusTruncate((uint)Abs(x), (uint)Abs(y));
+    return x < 0 ? -remainder : remainder;
+}
 
 int64_t ModulusTruncate(int64_t x, int64_t y)
 {
@@ -310,7 +301,14 @@ float FloorMod(float a, float b)
 
 // The remainder with the sign of the divisor; 0 for an integer divisor of 0
 float ModulusFloor(float x, float y) { return FloorMod(x, y); }
+uint ModulusFloor(uint x, uint y) { return ModulusTruncate(x, y); }
 uint64_t ModulusFloor(uint64_t x, uint64_t y) { return ModulusTruncate(x, y); }
+
+int ModulusFloor(int x, int y)
+{
+    const int remainder = ModulusTruncate(x, y);
+    return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
+}
 
 int64_t ModulusFloor(int64_t x, int64_t y)
 {

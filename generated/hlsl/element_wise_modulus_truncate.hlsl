@@ -32,32 +32,37 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define INT8 uint, 8, int
-#define INT16 int16_t, 16, int
-#define INT32 int, 32, int
-#define INT64 int64_t, 64, int64_t
-#define UINT8 uint, 8, uint
-#define UINT16 uint16_t, 16, uint
-#define UINT32 uint, 32, uint
-#define UINT64 uint64_t, 64, uint64_t
-#define STORED_OF(stored, bits, value) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, 8, 0, int, (-127-1), 127
+#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
+#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
+#define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63))
+#define UINT8 uint, 8, 0, uint, 0, 255
+#define UINT16 uint16_t, 16, 0, uint, 0, 65535
+#define UINT32 uint, 32, 0, uint, 0, 4294967295u
+#define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
+#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value
+#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_BITS BITS(A_TYPE)
+#define A_SIGNIFICAND SIGNIFICAND(A_TYPE)
 #define A_VALUE VALUE(A_TYPE)
 #define B_STORED STORED(B_TYPE)
 #define B_BITS BITS(B_TYPE)
+#define B_SIGNIFICAND SIGNIFICAND(B_TYPE)
 #define B_VALUE VALUE(B_TYPE)
 #define OUTPUT_STORED STORED(OUTPUT_TYPE)
 #define OUTPUT_BITS BITS(OUTPUT_TYPE)
+#define OUTPUT_SIGNIFICAND SIGNIFICAND(OUTPUT_TYPE)
 #define OUTPUT_VALUE VALUE(OUTPUT_TYPE)
 
 struct Dimension
@@ -140,9 +145,6 @@ Position Locate(uint item)
 #define DXIL_PRECISE precise
 #endif
 
-// The magnitude; the least integer of a signed type maps to itself.
-int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
-
 // The bit pattern of a number.
 uint Bits(float x)
 {
@@ -161,18 +163,8 @@ float QuietNan(float x)
     return FromBits(0x7fc00000u);
 }
 
-// The remainder with the sign of the dividend; 0 for an integer divisor of 0. Vulkan has no remainder of negative
-// integers.
-uint ModulusTruncate(uint x, uint y) { return y == 0 ? 0 : x % max(y, 1); }
-
-int ModulusTruncate(int x, int y)
-{
-    const int remainder = (int)ModulusTruncate((uint)Abs(x), (uint)Abs(y));
-    return x < 0 ? -remainder : remainder;
-}
-
 // For float16, functions are only as exact as half precision can show.
-#if A_BITS == 16 && B_BITS == 16 && OUTPUT_BITS == 16
+#if A_SIGNIFICAND == 11 && B_SIGNIFICAND == 11 && OUTPUT_SIGNIFICAND == 11
 // The magnitude of the first argument with the sign of the second.
 float CopySign(float magnitude, float sign)
 {
@@ -208,6 +200,7 @@ float Fmod(float a, float b)
 float ModulusTruncate(float x, float y) { return Fmod(x, y); }
 #else
 // The magnitude; the least integer of a signed type maps to itself.
+int Abs(int x) { return x < 0 ? (int)(0 - (uint)x) : x; }
 int64_t Abs(int64_t x) { return x < 0 ? (int64_t)(0 - (uint64_t)x) : x; }
 
 // The number of zero bits above the highest set bit of a nonzero number
@@ -250,7 +243,14 @@ float Fmod(float a, float b)
 // The remainder with the sign of the dividend; 0 for an integer divisor of 0. Vulkan has no remainder of negative
 // integers.
 float ModulusTruncate(float x, float y) { return Fmod(x, y); }
+uint ModulusTruncate(uint x, uint y) { return y == 0 ? 0 : x % max(y, 1); }
 uint64_t ModulusTruncate(uint64_t x, uint64_t y) { return y == 0 ? 0 : x % max(y, (uint64_t)1); }
+
+int ModulusTruncate(int x, int y)
+{
+    const int remainder = (int)ModulusTruncate((uint)Abs(x), (uint)Abs(y));
+    return x < 0 ? -remainder : remainder;
+}
 
 int64_t ModulusTruncate(int64_t x, int64_t y)
 {

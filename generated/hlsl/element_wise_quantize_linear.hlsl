@@ -34,27 +34,29 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in; its least and greatest value, and whether it is a float
-#define FLOAT16 float16_t, 16, float, asfloat(0xff800000u), asfloat(0x7f800000u), 1
-#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u), 1
-#define INT8 uint, 8, int, (-127-1), 127, 0
-#define INT32 int, 32, int, (-2147483647-1), 2147483647, 0
-#define UINT8 uint, 8, uint, 0, 255, 0
-#define STORED_OF(stored, bits, value, lowest, highest, is_float) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, 8, 0, int, (-127-1), 127
+#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
+#define UINT8 uint, 8, 0, uint, 0, 255
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value, lowest, highest, is_float) bits
+#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value, lowest, highest, is_float) value
+#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, value, lowest, highest, is_float) lowest
+#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
 #define LOWEST(type) LOWEST_OF(type)
-#define HIGHEST_OF(stored, bits, value, lowest, highest, is_float) highest
+#define HIGHEST_OF(stored, bits, significand, value, lowest, highest) highest
 #define HIGHEST(type) HIGHEST_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define SCALE_STORED STORED(SCALE_TYPE)
-#define SCALE_BITS BITS(SCALE_TYPE)
+#define SCALE_SIGNIFICAND SIGNIFICAND(SCALE_TYPE)
 #define SCALE_VALUE VALUE(SCALE_TYPE)
 #define ZERO_POINT_STORED STORED(ZERO_POINT_TYPE)
 #define ZERO_POINT_BITS BITS(ZERO_POINT_TYPE)
@@ -300,12 +302,11 @@ float RoundedByReciprocal(float x, float y)
     return result;
 }
 
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
+// Prepares a double for two roundings, to a float and from there to one of fewer bits: round to odd, which cuts the
+// bits that a float lacks, and sets its last one if any of them was set. `significand` has its bits, 0 for an integer.
+float RoundingOnce(float x, uint significand) { return x; }
+int RoundingOnce(int x, uint significand) { return x; }
+uint RoundingOnce(uint x, uint significand) { return x; }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -367,10 +368,10 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 
 OUTPUT_VALUE Compute(INPUT_VALUE input, SCALE_VALUE scale, ZERO_POINT_VALUE zeroPoint)
 {
-    const SCALE_VALUE zero = HAS_ZERO_POINT ? Convert(RoundingOnce(zeroPoint, SCALE_BITS), (SCALE_VALUE)0)
+    const SCALE_VALUE zero = HAS_ZERO_POINT ? Convert(RoundingOnce(zeroPoint, SCALE_SIGNIFICAND), (SCALE_VALUE)0)
         : (SCALE_VALUE)0;
-    return (OUTPUT_VALUE)Quantize(RoundedByReciprocal(Convert(RoundingOnce(input, SCALE_BITS), (SCALE_VALUE)0), scale)
-        + zero, OUTPUT_LOWEST, OUTPUT_HIGHEST);
+    return (OUTPUT_VALUE)Quantize(RoundedByReciprocal(Convert(RoundingOnce(input, SCALE_SIGNIFICAND), (SCALE_VALUE)0),
+        scale) + zero, OUTPUT_LOWEST, OUTPUT_HIGHEST);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

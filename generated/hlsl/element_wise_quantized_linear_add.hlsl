@@ -42,26 +42,28 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in; its least and greatest value, and whether it is a float
-#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u), 1
-#define INT8 uint, 8, int, (-127-1), 127, 0
-#define UINT8 uint, 8, uint, 0, 255, 0
-#define STORED_OF(stored, bits, value, lowest, highest, is_float) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, 8, 0, int, (-127-1), 127
+#define UINT8 uint, 8, 0, uint, 0, 255
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value, lowest, highest, is_float) bits
+#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value, lowest, highest, is_float) value
+#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, value, lowest, highest, is_float) lowest
+#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
 #define LOWEST(type) LOWEST_OF(type)
-#define HIGHEST_OF(stored, bits, value, lowest, highest, is_float) highest
+#define HIGHEST_OF(stored, bits, significand, value, lowest, highest) highest
 #define HIGHEST(type) HIGHEST_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_BITS BITS(A_TYPE)
 #define A_VALUE VALUE(A_TYPE)
 #define ASCALE_STORED STORED(ASCALE_TYPE)
-#define ASCALE_BITS BITS(ASCALE_TYPE)
+#define ASCALE_SIGNIFICAND SIGNIFICAND(ASCALE_TYPE)
 #define ASCALE_VALUE VALUE(ASCALE_TYPE)
 #define AZERO_POINT_STORED STORED(AZERO_POINT_TYPE)
 #define AZERO_POINT_BITS BITS(AZERO_POINT_TYPE)
@@ -347,11 +349,10 @@ float RoundedQuotient(float x, float y)
     return result;
 }
 
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
+// Prepares a double for two roundings, to a float and from there to one of fewer bits: round to odd, which cuts the
+// bits that a float lacks, and sets its last one if any of them was set. `significand` has its bits, 0 for an integer.
+int RoundingOnce(int x, uint significand) { return x; }
+uint RoundingOnce(uint x, uint significand) { return x; }
 
 void LoadA(uint offset, out A_VALUE values[VECTOR])
 {
@@ -486,8 +487,8 @@ OUTPUT_VALUE Compute(A_VALUE a, ASCALE_VALUE aScale, AZERO_POINT_VALUE aZeroPoin
 {
     return (OUTPUT_VALUE)Quantize(RoundedQuotient(Difference(a, HAS_AZERO_POINT ? aZeroPoint : (A_VALUE)0,
         (ASCALE_VALUE)0) * aScale + Difference(b, HAS_BZERO_POINT ? bZeroPoint : (B_VALUE)0, (ASCALE_VALUE)0) * bScale,
-        outputScale) + Convert(RoundingOnce(HAS_OUTPUT_ZERO_POINT ? outputZeroPoint : (OUTPUT_VALUE)0, ASCALE_BITS),
-        (ASCALE_VALUE)0), OUTPUT_LOWEST, OUTPUT_HIGHEST);
+        outputScale) + Convert(RoundingOnce(HAS_OUTPUT_ZERO_POINT ? outputZeroPoint : (OUTPUT_VALUE)0,
+        ASCALE_SIGNIFICAND), (ASCALE_VALUE)0), OUTPUT_LOWEST, OUTPUT_HIGHEST);
 }
 
 [numthreads(NUM_THREADS, 1, 1)]

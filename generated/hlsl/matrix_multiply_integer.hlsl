@@ -72,17 +72,17 @@
 #define BZERO_POINT_SIZES_LENGTH 0
 #endif
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in
-#define INT8 uint, 8, int
-#define INT32 int, 32, int
-#define UINT8 uint, 8, uint
-#define UINT32 uint, 32, uint
-#define STORED_OF(stored, bits, value) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define INT8 uint, 8, 0, int, (-127-1), 127
+#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
+#define UINT8 uint, 8, 0, uint, 0, 255
+#define UINT32 uint, 32, 0, uint, 0, 4294967295u
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
+#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
 #define A_STORED STORED(A_TYPE)
 #define A_BITS BITS(A_TYPE)

@@ -206,16 +206,18 @@
 #define OUTPUT_PRESENT_VALUE_SIZES_LENGTH 0
 #endif
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define INT32 int, 32, int
-#define UINT32 uint, 32, uint
-#define STORED_OF(stored, bits, value) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
+#define UINT32 uint, 32, 0, uint, 0, 4294967295u
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define VALUE_OF(stored, bits, value) value
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
+#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
+#define LOWEST(type) LOWEST_OF(type)
 #define QUERY_STORED STORED(QUERY_TYPE)
 #define QUERY_VALUE VALUE(QUERY_TYPE)
 #define KEY_STORED STORED(KEY_TYPE)

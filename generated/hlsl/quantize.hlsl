@@ -35,26 +35,28 @@
 //
 // Dispatch groupColumns x rows groups, enough for their threads to cover `count` vectors or blocks.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in; its least and greatest value, and whether it is a float
-#define FLOAT16 float16_t, 16, float, asfloat(0xff800000u), asfloat(0x7f800000u), 1
-#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u), 1
-#define INT4 uint, 4, int, (-7-1), 7, 0
-#define INT8 uint, 8, int, (-127-1), 127, 0
-#define UINT4 uint, 4, uint, 0, 15, 0
-#define UINT8 uint, 8, uint, 0, 255, 0
-#define STORED_OF(stored, bits, value, lowest, highest, is_float) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT4 uint, 4, 0, int, (-7-1), 7
+#define INT8 uint, 8, 0, int, (-127-1), 127
+#define UINT4 uint, 4, 0, uint, 0, 15
+#define UINT8 uint, 8, 0, uint, 0, 255
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value, lowest, highest, is_float) bits
+#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value, lowest, highest, is_float) value
+#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, value, lowest, highest, is_float) lowest
+#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
 #define LOWEST(type) LOWEST_OF(type)
-#define HIGHEST_OF(stored, bits, value, lowest, highest, is_float) highest
+#define HIGHEST_OF(stored, bits, significand, value, lowest, highest) highest
 #define HIGHEST(type) HIGHEST_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
-#define INPUT_BITS BITS(INPUT_TYPE)
+#define INPUT_SIGNIFICAND SIGNIFICAND(INPUT_TYPE)
 #define INPUT_VALUE VALUE(INPUT_TYPE)
 #define QUANTIZATION0_STORED STORED(QUANTIZATION0_TYPE)
 #define QUANTIZATION0_BITS BITS(QUANTIZATION0_TYPE)
@@ -311,12 +313,11 @@ float RoundedByReciprocal(float x, float y)
     return result;
 }
 
-// Prepares a double for two roundings, to a float and from there to fewer bits: round to odd, which cuts the bits that
-// a float lacks, and sets its last one if any of them was set. Values far beyond float16's range are left alone,
-// because they may instead become a narrow integer, which is made of their low bits.
-float RoundingOnce(float x, uint bits) { return x; }
-int RoundingOnce(int x, uint bits) { return x; }
-uint RoundingOnce(uint x, uint bits) { return x; }
+// Prepares a double for two roundings, to a float and from there to one of fewer bits: round to odd, which cuts the
+// bits that a float lacks, and sets its last one if any of them was set. `significand` has its bits, 0 for an integer.
+float RoundingOnce(float x, uint significand) { return x; }
+int RoundingOnce(int x, uint significand) { return x; }
+uint RoundingOnce(uint x, uint significand) { return x; }
 
 void LoadInput(uint offset, out INPUT_VALUE values[VECTOR])
 {
@@ -399,7 +400,7 @@ void Store(uint offset, OUTPUT_VALUE values[VECTOR])
 OUTPUT_VALUE Compute(INPUT_VALUE input, QUANTIZATION0_VALUE quantization0, QUANTIZATION1_VALUE quantization1)
 {
     const INPUT_VALUE zero = QUANTIZATION_TYPE == 2 /* SCALE_ZERO_POINT */
-        ? Convert(RoundingOnce(quantization1, INPUT_BITS), (INPUT_VALUE)0) : (INPUT_VALUE)0;
+        ? Convert(RoundingOnce(quantization1, INPUT_SIGNIFICAND), (INPUT_VALUE)0) : (INPUT_VALUE)0;
     return (OUTPUT_VALUE)Quantize(RoundedByReciprocal(input, quantization0) + zero, OUTPUT_LOWEST, OUTPUT_HIGHEST);
 }
 

@@ -81,21 +81,21 @@
 #define OUTPUT_ZERO_POINT_SIZES_LENGTH 0
 #endif
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in; its least and greatest value, and whether it is a float
-#define FLOAT32 float, 32, float, asfloat(0xff800000u), asfloat(0x7f800000u), 1
-#define INT8 uint, 8, int, (-127-1), 127, 0
-#define UINT8 uint, 8, uint, 0, 255, 0
-#define UINT32 uint, 32, uint, 0, 4294967295u, 0
-#define STORED_OF(stored, bits, value, lowest, highest, is_float) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, 8, 0, int, (-127-1), 127
+#define UINT8 uint, 8, 0, uint, 0, 255
+#define UINT32 uint, 32, 0, uint, 0, 4294967295u
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value, lowest, highest, is_float) bits
+#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value, lowest, highest, is_float) value
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
-#define LOWEST_OF(stored, bits, value, lowest, highest, is_float) lowest
+#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
 #define LOWEST(type) LOWEST_OF(type)
-#define HIGHEST_OF(stored, bits, value, lowest, highest, is_float) highest
+#define HIGHEST_OF(stored, bits, significand, value, lowest, highest) highest
 #define HIGHEST(type) HIGHEST_OF(type)
 #define INPUT_STORED STORED(INPUT_TYPE)
 #define INPUT_BITS BITS(INPUT_TYPE)

@@ -26,7 +26,7 @@
 //   LAST       1 to write the outputs, 0 to write keys and positions
 //   LARGEST    1 for the greatest elements first, 0 for the least first
 //   KEY        type of a key: uint64_t for 64-bit elements, else uint
-//   SIGN       kind of number: 0 unsigned, 1 signed, 2 floating-point
+//   ELEMENT_TYPE  the data type by which elements are ordered
 //   ITEMS      elements per thread
 //   LINES      with SELECTS: lines per group, whose threads interleave; a power of two
 //   SHARES     with SELECTS: shares that a thread divides its elements into, at most ITEMS; a power of two; at least
@@ -39,24 +39,28 @@
 // Dispatch groupColumns x rows groups: `parts` for each LINES of `count` lines to select from; enough for their threads
 // to cover `count` tiles; or one for each of `count` blocks of NUM_THREADS * ITEMS elements of merged runs.
 
-// Data types: the type of an element in a buffer, where words pack narrow ones, its bits, and the type it is computed
-// in
-#define FLOAT16 float16_t, 16, float
-#define FLOAT32 float, 32, float
-#define INT8 uint, 8, int
-#define INT16 int16_t, 16, int
-#define INT32 int, 32, int
-#define INT64 int64_t, 64, int64_t
-#define UINT8 uint, 8, uint
-#define UINT16 uint16_t, 16, uint
-#define UINT32 uint, 32, uint
-#define UINT64 uint64_t, 64, uint64_t
-#define STORED_OF(stored, bits, value) stored
+// Data types: the type of an element in a buffer, where words pack narrow ones; its bits, and those of a float's
+// significand; the type it is computed in; its least and greatest value
+#define FLOAT16 float16_t, 16, 11, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define FLOAT32 float, 32, 24, float, asfloat(0xff800000u), asfloat(0x7f800000u)
+#define INT8 uint, 8, 0, int, (-127-1), 127
+#define INT16 int16_t, 16, 0, int, (-32767-1), 32767
+#define INT32 int, 32, 0, int, (-2147483647-1), 2147483647
+#define INT64 int64_t, 64, 0, int64_t, ((int64_t)1<<63), (~((int64_t)1<<63))
+#define UINT8 uint, 8, 0, uint, 0, 255
+#define UINT16 uint16_t, 16, 0, uint, 0, 65535
+#define UINT32 uint, 32, 0, uint, 0, 4294967295u
+#define UINT64 uint64_t, 64, 0, uint64_t, 0, (~(uint64_t)0)
+#define STORED_OF(stored, bits, significand, value, lowest, highest) stored
 #define STORED(type) STORED_OF(type)
-#define BITS_OF(stored, bits, value) bits
+#define BITS_OF(stored, bits, significand, value, lowest, highest) bits
 #define BITS(type) BITS_OF(type)
-#define VALUE_OF(stored, bits, value) value
+#define SIGNIFICAND_OF(stored, bits, significand, value, lowest, highest) significand
+#define SIGNIFICAND(type) SIGNIFICAND_OF(type)
+#define VALUE_OF(stored, bits, significand, value, lowest, highest) value
 #define VALUE(type) VALUE_OF(type)
+#define LOWEST_OF(stored, bits, significand, value, lowest, highest) lowest
+#define LOWEST(type) LOWEST_OF(type)
 #define OUTPUT_VALUE_STORED STORED(OUTPUT_VALUE_TYPE)
 #define OUTPUT_VALUE_BITS BITS(OUTPUT_VALUE_TYPE)
 #define OUTPUT_VALUE_VALUE VALUE(OUTPUT_VALUE_TYPE)
@@ -187,14 +191,15 @@ KEY KeyOf(INPUT_VALUE bits)
 {
     const KEY sign = (KEY)1 << (INPUT_BITS - 1);
     KEY key = bits;
-#if SIGN == 1
-    key ^= sign;
-#elif SIGN == 2
-    const KEY infinity = INPUT_BITS == 16 ? 0x7c00 : 0x7f800000;
+#if SIGNIFICAND(ELEMENT_TYPE) > 0
+    const KEY infinity = sign - ((KEY)1 << (SIGNIFICAND(ELEMENT_TYPE) - 1));
     const KEY magnitude = bits & ~sign;
     key = (bits & sign) != 0 ? sign - magnitude : sign + magnitude;
     if (magnitude > infinity)
         key = 2 * sign - 1;  // NaN
+#else
+    if (LOWEST(ELEMENT_TYPE) < 0)
+        key ^= sign;
 #endif
     return LARGEST ? ~key & (2 * sign - 1) : key;
 }

@@ -10967,7 +10967,7 @@ DMLOPS_CALLED void dmlops_plan_top_k(dmlops_planning* planning, const dmlops_pla
     int64_t length = op->input.sizes.items[dmlops_item(planning, op->axis, op->input.sizes.count)];
     dmlops_out_define(planning, "", DMLOPS_TEXT("LARGEST"), (int64_t)op->largest);
     dmlops_out_define_text(planning, "", DMLOPS_TEXT("KEY"), (bits == 64) ? "uint64_t" : "uint");
-    dmlops_out_define(planning, "", DMLOPS_TEXT("SIGN"), op->input.is_float ? 2 : (op->input.is_signed ? 1 : 0));
+    dmlops_out_define_text(planning, "", DMLOPS_TEXT("ELEMENT_TYPE"), op->input.type_name);
     dmlops_plan_define_moved(planning, &op->input);
     dmlops_plan_define_moved(planning, &op->output);
     dmlops_plan_define_tensor(planning, &op->indices);

@@ -80,7 +80,7 @@ _HLSL_NUMBERED = re.compile(
     r"(all|any|sum|product|min|max|chosen|changed|value|reserved|activationParameter)\d+"
 )
 _HLSL_MACROS = re.compile(
-    r"RANK|DIMENSION_(ORDER|AT)|NUM_THREADS|ACTIVATION|.*_(VALUE|STORED|BITS|LOWEST|HIGHEST|KIND)"
+    r"RANK|DIMENSION_(ORDER|AT)|NUM_THREADS|ACTIVATION|.*_(VALUE|STORED|BITS|SIGNIFICAND|LOWEST|HIGHEST|KIND)"
 )
 
 

@@ -107,7 +107,7 @@ def _union(member: Member, value: float, typed_by: Any) -> ctypes.Union:
     """The scalar union, with the value stored as the data type it will be read as."""
     import numpy as np  # loaded only when a scalar needs it
 
-    from .elements import stored
+    from .elements import elements_of
 
     data_type = typed_by.DataType if isinstance(typed_by, TensorDesc) else typed_by
     if not isinstance(data_type, TensorDataType):
@@ -115,8 +115,7 @@ def _union(member: Member, value: float, typed_by: Any) -> ctypes.Union:
     union = _union_type(member.type)
     try:
         with np.errstate(over="ignore"):  # values too large for a float become infinite
-            is_float = data_type.kind == "float"
-            element = stored(float(value), data_type) if is_float else data_type.numpy.type(value)
+            element = elements_of(value, data_type)
     except OverflowError:
         raise ValueError(f"{member.name} is {value}, which does not fit {data_type.name}") from None
     return union.from_buffer_copy(element.tobytes().ljust(ctypes.sizeof(union), b"\0"))

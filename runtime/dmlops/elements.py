@@ -38,6 +38,16 @@ def stored(value: Any, data_type: TensorDataType) -> Any:
     return np.asarray(value).astype(data_type.numpy)
 
 
+def elements_of(numbers: Any, data_type: TensorDataType) -> np.ndarray:
+    """Numbers as elements of a tensor: floats rounded to nearest.
+
+    Raises OverflowError for an integer out of range, TypeError or ValueError for what is no number.
+    """
+    if data_type.kind == "float":
+        return np.asarray(stored(np.array(numbers, np.float64), data_type))
+    return np.array(numbers, data_type.numpy)
+
+
 def bits_of(array: Any) -> Any:
     """The bits of elements as unsigned 32- or 64-bit integers."""
     bits = np.asarray(array).view(f"u{array.dtype.itemsize}")
@@ -95,8 +105,12 @@ def _limited(array: Any, target: np.dtype[Any]) -> Any:
     return np.where(inside, np.where(inside, whole, 0).astype(target), limit)[()]
 
 
-def extremes(data_type: TensorDataType) -> tuple[int, int]:
-    """The least and the greatest element of an integer type."""
+def extremes(data_type: TensorDataType) -> tuple[float, float]:
+    """The least and the greatest finite element."""
+    if data_type.kind == "float":
+        significand = 2 - 2.0 ** (1 - data_type.significand)
+        greatest = math.ldexp(significand, 2 ** (data_type.bits - data_type.significand - 1) - 1)
+        return -greatest, greatest
     signed = data_type.kind == "signed"
     return -(1 << data_type.bits - 1) if signed else 0, (1 << data_type.bits - signed) - 1
 

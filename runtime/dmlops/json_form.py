@@ -10,13 +10,12 @@ range, which `validate` reports.
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import isfinite
 from typing import Any, TypeVar
 
 from .description import Description
-from .enums import ENUMS, PREFIXES
+from .enums import ENUMS, PREFIXES, TensorDataType
 from .errors import JsonError
 from .forms import ACTIVATION, WrongType, enumerator, faults, integer, members_of, number
 from .json_values import an_object, below, unexpected, with_known_keys
@@ -219,22 +218,26 @@ def _number(type_: str, value: Any) -> Any:
 
 
 def _union(value: dict[str, Any], typed_by: Any, path: str) -> Any:
-    """A scalar union in DxDispatch's form: the field for its type, which for FLOAT16 holds the bits."""
+    """A scalar union in DxDispatch's form: the field for its type, or for the bits of a float without one."""
     for inner in ("Desc", "DataType"):
         if isinstance(typed_by, dict):  # a tensor, perhaps in a DML_TENSOR_DESC
             typed_by = typed_by.get(inner, typed_by)
     name_of_type: str = plain(typed_by) if isinstance(typed_by, str) else ""
     fields = {field.name.upper(): field.name for field in STRUCTS["DML_SCALAR_UNION"]}
     type_ = name_of_type.removeprefix(PREFIXES["TENSOR_DATA_TYPE"])
-    name = "UInt16" if type_ == "FLOAT16" else fields.get(type_)
+    data_type = TensorDataType.__members__.get(type_)
+    as_bits = data_type if type_ not in fields and data_type and data_type.kind == "float" else None
+    name = fields.get(f"UINT{as_bits.bits}" if as_bits else type_)
     if name is None:
         return value
     where = f"{path}.{name}"
     given = with_known_keys(an_object(value, path), path, [name])
     read = number(_number(type_, given.get(name)), where)
-    if type_ != "FLOAT16":
+    if as_bits is None:
         return read
-    least, most = INTEGERS["UINT16"]
+    least, most = INTEGERS[name.upper()]
     if type(read) is not int or not least <= read <= most:
-        raise unexpected(where, read, "the bits of a FLOAT16, an integer of 16 bits")
-    return float(struct.unpack("<e", struct.pack("<H", read))[0])
+        raise unexpected(where, read, f"the bits of a {type_}, an integer of {as_bits.bits} bits")
+    from .elements import computed, from_bits  # loads NumPy
+
+    return float(computed(from_bits(read, as_bits), as_bits))

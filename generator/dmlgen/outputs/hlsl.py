@@ -14,7 +14,7 @@ from dmlgen.outputs.hlsl_lines import broken
 from dmlgen.outputs.hlsl_map import MapPrinter, MapText, map_text
 from dmlgen.outputs.hlsl_reachable import reached
 from dmlgen.outputs.hlsl_tensors import Tensor, WithTensors, tensor_of, value_types
-from dmlgen.outputs.hlsl_types import HlslType, hlsl_type, hlsl_types
+from dmlgen.outputs.hlsl_types import HlslType, hlsl_types
 from dmlgen.outputs.parts import merged, parts
 from dmlgen.outputs.python_schedule import bits, moves
 from dmlgen.outputs.reads import loads
@@ -22,7 +22,7 @@ from dmlgen.outputs.render import Templates
 from dmlgen.plans.model import Plans, package_plans
 from dmlgen.plans.params import Constant, Params, params_of
 from dmlgen.plans.resources import Resource, resources_of
-from dmlgen.registry import EnumEntry, Operator, Registry
+from dmlgen.registry import Operator, Registry
 from dmlgen.schedules import schedule_of
 from dmlgen.schedules.aligned import blocked, is_aligned
 from dmlgen.schedules.schedule import Schedule, is_shifted
@@ -41,7 +41,6 @@ class Shader(WithTensors):
     operator: str
     summary: Text
     moves: tuple[str, ...]
-    limited: tuple[str, ...]
     known: Mapping[str, HlslType]
     inputs: tuple[Tensor, ...]
     output: Tensor
@@ -97,17 +96,14 @@ def _map(
     activations = activations_of(registry, operator, output.macro, output.values) if text.is_activated else ()
     called = merged_calls(text.called, *(one.called for one in activations))
     values = value_types(tensors)
-    all_16 = [_of_16_bits(registry, tensor) for tensor in tensors]
-    if all(any(one.kind == "float" for one in types) for types in all_16):
-        stored = {hlsl_type(one).value for types in all_16 for one in types}
-        chosen = functions.choice(called, values, stored)
+    if all("FLOAT16" in tensor.types for tensor in tensors):
+        chosen = functions.choice(called, values, {"float"})
     else:
         chosen = Choice(functions.closure(called, values))
     return Shader(
         operator=operator.name,
         summary=operator.summary,
         moves=tuple(dict.fromkeys((*moves(schedule), *bits(operator, schedule)))),
-        limited=text.limited,
         known=hlsl_types(registry),
         inputs=text.inputs,
         output=output,
@@ -121,12 +117,6 @@ def _map(
         functions=chosen,
         activations=activations,
     )
-
-
-def _of_16_bits(registry: Registry, tensor: Tensor) -> list[EnumEntry]:
-    """The 16-bit data types that a tensor may have; floats among them are float16."""
-    types = (registry.data_type[name] for name in tensor.types)
-    return [one for one in types if one.bits == 16]
 
 
 def map_params(plans: Plans, schedule: Schedule, text: MapText) -> Params:
@@ -159,7 +149,7 @@ def _meaning(registry: Registry, node: ir.Expr) -> str:
 class FormShader(WithTensors):
     """The shader of a scan or an algorithm: its tensors by role, and its steps as HLSL."""
 
-    moves = limited = ()
+    moves = ()
 
     operator: str
     summary: Text
@@ -224,7 +214,6 @@ def _gather(registry: Registry, operator: Operator, schedule: Schedule, plans: P
         operator=operator.name,
         summary=operator.summary,
         moves=names,
-        limited=(),
         known=hlsl_types(registry),
         inputs=(read, indices),
         output=output,

@@ -47,7 +47,6 @@ class MapText:
     offset: str
     constants: Constants
     called: Calls
-    limited: tuple[str, ...]  # tensors whose type's least and greatest values are used
     is_activated: bool
 
     @property
@@ -89,7 +88,6 @@ def map_text(registry: Registry, operator: Operator, schedule: Schedule) -> MapT
         offset=offset,
         constants=printer.constants,
         called=printer.called,
-        limited=tuple(printer.quantized),
         is_activated=printer.activates,
     )
 
@@ -111,7 +109,6 @@ class MapPrinter(HlslPrinter, StatementPrinter):
         self.bounds = bounds or Bounds()
         self.bounds.known["at"] = (0, LARGEST)
         self.aligned = aligned
-        self.quantized: dict[str, None] = {}  # tensors whose limits are needed
         self.activates = False  # whether there may be a fused activation
 
     def offset(self, coordinate: ir.Expr, strides: str) -> tuple[list[str], str]:
@@ -256,11 +253,10 @@ class MapPrinter(HlslPrinter, StatementPrinter):
             case ir.Call(function="convert", arguments=(item, _)):
                 type_, number = self.element_type(node.type), self._value(item)
                 if item.type.kind == "element":
-                    bits = f"{type_.removesuffix('VALUE')}BITS"
-                    number = self.call_of("RoundingOnce", self.values(item), number, bits)
+                    significand = f"{type_.removesuffix('VALUE')}SIGNIFICAND"
+                    number = self.call_of("RoundingOnce", self.values(item), number, significand)
                 return self.call_of("Convert", self.values(item), number, f"({type_})0")
             case ir.Call(function="quantize", arguments=(item, ir.Tensor(entry=name))):
-                self.quantized[name] = None
                 limits = (f"{macro(plain(name))}_{end}" for end in ("LOWEST", "HIGHEST"))
                 quantized = self.call_of("Quantize", self.values(item), self._value(item), *limits)
                 return f"({self.element_type(node.type)}){quantized}"

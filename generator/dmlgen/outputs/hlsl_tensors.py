@@ -50,7 +50,6 @@ class WithTensors:
     """A shader with tensors, of which it `moves` some as raw bits."""
 
     moves: tuple[str, ...]
-    limited: tuple[str, ...]  # tensors whose type's least and greatest values are used
     known: Mapping[str, HlslType]  # all data types
 
     @property
@@ -97,9 +96,8 @@ def _types(operator: Operator, tensor: str) -> tuple[str, ...]:
 
 
 def in_float16(tensors: Iterable[Tensor]) -> str:
-    """The condition under which all floats of these are float16, the one float of 16 bits, so that functions
-    need only be as exact."""
-    return " && ".join(f"{tensor.macro}_BITS == 16" for tensor in tensors)
+    """The condition under which these are float16, so that functions need only be as exact."""
+    return " && ".join(f"{tensor.macro}_SIGNIFICAND == 11" for tensor in tensors)
 
 
 def value_types(tensors: Iterable[Tensor]) -> set[str]:

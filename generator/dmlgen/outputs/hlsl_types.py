@@ -12,23 +12,20 @@ _FLOATS = {(16, 11): "float16_t", (32, 24): "float", (64, 53): "double"}
 
 class HlslType(NamedTuple):
     """A data type in shaders: the HLSL type of an element in a buffer, where words pack what is narrower than
-    16 bits; its bits; the HLSL type in which it is computed; and its least and greatest value there.
-    `is_native`: casts convert between the two types."""
+    16 bits; its bits, and those of a float's significand, 0 for an integer; the HLSL type in which it is
+    computed; and its least and greatest value there. `is_native`: casts convert between the two types."""
 
     name: str
     stored: str
     bits: int
+    significand: int
     value: str
     lowest: str
     highest: str
     is_native: bool
 
-    @property
-    def is_float(self) -> bool:
-        return self.value in ("float", "double")
 
-
-_MOVED = HlslType("UINT128", "uint4", 128, "uint4", "0", "0", True)
+_MOVED = HlslType("UINT128", "uint4", 128, 0, "uint4", "0", "0", True)
 """Two elements of 64 bits, which are only moved."""
 
 
@@ -45,8 +42,10 @@ def hlsl_type(entry: EnumEntry) -> HlslType:
     if entry.kind == "float":
         native = _FLOATS.get((bits, entry.significand))
         value, limits = "double" if bits == 64 else "float", ("asfloat(0xff800000u)", "asfloat(0x7f800000u)")
-        return HlslType(entry.name, native or raw, bits, value, *limits, native is not None)
-    return HlslType(entry.name, raw, bits, _integer(sign, max(bits, 32)), *_limits(sign, bits), True)
+        return HlslType(
+            entry.name, native or raw, bits, entry.significand, value, *limits, native is not None
+        )
+    return HlslType(entry.name, raw, bits, 0, _integer(sign, max(bits, 32)), *_limits(sign, bits), True)
 
 
 def _integer(sign: str, bits: int) -> str:

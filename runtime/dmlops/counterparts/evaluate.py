@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..elements import extremes
 from ..enums import TensorDataType
 from . import data
 from .einsum import dimensions
@@ -155,13 +156,6 @@ def _broadcast(a: list[int], b: list[int]) -> list[int]:
     return list(np.broadcast_shapes(tuple(a), tuple(b)))
 
 
-def _limit(type_: str, which: str) -> float:
-    numpy = TensorDataType[type_].numpy
-    is_float = numpy.kind == "f"
-    limit = getattr(np.finfo(numpy) if is_float else np.iinfo(numpy), which)
-    return float(limit) if is_float else int(limit)
-
-
 def _clipped(bounds: list[int], size: int, part: str) -> int:
     """The bounds of a Python slice of an array of that length: its first index, its end or its count."""
     start, end, step = bounds
@@ -257,8 +251,8 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "sorted": sorted,
     "broadcast": _broadcast,
     "sqrt": math.sqrt,
-    "min_value": lambda type_: _limit(type_, "min"),
-    "max_value": lambda type_: _limit(type_, "max"),
+    "min_value": lambda type_: extremes(TensorDataType[type_])[0],
+    "max_value": lambda type_: extremes(TensorDataType[type_])[1],
     "bits": lambda type_: max(TensorDataType[type_].bits, 8),
     "is_float": lambda type_: TensorDataType[type_].kind == "float",
     "data_type": _data_type,

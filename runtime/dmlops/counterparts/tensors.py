@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..elements import stored
 from ..enums import TensorDataType
 from ..tensor import TensorDesc
 
@@ -223,6 +224,6 @@ def constant(values: Any, type_: str, sizes: Sequence[int]) -> View:
     sizes = tuple(sizes)
     if type_ not in TensorDataType.__members__ or prod(sizes) > LARGEST:
         raise Impossible(f"no constant of type {type_} and sizes {list(sizes)}")
-    array = np.asarray(values).astype(TensorDataType[type_].numpy)
+    array = stored(values, TensorDataType[type_])
     array = np.broadcast_to(array, sizes) if array.ndim == 0 else array.reshape(sizes)
     return View(Tensor("", type_, sizes, array, inner=True))

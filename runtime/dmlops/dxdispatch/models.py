@@ -174,8 +174,8 @@ def _scalar(value: float, typed_by: Any) -> Any:
         return int(value)
     if isfinite(value):
         return float(value)
-    if data_type.bits == 16:
-        return {"UInt16": int(bits_of(stored(value, data_type)))}
+    if data_type.bits < 32:
+        return {f"UInt{data_type.bits}": int(bits_of(stored(value, data_type)))}
     return {f"Float{data_type.bits}": str(value)}
 
 

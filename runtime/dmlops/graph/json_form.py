@@ -116,7 +116,7 @@ def _with_elements(graph: Graph, nodes: Any, path: str) -> Graph:
 
 def _elements(elements: Sequence[Any], type_: TensorDataType | None, path: str) -> bytes:
     """The bytes of elements, in whole words of 4 bytes like the size of every tensor."""
-    import numpy as np  # only needed here
+    from ..elements import elements_of  # only needed here
 
     if not isinstance(type_, TensorDataType) or not type_.bits:
         raise JsonError(
@@ -125,7 +125,7 @@ def _elements(elements: Sequence[Any], type_: TensorDataType | None, path: str) 
     if type_.bits < 8:
         raise JsonError(path, "elements of less than 8 bits are given in base64")
     try:
-        data = np.array(elements, type_.numpy).tobytes()
+        data = elements_of(elements, type_).tobytes()
     except (ValueError, TypeError, OverflowError):
         raise JsonError(path, f"not a list of elements of type {type_.name}") from None
     return data + bytes(-len(data) % 4)

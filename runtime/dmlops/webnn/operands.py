@@ -11,6 +11,7 @@ import numpy as np
 
 from ..counterparts import Signature
 from ..counterparts.tensors import Impossible, Tensor, View
+from ..elements import elements_of
 from ..enums import TensorDataType
 from ..safe_text import shown
 
@@ -45,7 +46,7 @@ def _array(tensor: Tensor, shape: tuple[int, ...], given: Any) -> np.ndarray:
         if type_.kind != "float":
             numbers = [_wrapped(one, type_) for one in numbers]
         with np.errstate(all="ignore"):
-            array = np.array(numbers, type_.numpy)
+            array = elements_of(numbers, type_)
     except (TypeError, ValueError, OverflowError) as error:
         raise Unreadable(f"{tensor.name}: not a list of values of its data type: {error}") from None
     if array.size == 1 and listed is not given and prod(shape) <= MOST_ELEMENTS:

@@ -84,9 +84,8 @@ class DefinitionShader(WithTensors):
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     held: tuple[str, ...]
-    limited: tuple[str, ...]
     known: Mapping[str, HlslType]
-    quantized: frozenset[str]  # of those, the ones to whose type numbers are quantized
+    quantized: frozenset[str]  # tensors to whose type numbers are quantized
     kept: tuple[Kept, ...]
     ranks: Mapping[str, str]  # for tensors that always have the rank of another one, its macro
     passes: tuple[Pass, ...]
@@ -246,7 +245,6 @@ def shader_of(registry: Registry, operator: Operator, functions: Functions | Non
         inputs=printer.inputs,
         outputs=printer.outputs,
         held=tuple(printer.held),
-        limited=tuple(printer.limited),
         known=hlsl_types(registry),
         quantized=frozenset(printer.quantized),
         kept=() if is_by_rows else tuple(printer.kept.values()),

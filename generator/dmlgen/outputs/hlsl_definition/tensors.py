@@ -36,8 +36,8 @@ class Kept:
 class TensorPrinter(FunctionPrinter):
     """Prints what reads tensors or depends on their types.
 
-    `limited` are the tensors whose type's least and greatest values are used, `quantized` those to whose type
-    numbers are quantized, `held` those whose old contents are read. Shaders number `inputs`, then `outputs`.
+    `quantized` are the tensors to whose type numbers are quantized, `held` those whose old contents are read.
+    Shaders number `inputs`, then `outputs`.
     """
 
     def __init__(self, registry: Registry, operator: Operator, taken: frozenset[str]) -> None:
@@ -51,7 +51,6 @@ class TensorPrinter(FunctionPrinter):
         self.reals = {"float"}.union(*({"double"} & one.values for one in self.outputs))
         """The types that floats may be computed in."""
         self.held: dict[str, None] = {}
-        self.limited: dict[str, None] = {}
         self.quantized: set[str] = set()
         self.constants = Constants({*WORDS, *(local(name) for name in local_names(defines.whole))})
         widths = self._widths(registry, defines)
@@ -109,7 +108,6 @@ class TensorPrinter(FunctionPrinter):
         if node.function == "quantize" and node.type == ir.FLOAT:
             return self.print(value, ATOM)
         if node.function == "quantize":
-            self.limited[target.entry] = None
             self.quantized.add(target.entry)
             self.use("Quantize", {"float"})
             self.use("RoundEven", self.reals)
@@ -125,7 +123,8 @@ class TensorPrinter(FunctionPrinter):
         """A float that becomes an element of a tensor: two casts would round a double twice."""
         if "double" not in self.reals:
             return self.print(node, ATOM)
-        return self.call_of("RoundingOnce", self.reals, self.print(node), f"{self.tensors[name].macro}_BITS")
+        significand = f"{self.tensors[name].macro}_SIGNIFICAND"
+        return self.call_of("RoundingOnce", self.reals, self.print(node), significand)
 
     def _in_value_type(self, node: ir.Expr, name: str) -> str:
         """A number in the type in which a tensor's elements are computed; it may have bits that those
@@ -136,7 +135,7 @@ class TensorPrinter(FunctionPrinter):
             return f"({macro}_VALUE){self.deciding(node, ATOM)}"
         text = self._whole(node)
         if node.type.kind == "element" and "double" in self.values(node):  # which may be stored as float16
-            text = self.call_of("RoundingOnce", self.values(node), text, f"{macro}_BITS")
+            text = self.call_of("RoundingOnce", self.values(node), text, f"{macro}_SIGNIFICAND")
         return self.call_of("Convert", self.values(node), text, f"({macro}_VALUE)0")
 
     def _whole(self, node: ir.Expr) -> str:
@@ -164,7 +163,6 @@ class TensorPrinter(FunctionPrinter):
         assert isinstance(target, ir.Tensor)
         if node.type == ir.FLOAT:
             return self._infinity(end)
-        self.limited[target.entry] = None
         tensor = self.tensors[target.entry]
         text = f"{tensor.macro}_{'LOWEST' if end == 'min_value' else 'HIGHEST'}"
         if node.type == ir.INT and "UINT64" in tensor.types:

@@ -111,7 +111,7 @@ def plan_top_k(out: Planning, op: TopK) -> None:
     bits, length = op.input.bits, op.input.sizes[op.axis]
     out.define("LARGEST", int(op.largest))
     out.define_text("KEY", "uint64_t" if bits == 64 else "uint")
-    out.define("SIGN", 2 if op.input.is_float else 1 if op.input.is_signed else 0)
+    out.define_text("ELEMENT_TYPE", op.input.type_name)
     define_moved(out, op.input)
     define_moved(out, op.output)
     define_tensor(out, op.indices)
