@@ -1587,38 +1587,24 @@ void Contract(uint item, uint thread)
 #elif PASS == 4
 #if TRANSPOSED
 typedef RightBuffer LeftVector;
+#define LEFT_FACTOR bTensor
+#define RIGHT_FACTOR aTensor
 #else
 typedef LeftBuffer LeftVector;
+#define LEFT_FACTOR aTensor
+#define RIGHT_FACTOR bTensor
 #endif
 #if RIGHT_ALONG
 static const uint threadColumns = VECTORS;
 static const uint threadStep = RIGHT_VECTOR;  // products per load
-static const uint laneDistance = 1;  // in threads, from one lane to the next
+static const uint sliceDistance = 1;  // in threads, from one slice of the products to the next
 #else
 static const uint threadColumns = RIGHT_VECTOR;
 static const uint threadStep = VECTORS;
-static const uint laneDistance = WIDTH;  // neighboring threads read neighboring columns
+static const uint sliceDistance = WIDTH;  // neighboring threads read neighboring columns
 #endif
-static const uint shares = REDUCTION_THREADS / threadColumns;  // lanes that reduce one column together
+static const uint shares = REDUCTION_THREADS / threadColumns;  // threads that reduce one column together
 groupshared float sums[(threadColumns > TILE_ROWS ? threadColumns : TILE_ROWS) * NUM_THREADS];
-
-LeftVector LeftAt(uint at)
-{
-#if TRANSPOSED
-    return bTensor[at / LEFT_VECTOR];
-#else
-    return aTensor[at / LEFT_VECTOR];
-#endif
-}
-
-uint4 RightAt(uint at)
-{
-#if TRANSPOSED
-    return aTensor[at / RIGHT_VECTOR];
-#else
-    return bTensor[at / RIGHT_VECTOR];
-#endif
-}
 
 // The right factor for a product and a column, both relative to the loaded vectors
 float ElementOf(uint4 vectors[VECTORS], uint product, uint column)
@@ -1648,11 +1634,12 @@ Step StepAt(uint leftFrom, uint rowStep, uint rightFrom, uint column, uint colum
         step.right[v] = (uint4)0;
 #if RIGHT_ALONG
         if (product < end)
-            step.right[v] = RightAt(rightFrom + min(column + v, matrixColumns - 1) * columnStep + product);
+            step.right[v] = RIGHT_FACTOR[(rightFrom + min(column + v, matrixColumns - 1) * columnStep + product)
+                / RIGHT_VECTOR];
 #else
         if (product + v < end)
-            step.right[v] = RightAt(rightFrom + min(column, matrixColumns - RIGHT_VECTOR)
-                + (product + v) * rightDepthStep);
+            step.right[v] = RIGHT_FACTOR[(rightFrom + min(column, matrixColumns - RIGHT_VECTOR)
+                + (product + v) * rightDepthStep) / RIGHT_VECTOR];
 #endif
     }
     [unroll]
@@ -1661,12 +1648,12 @@ Step StepAt(uint leftFrom, uint rowStep, uint rightFrom, uint column, uint colum
         const uint y = i / (threadStep / LEFT_VECTOR), k = i % (threadStep / LEFT_VECTOR) * LEFT_VECTOR;
         step.left[i] = (LeftVector)0;
         if (product + k < end)
-            step.left[i] = LeftAt(leftFrom + y * rowStep + (product + k) * leftDepthStep);
+            step.left[i] = LEFT_FACTOR[(leftFrom + y * rowStep + (product + k) * leftDepthStep) / LEFT_VECTOR];
     }
     return step;
 }
 
-// A few columns of all rows, or their partial sums. The lanes of a column interleave along k.
+// A few columns of all rows, or their partial sums. Their slices of the products interleave along k.
 void ContractRows(uint item, uint thread)
 {
     if (item >= walk[0].size * matrices * parts)
@@ -1685,7 +1672,7 @@ void ContractRows(uint item, uint thread)
     const List at = PositionOf(number, 0, 0);
     const uint leftBase = OffsetOf(at, leftSteps, RANK), rightBase = OffsetOf(at, rightSteps, RANK);
 
-    const uint lane = thread / laneDistance % REDUCTION_THREADS;
+    const uint slice = thread / sliceDistance % REDUCTION_THREADS;
     const uint beside = RIGHT_ALONG ? thread / REDUCTION_THREADS : thread % WIDTH;
     const uint column = left + beside * threadColumns;
     const uint rowStep = (uint)leftSteps[ROW_AXIS / 4][ROW_AXIS % 4];
@@ -1701,7 +1688,7 @@ void ContractRows(uint item, uint thread)
     // Beyond the last column results are never stored, so anything may be read; beyond the last product both factors
     // are 0.
     const uint begin = SPLIT_K ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
-    const uint first = begin + lane * threadStep;
+    const uint first = begin + slice * threadStep;
     Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, first, end);
     [loop]
     for (uint product = first; product < end; product += REDUCTION_THREADS * threadStep)
@@ -1723,9 +1710,9 @@ void ContractRows(uint item, uint thread)
         step = next;
     }
 
-    // Reduction in a fixed order: for each row, each lane adds up its share of one column over all lanes; then the
-    // lanes that hold shares of the same column combine them in a tree.
-    const uint own = lane / shares, share = lane % shares;
+    // Reduction in a fixed order: for each row, each thread adds up its share of one column over all slices; then the
+    // threads that hold shares of the same column combine them in a tree.
+    const uint own = slice / shares, share = slice % shares;
     float added[TILE_ROWS];
     [unroll]
     for (y = 0; y < TILE_ROWS; y++)
@@ -1734,11 +1721,11 @@ void ContractRows(uint item, uint thread)
         for (e = 0; e < threadColumns; e++)
             sums[e * NUM_THREADS + thread] = totals[y][e];
         GroupMemoryBarrierWithGroupSync();
-        const uint from = own * NUM_THREADS + thread - (lane - share) * laneDistance;
+        const uint from = own * NUM_THREADS + thread - (slice - share) * sliceDistance;
         added[y] = 0;
         [unroll]
         for (e = 0; e < threadColumns; e++)
-            added[y] += sums[from + e * shares * laneDistance];
+            added[y] += sums[from + e * shares * sliceDistance];
         GroupMemoryBarrierWithGroupSync();
     }
     [unroll]
@@ -1752,7 +1739,7 @@ void ContractRows(uint item, uint thread)
         {
             [unroll]
             for (y = 0; y < TILE_ROWS; y++)
-                sums[y * NUM_THREADS + thread] += sums[y * NUM_THREADS + thread + others * laneDistance];
+                sums[y * NUM_THREADS + thread] += sums[y * NUM_THREADS + thread + others * sliceDistance];
         }
     }
     const uint x = column + own;

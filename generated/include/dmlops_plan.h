@@ -1356,13 +1356,6 @@ DMLOPS_CALLED void dmlops_plan_Dimension_16_copy(dmlops_plan_Dimension_16* to, c
     memcpy(to->items, from->items, (size_t)from->count * sizeof *from->items);
 }
 
-typedef struct dmlops_plan_Common {
-    dmlops_plan_Split split;
-    dmlops_plan_Dimension_16 sizes;
-    dmlops_plan_Dimension_16 walk;
-    int64_t words;
-} dmlops_plan_Common;
-
 typedef struct dmlops_plan_ContractionParams {
     dmlops_plan_Dimension_16 sizes;
     dmlops_plan_Dimension_16 walk;
@@ -1387,18 +1380,17 @@ typedef struct dmlops_plan_ContractionParams {
 } dmlops_plan_ContractionParams;
 
 typedef struct dmlops_plan_Skinny {
-    int is_transposed;
     dmlops_plan_Matrices matrices;
     dmlops_plan_Tensor right;
 } dmlops_plan_Skinny;
 
-typedef struct dmlops_plan_Lanes {
+typedef struct dmlops_plan_SkinnyThreads {
     int64_t columns;
     int64_t step;
-    int64_t lanes;
-    int64_t width;
+    int64_t reducing;
+    int64_t across;
     dmlops_plan_Split split;
-} dmlops_plan_Lanes;
+} dmlops_plan_SkinnyThreads;
 
 typedef struct dmlops_plan_Packing {
     int64_t items;
@@ -3171,20 +3163,19 @@ DMLOPS_CALLED void dmlops_plan_split_of(dmlops_planning* planning, const dmlops_
 DMLOPS_CALLED int64_t dmlops_plan_tile_threads(dmlops_planning* planning, const dmlops_plan_Tile* tile);
 DMLOPS_CALLED int64_t dmlops_plan_partial_vectors(dmlops_planning* planning, const dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_WindowConstants* result);
-DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, int in_parts, int64_t packed, dmlops_plan_Common* result);
+DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split, int in_parts, int64_t packed);
 DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Product* product, const dmlops_plan_WindowConstants* window, const dmlops_plan_Common* common, int
-    is_packed);
+    dmlops_plan_Product* product, const dmlops_plan_WindowConstants* window, int is_packed);
 DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Product* product);
 DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const dmlops_plan_WindowConstants* window);
+    dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window);
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const dmlops_plan_WindowConstants* window, int64_t
+    dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window, int64_t
     number, int64_t items);
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_WindowConstants* window, const dmlops_plan_Common* common, const
+    dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window, const
     dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result);
 DMLOPS_CALLED void dmlops_plan_transposed(dmlops_planning* planning, const dmlops_plan_Matrices* found,
     dmlops_plan_Matrices* result);
@@ -3192,8 +3183,8 @@ DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops
     dmlops_plan_Matrices* found, dmlops_plan_Skinny* result);
 DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found);
-DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
-    vector, dmlops_plan_Lanes* result);
+DMLOPS_CALLED void dmlops_plan_skinny_threads(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
+    vector, dmlops_plan_SkinnyThreads* result);
 DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found);
 DMLOPS_CALLED void dmlops_plan_float_tiles(dmlops_planning* planning, int64_t depth, dmlops_plan_Tile_12* result);
@@ -3262,10 +3253,10 @@ DMLOPS_CALLED void dmlops_plan_row_tiles(dmlops_planning* planning, const dmlops
     result);
 DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     const dmlops_plan_Matrices* given, dmlops_plan_WindowProduct* result);
-DMLOPS_CALLED void dmlops_plan_begin_packed(dmlops_planning* planning, const dmlops_plan_Product* product, const
-    dmlops_plan_Packing* packing, dmlops_plan_Common* result);
+DMLOPS_CALLED int64_t dmlops_plan_begin_packed(dmlops_planning* planning, const dmlops_plan_Product* product, const
+    dmlops_plan_Packing* packing);
 DMLOPS_CALLED void dmlops_plan_pack(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const dmlops_plan_Common* common);
+    dmlops_plan_Product* product, const dmlops_plan_Packing* packing);
 DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_WindowProduct* made);
 DMLOPS_CALLED int dmlops_plan_window_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
@@ -3293,8 +3284,6 @@ DMLOPS_CALLED void dmlops_plan_pixel_strides(dmlops_planning* planning, const dm
 DMLOPS_CALLED void dmlops_plan_byte_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found, const dmlops_plan_Matrices* factors, dmlops_plan_Product* result);
 DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dmlops_plan_Contraction* op);
-DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found);
 DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Contraction* op);
 DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found);
@@ -5119,17 +5108,16 @@ DMLOPS_CALLED void dmlops_plan_no_window(dmlops_planning* planning, dmlops_plan_
     return;
 }
 
-/* The macros and resources of all passes; so many words of packed factors follow partial sums in scratch. Groups walk
-   the tiles of a matrix in bands. */
-DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
-    dmlops_plan_Split* split, int in_parts, int64_t packed, dmlops_plan_Common* result) {
-    int64_t sums_words = in_parts ? dmlops_plan_times(planning, dmlops_multiply(4,
-        dmlops_plan_partial_vectors(planning, found)), split->parts) : 0;
-    int64_t words = dmlops_add(sums_words, packed);
+/* The macros and resources of all passes. Returns the words of partial sums in scratch; so many words of packed factors
+   follow them. */
+DMLOPS_CALLED int64_t dmlops_plan_begin_product(dmlops_planning* planning, const dmlops_plan_Matrices* found, const
+    dmlops_plan_Split* split, int in_parts, int64_t packed) {
+    int64_t sums = in_parts ? dmlops_plan_times(planning, dmlops_multiply(4, dmlops_plan_partial_vectors(planning,
+        found)), split->parts) : 0;
+    int64_t words = dmlops_add(sums, packed);
     if (words >= INT64_C(2147483648)) {
         dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, words));
-        memset(result, 0, sizeof *result);
-        return;
+        return 0;
     }
     if (found->is_down) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_DOWN"), 1);
@@ -5143,33 +5131,17 @@ DMLOPS_CALLED void dmlops_plan_begin_product(dmlops_planning* planning, const dm
     dmlops_plan_Buffer made_1;
     made_1 = dmlops_out_scratch(planning, dmlops_max(dmlops_multiply(4, words), 16), 0);
     dmlops_out_write(planning, &made_1);
-    int64_t height = dmlops_min(8, split->down);
-    int64_t last = dmlops_subtract(split->down, dmlops_multiply(dmlops_divide(dmlops_subtract(split->down, 1), height),
-        height));
-    dmlops_plan_int_8 made_2;
-    made_2.count = 0;
-    dmlops_plan_int_8_append(planning, &made_2, dmlops_multiply(split->down, split->across));
-    dmlops_plan_int_8_append(planning, &made_2, found->count);
-    dmlops_plan_int_8_append(planning, &made_2, dmlops_multiply(height, split->across));
-    dmlops_plan_int_8_append(planning, &made_2, height);
-    dmlops_plan_int_8_append(planning, &made_2, last);
-    dmlops_plan_extents(planning, &made_2, &result->walk);
-    dmlops_plan_Dimension_16 made_3;
-    dmlops_plan_extents(planning, &found->sizes, &made_3);
-    result->split = *split;
-    dmlops_plan_Dimension_16_copy(&result->sizes, &made_3);
-    result->words = sums_words;
-    return;
+    return sums;
 }
 
 /* The pass that multiplies, after its own macros, and one that adds up partial sums. `window` has the constants of a
    window, if there is one. */
 DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Product* product, const dmlops_plan_WindowConstants* window, const dmlops_plan_Common* common, int
-    is_packed) {
+    dmlops_plan_Product* product, const dmlops_plan_WindowConstants* window, int is_packed) {
     const dmlops_plan_Matrices * found = &product->matrices;
     const dmlops_plan_Matrices * factors = &product->factors;
     const dmlops_plan_Tile * tile = &product->tile;
+    const dmlops_plan_Split * split = &product->split;
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), op->number);
     if (is_packed) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("PACKED"), 1);
@@ -5182,8 +5154,8 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
     if (factors->right.is_along) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), 1);
     }
-    int64_t vector = product->in_parts ? 1 : dmlops_plan_output_vector(planning, found, &op->output);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), vector);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), product->in_parts ? 1 :
+        dmlops_plan_output_vector(planning, found, &op->output));
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), tile->rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), tile->columns);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
@@ -5193,39 +5165,37 @@ DMLOPS_CALLED void dmlops_plan_multiply(dmlops_planning* planning, const dmlops_
         dmlops_out_define(planning, "", DMLOPS_TEXT("COOPERATIVE_MATRIX"), 1);
     }
     int64_t threads = dmlops_plan_tile_threads(planning, tile);
-    int64_t tiles = dmlops_multiply(dmlops_multiply(product->split.down, product->split.across), found->count);
     dmlops_plan_Groups groups;
-    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(tiles, product->split.parts), threads), threads, 1,
-        &groups);
+    dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_multiply(dmlops_multiply(split->down,
+        split->across), found->count), split->parts), threads), threads, 1, &groups);
     dmlops_plan_ContractionParams made_1;
-    dmlops_plan_contraction_params(planning, op, factors, window, common, &groups, &made_1);
+    dmlops_plan_contraction_params(planning, op, factors, split, window, &groups, &made_1);
     dmlops_put_ContractionParams(planning, &made_1);
     dmlops_out_dispatch(planning, &groups, is_packed);
     if (product->in_parts) {
-        dmlops_plan_add_parts(planning, op, found, common, window);
+        dmlops_plan_add_parts(planning, op, found, split, window);
     }
 }
 
 /* One dispatch, followed by one if there are partial sums. */
 DMLOPS_CALLED void dmlops_plan_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Product* product) {
-    dmlops_plan_Common common;
-    dmlops_plan_begin_product(planning, &product->matrices, &product->split, product->in_parts, 0, &common);
+    dmlops_plan_begin_product(planning, &product->matrices, &product->split, product->in_parts, 0);
     dmlops_out_share(planning);
     dmlops_plan_WindowConstants made_1;
     dmlops_plan_no_window(planning, &made_1);
-    dmlops_plan_multiply(planning, op, product, &made_1, &common, 0);
+    dmlops_plan_multiply(planning, op, product, &made_1, 0);
 }
 
 /* The pass in which each thread adds up four adjacent partial sums. */
 DMLOPS_CALLED void dmlops_plan_add_parts(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const dmlops_plan_WindowConstants* window) {
-    dmlops_plan_dispatch_single(planning, op, found, common, window, 1, dmlops_plan_partial_vectors(planning, found));
+    dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window) {
+    dmlops_plan_dispatch_single(planning, op, found, split, window, 1, dmlops_plan_partial_vectors(planning, found));
 }
 
 /* A pass beside the one that multiplies, in which each thread takes one item. Partial sums are waited for. */
 DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_Common* common, const dmlops_plan_WindowConstants* window, int64_t
+    dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window, int64_t
     number, int64_t items) {
     int is_last = number == 1;
     dmlops_plan_Groups groups;
@@ -5238,37 +5208,49 @@ DMLOPS_CALLED void dmlops_plan_dispatch_single(dmlops_planning* planning, const 
         dmlops_out_define(planning, "", DMLOPS_TEXT("OUTPUT_VECTOR"), is_last ? dmlops_plan_output_vector(planning,
             found, &op->output) : 1);
     }
-    dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, op, found, window, common, &groups, &params);
-    dmlops_put_ContractionParams(planning, &params);
+    dmlops_plan_ContractionParams made_1;
+    dmlops_plan_contraction_params(planning, op, found, split, window, &groups, &made_1);
+    dmlops_put_ContractionParams(planning, &made_1);
     dmlops_out_dispatch(planning, &groups, is_last);
 }
 
-/* The constants of a pass. */
+/* The constants of a pass. Groups walk the tiles of a matrix in bands. */
 DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found, const dmlops_plan_WindowConstants* window, const dmlops_plan_Common* common, const
+    dmlops_plan_Matrices* found, const dmlops_plan_Split* split, const dmlops_plan_WindowConstants* window, const
     dmlops_plan_Groups* groups, dmlops_plan_ContractionParams* result) {
-    const dmlops_plan_Split * split = &common->split;
-    const dmlops_plan_CommonConstants * constants = &op->constants;
-    dmlops_plan_int_8 made_1;
-    made_1.count = 0;
-    for (int64_t each_2 = 0; each_2 < found->left.steps.count; ++each_2) {
-        const int64_t step = found->left.steps.items[each_2];
-        dmlops_plan_int_8_append(planning, &made_1, dmlops_modulo(step, INT64_C(4294967296)));
+    int64_t height = dmlops_min(8, split->down);
+    int64_t last = dmlops_subtract(split->down, dmlops_multiply(dmlops_divide(dmlops_subtract(split->down, 1), height),
+        height));
+    dmlops_plan_Dimension_16 made_1;
+    dmlops_plan_extents(planning, &found->sizes, &made_1);
+    dmlops_plan_int_8 made_2;
+    made_2.count = 0;
+    dmlops_plan_int_8_append(planning, &made_2, dmlops_multiply(split->down, split->across));
+    dmlops_plan_int_8_append(planning, &made_2, found->count);
+    dmlops_plan_int_8_append(planning, &made_2, dmlops_multiply(height, split->across));
+    dmlops_plan_int_8_append(planning, &made_2, height);
+    dmlops_plan_int_8_append(planning, &made_2, last);
+    dmlops_plan_Dimension_16 made_3;
+    dmlops_plan_extents(planning, &made_2, &made_3);
+    dmlops_plan_int_8 made_4;
+    made_4.count = 0;
+    for (int64_t each_5 = 0; each_5 < found->left.steps.count; ++each_5) {
+        const int64_t step = found->left.steps.items[each_5];
+        dmlops_plan_int_8_append(planning, &made_4, dmlops_modulo(step, INT64_C(4294967296)));
     }
-    dmlops_plan_int_8 made_3;
-    made_3.count = 0;
-    for (int64_t each_4 = 0; each_4 < found->right.steps.count; ++each_4) {
-        const int64_t step = found->right.steps.items[each_4];
-        dmlops_plan_int_8_append(planning, &made_3, dmlops_modulo(step, INT64_C(4294967296)));
+    dmlops_plan_int_8 made_6;
+    made_6.count = 0;
+    for (int64_t each_7 = 0; each_7 < found->right.steps.count; ++each_7) {
+        const int64_t step = found->right.steps.items[each_7];
+        dmlops_plan_int_8_append(planning, &made_6, dmlops_modulo(step, INT64_C(4294967296)));
     }
-    dmlops_plan_Dimension_16_copy(&result->sizes, &common->sizes);
-    dmlops_plan_Dimension_16_copy(&result->walk, &common->walk);
-    result->leftSteps = made_1;
-    result->rightSteps = made_3;
+    dmlops_plan_Dimension_16_copy(&result->sizes, &made_1);
+    dmlops_plan_Dimension_16_copy(&result->walk, &made_3);
+    result->leftSteps = made_4;
+    result->rightSteps = made_6;
     dmlops_plan_int_96_copy(&result->window, &window->lists);
-    dmlops_plan_int_512_copy(&result->lists, &constants->lists);
-    dmlops_plan_int_32_copy(&result->activations, &constants->activations);
+    dmlops_plan_int_512_copy(&result->lists, &op->constants.lists);
+    dmlops_plan_int_32_copy(&result->activations, &op->constants.activations);
     result->matrices = found->count;
     result->matrixRows = found->rows;
     result->matrixColumns = found->columns;
@@ -5280,8 +5262,8 @@ DMLOPS_CALLED void dmlops_plan_contraction_params(dmlops_planning* planning, con
     result->tilesDown = split->down;
     result->groupColumns = groups->columns;
     result->taps = window->numbers;
-    dmlops_plan_int_64_copy(&result->elements, &constants->elements);
-    dmlops_plan_int_64_copy(&result->scalars, &constants->scalars);
+    dmlops_plan_int_64_copy(&result->elements, &op->constants.elements);
+    dmlops_plan_int_64_copy(&result->scalars, &op->constants.scalars);
     return;
 }
 
@@ -5307,7 +5289,6 @@ DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops
     if (found->rows > 4) {
         dmlops_plan_Matrices made_1;
         dmlops_plan_transposed(planning, found, &made_1);
-        result->is_transposed = 1;
         result->matrices = made_1;
         result->right = op->left;
         return;
@@ -5317,12 +5298,10 @@ DMLOPS_CALLED void dmlops_plan_skinny_of(dmlops_planning* planning, const dmlops
         made_2 = *found;
         made_2.is_down = 0;
         made_2.run = 1;
-        result->is_transposed = 0;
         result->matrices = made_2;
         result->right = op->right;
         return;
     }
-    result->is_transposed = 0;
     result->matrices = *found;
     result->right = op->right;
     return;
@@ -5349,9 +5328,9 @@ DMLOPS_CALLED int dmlops_plan_is_skinny(dmlops_planning* planning, const dmlops_
         vector) == vector);
 }
 
-/* As many lanes as saturate a GPU. k is split if there are few groups even then. */
-DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
-    vector, dmlops_plan_Lanes* result) {
+/* As many threads as saturate a GPU. k is split if there are few groups even then. */
+DMLOPS_CALLED void dmlops_plan_skinny_threads(dmlops_planning* planning, const dmlops_plan_Matrices* matrices, int64_t
+    vector, dmlops_plan_SkinnyThreads* result) {
     int is_along = matrices->right.is_along;
     int64_t columns = is_along ? 4 : vector;
     int64_t step = is_along ? vector : 4;
@@ -5359,21 +5338,21 @@ DMLOPS_CALLED void dmlops_plan_lanes_for(dmlops_planning* planning, const dmlops
     int64_t shared = dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, matrices->columns, columns),
         matrices->count);
     int64_t wanted = dmlops_min(dmlops_divide(131072, shared), dmlops_plan_ceil_div(planning, matrices->depth, step));
-    int64_t lanes = dmlops_max(dmlops_plan_power_below(planning, wanted, dmlops_divide(512, neighbors)), 8);
-    int64_t width = dmlops_max(dmlops_divide(256, lanes), neighbors);
-    int64_t across = dmlops_plan_ceil_div(planning, matrices->columns, dmlops_multiply(columns, width));
-    int64_t groups = dmlops_plan_times(planning, across, matrices->count);
+    int64_t reducing = dmlops_max(dmlops_plan_power_below(planning, wanted, dmlops_divide(512, neighbors)), 8);
+    int64_t across = dmlops_max(dmlops_divide(256, reducing), neighbors);
+    int64_t tiles = dmlops_plan_ceil_div(planning, matrices->columns, dmlops_multiply(columns, across));
+    int64_t groups = dmlops_plan_times(planning, tiles, matrices->count);
     int64_t parts = 1;
     if (groups < 128) {
         parts = dmlops_max(dmlops_min(dmlops_divide(256, groups), dmlops_divide(matrices->depth, dmlops_multiply(128,
             vector))), 1);
     }
     dmlops_plan_Split made_1;
-    dmlops_plan_split_into(planning, parts, matrices->depth, step, 1, across, &made_1);
+    dmlops_plan_split_into(planning, parts, matrices->depth, step, 1, tiles, &made_1);
     result->columns = columns;
     result->step = step;
-    result->lanes = lanes;
-    result->width = width;
+    result->reducing = reducing;
+    result->across = across;
     result->split = made_1;
     return;
 }
@@ -5385,41 +5364,40 @@ DMLOPS_CALLED void dmlops_plan_skinny(dmlops_planning* planning, const dmlops_pl
     dmlops_plan_skinny_of(planning, op, found, &skinny);
     const dmlops_plan_Matrices * matrices = &skinny.matrices;
     int64_t vector = dmlops_divide(128, skinny.right.bits);
-    dmlops_plan_Lanes share;
-    dmlops_plan_lanes_for(planning, matrices, vector, &share);
-    const dmlops_plan_Split * split = &share.split;
+    dmlops_plan_SkinnyThreads threads;
+    dmlops_plan_skinny_threads(planning, matrices, vector, &threads);
+    const dmlops_plan_Split * split = &threads.split;
     int in_parts = split->parts > 1;
-    dmlops_plan_Common common;
-    dmlops_plan_begin_product(planning, matrices, split, in_parts, 0, &common);
+    dmlops_plan_begin_product(planning, matrices, split, in_parts, 0);
     dmlops_out_share(planning);
     const dmlops_plan_Side * left = &matrices->left;
-    int64_t in_group = dmlops_multiply(share.lanes, share.width);
+    int64_t in_group = dmlops_multiply(threads.reducing, threads.across);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PASS"), dmlops_add(op->number, 2));
     dmlops_out_define(planning, "", DMLOPS_TEXT("NUM_THREADS"), in_group);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, share.step) :
-        1);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_VECTOR"), left->is_along ? dmlops_gcd(left->vector, threads.step)
+        : 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_VECTOR"), vector);
     if (matrices->right.is_along) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_ALONG"), 1);
     }
     dmlops_out_define(planning, "", DMLOPS_TEXT("VECTORS"), 4);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), share.lanes);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), share.width);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("REDUCTION_THREADS"), threads.reducing);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("WIDTH"), threads.across);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_ROWS"), matrices->rows);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(share.width, share.columns));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_COLUMNS"), dmlops_multiply(threads.across, threads.columns));
     dmlops_plan_Groups groups;
     dmlops_plan_grid(planning, dmlops_multiply(dmlops_multiply(dmlops_plan_times(planning, split->across,
         matrices->count), split->parts), in_group), in_group, 1, &groups);
     dmlops_plan_WindowConstants made_1;
     dmlops_plan_no_window(planning, &made_1);
     dmlops_plan_ContractionParams params;
-    dmlops_plan_contraction_params(planning, op, matrices, &made_1, &common, &groups, &params);
+    dmlops_plan_contraction_params(planning, op, matrices, split, &made_1, &groups, &params);
     dmlops_put_ContractionParams(planning, &params);
     dmlops_out_dispatch(planning, &groups, 0);
     if (in_parts) {
         dmlops_plan_WindowConstants made_2;
         dmlops_plan_no_window(planning, &made_2);
-        dmlops_plan_add_parts(planning, op, matrices, &common, &made_2);
+        dmlops_plan_add_parts(planning, op, matrices, split, &made_2);
     }
 }
 
@@ -6548,30 +6526,29 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* plann
     return;
 }
 
-/* The macros and resources of all passes, with room in scratch for packed factors. The k-loop counts elements there. */
-DMLOPS_CALLED void dmlops_plan_begin_packed(dmlops_planning* planning, const dmlops_plan_Product* product, const
-    dmlops_plan_Packing* packing, dmlops_plan_Common* result) {
+/* The macros and resources of all passes, with room in scratch for packed factors, in which the k-loop counts elements.
+   Returns the words before them. */
+DMLOPS_CALLED int64_t dmlops_plan_begin_packed(dmlops_planning* planning, const dmlops_plan_Product* product, const
+    dmlops_plan_Packing* packing) {
     int64_t packed = dmlops_plan_times(planning, dmlops_multiply(dmlops_plan_ceil_div(planning, packing->items, 4), 4),
         dmlops_divide(packing->vector, packing->in_word));
-    dmlops_plan_begin_product(planning, &product->matrices, &product->split, product->in_parts, packed, result);
-    if ((packing->items > 0) && (dmlops_plan_times(planning, dmlops_add(result->words, packed), packing->in_word) >=
+    int64_t words = dmlops_plan_begin_product(planning, &product->matrices, &product->split, product->in_parts, packed);
+    if ((packing->items > 0) && (dmlops_plan_times(planning, dmlops_add(words, packed), packing->in_word) >=
         INT64_C(2147483648))) {
-        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, dmlops_add(result->words,
-            packed)));
-        memset(result, 0, sizeof *result);
-        return;
+        dmlops_out_refuse(planning, DMLOPS_REASON_LARGE_SCRATCH, -1, dmlops_multiply(4, dmlops_add(words, packed)));
+        return 0;
     }
-    return;
+    return words;
 }
 
 /* The pass that packs factors, after its own macros. */
 DMLOPS_CALLED void dmlops_plan_pack(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Product* product, const dmlops_plan_Packing* packing, const dmlops_plan_Common* common) {
+    dmlops_plan_Product* product, const dmlops_plan_Packing* packing) {
     const dmlops_plan_Matrices * found = &product->matrices;
     dmlops_out_define(planning, "", DMLOPS_TEXT("PACK_VECTOR"), packing->vector);
     dmlops_plan_WindowConstants words;
     dmlops_plan_unpacked_window(planning, op, found, &words);
-    dmlops_plan_dispatch_single(planning, op, found, common, &words, 2, packing->items);
+    dmlops_plan_dispatch_single(planning, op, found, &product->split, &words, 2, packing->items);
 }
 
 /* One dispatch, preceded by one if the left factor is packed, and followed by one if there are partial sums. */
@@ -6584,8 +6561,7 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
     int64_t channels = op->factors.depth;
     const dmlops_plan_Tensor * right = &op->right;
     const dmlops_plan_Tensor * output = &op->output;
-    dmlops_plan_Common common;
-    dmlops_plan_begin_packed(planning, product, packing, &common);
+    int64_t sums = dmlops_plan_begin_packed(planning, product, packing);
     dmlops_out_define(planning, "", DMLOPS_TEXT("PHASED"), (int64_t)dmlops_plan_is_divided(planning, window));
     dmlops_out_define(planning, "", DMLOPS_TEXT("TAPS_AT_ONCE"), row->taps);
     dmlops_out_share(planning);
@@ -6595,10 +6571,10 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
         dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
         dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(channels,
             product->tile.depth) == 0));
-        dmlops_plan_pack(planning, op, product, packing, &common);
+        dmlops_plan_pack(planning, op, product, packing);
         dmlops_plan_int_8 made_1;
         dmlops_plan_window_strides(planning, op, &made_1);
-        int64_t first = dmlops_multiply(common.words, packing->in_word);
+        int64_t first = dmlops_multiply(sums, packing->in_word);
         dmlops_plan_int_8 strides;
         strides = made_1;
         dmlops_plan_WindowConstants made_2;
@@ -6610,7 +6586,7 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
     dmlops_out_define(planning, "", DMLOPS_TEXT("BORDERED"), (int64_t)dmlops_plan_is_bordered(planning, window, right,
         output));
     dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row->reach);
-    dmlops_plan_multiply(planning, op, product, &words, &common, packing->items > 0);
+    dmlops_plan_multiply(planning, op, product, &words, packing->items > 0);
 }
 
 /* Tiles of cooperative matrices where these suit, else of ordinary arithmetic. False if there is too little to compute. */
@@ -7015,11 +6991,20 @@ DMLOPS_CALLED void dmlops_plan_define_signs(dmlops_planning* planning, const dml
     dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_UNSIGNED"), (int64_t)!op->right.is_signed);
 }
 
-/* One dispatch, preceded by one if a convolution's factors are packed, and followed by one if there are partial sums. */
-DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
+/* False if the definition's own passes are as good. */
+DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
+    dmlops_plan_Matrices made_1;
+    dmlops_plan_matrices_of(planning, op, &made_1);
+    return dmlops_plan_int8_tiles(planning, op, &made_1);
+}
+
+/* One dispatch, preceded by one if a convolution's factors are packed, and followed by one if there are partial sums.
+   False if there is too little to compute. */
+DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* found) {
-    const dmlops_plan_Tensor * left = &op->left;
-    const dmlops_plan_Tensor * right = &op->right;
+    if (!found->is_worth) {
+        return 0;
+    }
     int is_windowed = found->column_axis == -1;
     int64_t channels = op->factors.depth;
     int is_packed = is_windowed && (found->right.vector < 4);
@@ -7054,19 +7039,17 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     packing.items = is_packed ? dmlops_add(layout.left_items, layout.right_items) : 0;
     packing.vector = layout.vector;
     packing.in_word = 4;
-    dmlops_plan_Common common;
-    dmlops_plan_begin_packed(planning, &product, &packing, &common);
+    int64_t sums = dmlops_plan_begin_packed(planning, &product, &packing);
     dmlops_out_share(planning);
     dmlops_plan_WindowConstants window;
     dmlops_plan_no_window(planning, &window);
     if (is_packed) {
         dmlops_plan_define_signs(planning, op);
-        dmlops_plan_pack(planning, op, &product, &packing, &common);
+        dmlops_plan_pack(planning, op, &product, &packing);
         dmlops_plan_int_8 strides;
         dmlops_plan_pixel_strides(planning, op, &layout, &strides);
         dmlops_plan_WindowConstants made_5;
-        dmlops_plan_product_window(planning, op, &factors, &strides, layout.padded, dmlops_multiply(4, common.words),
-            &made_5);
+        dmlops_plan_product_window(planning, op, &factors, &strides, layout.padded, dmlops_multiply(4, sums), &made_5);
         window = made_5;
     } else {
         if (is_windowed) {
@@ -7077,27 +7060,13 @@ DMLOPS_CALLED void dmlops_plan_bytes(dmlops_planning* planning, const dmlops_pla
     }
     dmlops_plan_define_signs(planning, op);
     dmlops_out_define(planning, "", DMLOPS_TEXT("LEFT_SUMS"), (int64_t)(op->factors.lessens_right ||
-        !right->is_signed));
-    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)(op->factors.lessens_left || !left->is_signed));
+        !op->right.is_signed));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("RIGHT_SUMS"), (int64_t)(op->factors.lessens_left ||
+        !op->left.is_signed));
     dmlops_out_define(planning, "", DMLOPS_TEXT("DOT_PRODUCTS"), (int64_t)dmlops_out_has(planning,
         DMLOPS_CAPABILITY_DOT_PRODUCTS));
-    dmlops_plan_multiply(planning, op, &product, &window, &common, is_packed);
-}
-
-/* False if the definition's own passes are as good. */
-DMLOPS_CALLED int dmlops_plan_int8_products(dmlops_planning* planning, const dmlops_plan_Contraction* op) {
-    dmlops_plan_Matrices made_1;
-    dmlops_plan_matrices_of(planning, op, &made_1);
-    return dmlops_plan_int8_tiles(planning, op, &made_1);
-}
-
-/* False if there is too little to compute. */
-DMLOPS_CALLED int dmlops_plan_int8_tiles(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found) {
-    if (found->is_worth) {
-        dmlops_plan_bytes(planning, op, found);
-    }
-    return found->is_worth;
+    dmlops_plan_multiply(planning, op, &product, &window, is_packed);
+    return 1;
 }
 
 /* The window: the definition's own, or that of a contraction. */

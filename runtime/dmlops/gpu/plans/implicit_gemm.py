@@ -35,7 +35,7 @@ from .polyphase import (
     phase_count,
     row_dimension,
 )
-from .product import Common, Product, WindowConstants, begin_product, dispatch_single, multiply
+from .product import Product, WindowConstants, begin_product, dispatch_single, multiply
 from .reasons import Reason
 from .tile_cost import Rates, Tile, Tiles, choose_tile, split_of
 
@@ -446,28 +446,22 @@ def cooperative_window_product(op: Contraction, given: Matrices) -> WindowProduc
     return WindowProduct(product, Packing(items, 8, 2), row)
 
 
-def begin_packed(out: Planning, product: Product, packing: Packing) -> Common:
-    """The macros and resources of all passes, with room in scratch for packed factors. The k-loop counts
-    elements there."""
+def begin_packed(out: Planning, product: Product, packing: Packing) -> int:
+    """The macros and resources of all passes, with room in scratch for packed factors, in which the k-loop
+    counts elements. Returns the words before them."""
     packed = times(ceil_div(packing.items, 4) * 4, packing.vector // packing.in_word)
-    common = begin_product(out, product.matrices, product.split, product.in_parts, packed)
-    if packing.items > 0 and times(common.words + packed, packing.in_word) >= MAX_COUNT:
-        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * (common.words + packed))
-    return common
+    words = begin_product(out, product.matrices, product.split, product.in_parts, packed)
+    if packing.items > 0 and times(words + packed, packing.in_word) >= MAX_COUNT:
+        out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * (words + packed))
+    return words
 
 
-def pack(
-    out: Planning,
-    op: Contraction,
-    product: Product,
-    packing: Packing,
-    common: Common,
-) -> None:
+def pack(out: Planning, op: Contraction, product: Product, packing: Packing) -> None:
     """The pass that packs factors, after its own macros."""
     found = product.matrices
     out.define("PACK_VECTOR", packing.vector)
     words = unpacked_window(out, op, found)
-    dispatch_single(out, op, found, common, words, PACK_PASS, packing.items)
+    dispatch_single(out, op, found, product.split, words, PACK_PASS, packing.items)
 
 
 def plan_window_product(out: Planning, op: Contraction, made: WindowProduct) -> None:
@@ -476,7 +470,7 @@ def plan_window_product(out: Planning, op: Contraction, made: WindowProduct) -> 
     product, packing, row = made.product, made.packing, made.row
     window, channels = op.factors.window, op.factors.depth
     right, output = op.right, op.output
-    common = begin_packed(out, product, packing)
+    sums = begin_packed(out, product, packing)
     out.define("PHASED", int(is_divided(window)))
     out.define("TAPS_AT_ONCE", row.taps)
     out.share()
@@ -484,13 +478,13 @@ def plan_window_product(out: Planning, op: Contraction, made: WindowProduct) -> 
     if packing.items > 0:
         out.define("TILE_DEPTH", product.tile.depth)
         out.define("WHOLE_TAPS", int(channels % product.tile.depth == 0))
-        pack(out, op, product, packing, common)
-        first, strides = common.words * packing.in_word, window_strides(op)
+        pack(out, op, product, packing)
+        first, strides = sums * packing.in_word, window_strides(op)
         words = product_window(out, op, product.factors, strides, channels, first)
     out.define("WHOLE_TAPS", int(channels % product.tile.depth == 0))
     out.define("BORDERED", int(is_bordered(window, right, output)))
     out.define("REACH", row.reach)
-    multiply(out, op, product, words, common, packing.items > 0)
+    multiply(out, op, product, words, packing.items > 0)
 
 
 def plan_window_tiles(out: Planning, op: Contraction, found: Matrices) -> bool:

@@ -206,10 +206,16 @@ def define_signs(out: Planning, op: Contraction) -> None:
     out.define("RIGHT_UNSIGNED", int(not op.right.is_signed))
 
 
-def plan_bytes(out: Planning, op: Contraction, found: Matrices) -> None:
+def plan_int8_products(out: Planning, op: Contraction) -> bool:
+    """False if the definition's own passes are as good."""
+    return plan_int8_tiles(out, op, matrices_of(op))
+
+
+def plan_int8_tiles(out: Planning, op: Contraction, found: Matrices) -> bool:
     """One dispatch, preceded by one if a convolution's factors are packed, and followed by one if there are
-    partial sums."""
-    left, right = op.left, op.right
+    partial sums. False if there is too little to compute."""
+    if not found.is_worth:
+        return False
     is_windowed, channels = found.column_axis == NONE, op.factors.depth
     is_packed = is_windowed and found.right.vector < 4
     layout = byte_packing(op, found)
@@ -224,31 +230,20 @@ def plan_bytes(out: Planning, op: Contraction, found: Matrices) -> None:
         factors = factors._replace(right=columns)
     product = byte_product(out, op, found, factors)
     packing = Packing(layout.left_items + layout.right_items if is_packed else 0, layout.vector, 4)
-    common = begin_packed(out, product, packing)
+    sums = begin_packed(out, product, packing)
     out.share()
     window = no_window()
     if is_packed:
         define_signs(out, op)
-        pack(out, op, product, packing, common)
+        pack(out, op, product, packing)
         strides = pixel_strides(op, layout)
-        window = product_window(out, op, factors, strides, layout.padded, 4 * common.words)
+        window = product_window(out, op, factors, strides, layout.padded, 4 * sums)
     elif is_windowed:
         window = unpacked_window(out, op, found)
     define_signs(out, op)
     # UINT8 always has a zero point, as tiles hold it.
-    out.define("LEFT_SUMS", int(op.factors.lessens_right or not right.is_signed))
-    out.define("RIGHT_SUMS", int(op.factors.lessens_left or not left.is_signed))
+    out.define("LEFT_SUMS", int(op.factors.lessens_right or not op.right.is_signed))
+    out.define("RIGHT_SUMS", int(op.factors.lessens_left or not op.left.is_signed))
     out.define("DOT_PRODUCTS", int(out.has(Capability.DOT_PRODUCTS)))
-    multiply(out, op, product, window, common, is_packed)
-
-
-def plan_int8_products(out: Planning, op: Contraction) -> bool:
-    """False if the definition's own passes are as good."""
-    return plan_int8_tiles(out, op, matrices_of(op))
-
-
-def plan_int8_tiles(out: Planning, op: Contraction, found: Matrices) -> bool:
-    """False if there is too little to compute."""
-    if found.is_worth:
-        plan_bytes(out, op, found)
-    return found.is_worth
+    multiply(out, op, product, window, is_packed)
+    return True

@@ -49,16 +49,6 @@ class Product(NamedTuple):
     is_cooperative: bool
 
 
-class Common(NamedTuple):
-    """The parameters shared by all passes of a plan: the split, the sizes of the output and what groups
-    divide their numbers by, and the partial sums in scratch, in words."""
-
-    split: Split
-    sizes: Dimensions
-    walk: Dimensions
-    words: int
-
-
 class ContractionParams(NamedTuple):
     sizes: Annotated[Dimensions, "RANK"]
     "of the output, 1 along rows, and along columns without a window"
@@ -105,17 +95,11 @@ def no_window() -> WindowConstants:
     return WindowConstants([], [])
 
 
-def begin_product(
-    out: Planning,
-    found: Matrices,
-    split: Split,
-    in_parts: bool,
-    packed: int,
-) -> Common:
-    """The macros and resources of all passes; so many words of packed factors follow partial sums in scratch.
-    Groups walk the tiles of a matrix in bands."""
-    sums_words = times(4 * partial_vectors(found), split.parts) if in_parts else 0
-    words = sums_words + packed
+def begin_product(out: Planning, found: Matrices, split: Split, in_parts: bool, packed: int) -> int:
+    """The macros and resources of all passes. Returns the words of partial sums in scratch; so many words of
+    packed factors follow them."""
+    sums = times(4 * partial_vectors(found), split.parts) if in_parts else 0
+    words = sums + packed
     if words >= MAX_COUNT:
         out.refuse(Reason.LARGE_SCRATCH, NO_MEMBER, 4 * words)
     if found.is_down:
@@ -125,23 +109,15 @@ def begin_product(
     if found.row_axis > found.column_axis and found.column_axis != NONE:
         out.define("TRANSPOSED", 1)
     out.write(out.scratch(max(4 * words, 16)))
-    height = min(TILE_WALK, split.down)
-    last = split.down - (split.down - 1) // height * height
-    walk = extents([split.down * split.across, found.count, height * split.across, height, last])
-    return Common(split, extents(found.sizes), walk, sums_words)
+    return sums
 
 
 def multiply(
-    out: Planning,
-    op: Contraction,
-    product: Product,
-    window: WindowConstants,
-    common: Common,
-    is_packed: bool,
+    out: Planning, op: Contraction, product: Product, window: WindowConstants, is_packed: bool
 ) -> None:
     """The pass that multiplies, after its own macros, and one that adds up partial sums. `window` has the
     constants of a window, if there is one."""
-    found, factors, tile = product.matrices, product.factors, product.tile
+    found, factors, tile, split = product.matrices, product.factors, product.tile, product.split
     out.define("PASS", op.number)
     if is_packed:
         out.define("PACKED", 1)
@@ -151,8 +127,7 @@ def multiply(
     out.define("RIGHT_VECTOR", factors.right.vector)
     if factors.right.is_along:
         out.define("RIGHT_ALONG", 1)
-    vector = 1 if product.in_parts else output_vector(found, op.output)
-    out.define("OUTPUT_VECTOR", vector)
+    out.define("OUTPUT_VECTOR", 1 if product.in_parts else output_vector(found, op.output))
     out.define("TILE_ROWS", tile.rows)
     out.define("TILE_COLUMNS", tile.columns)
     out.define("TILE_DEPTH", tile.depth)
@@ -161,36 +136,29 @@ def multiply(
     if product.is_cooperative:
         out.define("COOPERATIVE_MATRIX", 1)
     threads = tile_threads(tile)
-    tiles = product.split.down * product.split.across * found.count
-    groups = grid(out, tiles * product.split.parts * threads, threads, 1)
-    out.dispatch(contraction_params(op, factors, window, common, groups), groups, is_packed)
+    groups = grid(out, split.down * split.across * found.count * split.parts * threads, threads, 1)
+    out.dispatch(contraction_params(op, factors, split, window, groups), groups, is_packed)
     if product.in_parts:
-        add_parts(out, op, found, common, window)
+        add_parts(out, op, found, split, window)
 
 
 def plan_product(out: Planning, op: Contraction, product: Product) -> None:
     """One dispatch, followed by one if there are partial sums."""
-    common = begin_product(out, product.matrices, product.split, product.in_parts, 0)
+    begin_product(out, product.matrices, product.split, product.in_parts, 0)
     out.share()
-    multiply(out, op, product, no_window(), common, False)
+    multiply(out, op, product, no_window(), False)
 
 
-def add_parts(
-    out: Planning,
-    op: Contraction,
-    found: Matrices,
-    common: Common,
-    window: WindowConstants,
-) -> None:
+def add_parts(out: Planning, op: Contraction, found: Matrices, split: Split, window: WindowConstants) -> None:
     """The pass in which each thread adds up four adjacent partial sums."""
-    dispatch_single(out, op, found, common, window, PARTS_PASS, partial_vectors(found))
+    dispatch_single(out, op, found, split, window, PARTS_PASS, partial_vectors(found))
 
 
 def dispatch_single(
     out: Planning,
     op: Contraction,
     found: Matrices,
-    common: Common,
+    split: Split,
     window: WindowConstants,
     number: int,
     items: int,
@@ -205,27 +173,23 @@ def dispatch_single(
     out.define("RIGHT_VECTOR", 1)
     if is_last or op.output.bits >= 16:
         out.define("OUTPUT_VECTOR", output_vector(found, op.output) if is_last else 1)
-    params = contraction_params(op, found, window, common, groups)
-    out.dispatch(params, groups, is_last)
+    out.dispatch(contraction_params(op, found, split, window, groups), groups, is_last)
 
 
 def contraction_params(
-    op: Contraction,
-    found: Matrices,
-    window: WindowConstants,
-    common: Common,
-    groups: Groups,
+    op: Contraction, found: Matrices, split: Split, window: WindowConstants, groups: Groups
 ) -> ContractionParams:
-    """The constants of a pass."""
-    split, constants = common.split, op.constants
+    """The constants of a pass. Groups walk the tiles of a matrix in bands."""
+    height = min(TILE_WALK, split.down)
+    last = split.down - (split.down - 1) // height * height
     return ContractionParams(
-        common.sizes,
-        common.walk,
+        extents(found.sizes),
+        extents([split.down * split.across, found.count, height * split.across, height, last]),
         [step % 2**32 for step in found.left.steps],
         [step % 2**32 for step in found.right.steps],
         window.lists,
-        constants.lists,
-        constants.activations,
+        op.constants.lists,
+        op.constants.activations,
         found.count,
         found.rows,
         found.columns,
@@ -237,6 +201,6 @@ def contraction_params(
         split.down,
         groups.columns,
         window.numbers,
-        constants.elements,
-        constants.scalars,
+        op.constants.elements,
+        op.constants.scalars,
     )

@@ -2,8 +2,8 @@
 
 Nearly all traffic is the right factor, each element of which is read once, so memory bandwidth is the limit.
 Threads load it in vectors of 16 bytes, adjacent ones by neighboring threads. Where vectors run along k,
-these are lanes, which take different products of the same columns; otherwise they are threads with other
-columns. Each thread accumulates its columns in all rows, and lanes are reduced in shared memory.
+these take different products of the same columns; otherwise they have other columns. Each thread accumulates
+its columns in all rows, and threads with the same columns add up their sums in shared memory.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ SKINNY_LEAST_THREADS = 256  # NVIDIA H200: 128 at 1.00, 512 at 0.71 to 0.99
 SKINNY_MOST_THREADS = 512  # NVIDIA H200: 256 at 0.72 to 0.84, 1024 at 0.34 to 1.00
 "the same, at most"
 SKINNY_ALL_THREADS = 131072  # NVIDIA H200: 65536 at 0.72 to 0.86, 262144 at 0.94 to 1.09
-"threads that saturate a GPU's memory bandwidth; with fewer columns, more lanes share each"
+"threads that saturate a GPU's memory bandwidth; with fewer columns, more of them share each"
 SKINNY_LEAST = 2048  # NVIDIA H200: 512 at 0.73 with 4 rows of 64, at 0.31 for float16; 8192 at 0.85 with one
 "products per row from which batches of matrices take this form"
-SKINNY_LANES = 8  # NVIDIA H200: 64 at 0.94 to 1.10
-"lanes per sum, at least, where vectors run along k: a cache line"
+SKINNY_REDUCING = 8  # NVIDIA H200: 64 at 0.94 to 1.10
+"threads that share a sum, at least: where vectors run along k, they read a cache line"
 SKINNY_NEIGHBORS = 4  # NVIDIA H200: 2 at 0.72 to 0.91, 8 at 0.73 to 0.84
 "threads side by side on adjacent columns, at least"
 SKINNY_PART = 128  # NVIDIA H200: 64 at 0.89, 256 at 0.92
@@ -43,22 +43,22 @@ VECTOR_BITS = 128
 
 
 class Skinny(NamedTuple):
-    """Matrices with few rows, and their right factor. `is_transposed`: they are transposed, and that is the
-    contraction's left factor."""
+    """Matrices with few rows, and their right factor; if they are transposed, that is the contraction's left
+    one."""
 
-    is_transposed: bool
     matrices: Matrices
     right: Tensor
 
 
-class Lanes(NamedTuple):
+class SkinnyThreads(NamedTuple):
     """The division of work among threads: each has so many `columns`, and takes `step` products of them at
-    once. In a group, `lanes` threads differ in their products, and `width` in their columns."""
+    once. In a group, `reducing` threads share the products of the same columns, and `across` threads differ
+    in their columns."""
 
     columns: int
     step: int
-    lanes: int
-    width: int
+    reducing: int
+    across: int
     split: Split
 
 
@@ -79,10 +79,10 @@ def transposed(found: Matrices) -> Matrices:
 def skinny_of(op: Contraction, found: Matrices) -> Skinny:
     """The matrices, transposed if they have too many rows. Threads store rows, contiguous or not."""
     if found.rows > MOST_ROWS:
-        return Skinny(True, transposed(found), op.left)
+        return Skinny(transposed(found), op.left)
     if found.is_down:
-        return Skinny(False, found._replace(is_down=False, run=1), op.right)
-    return Skinny(False, found, op.right)
+        return Skinny(found._replace(is_down=False, run=1), op.right)
+    return Skinny(found, op.right)
 
 
 def is_skinny(op: Contraction, found: Matrices) -> bool:
@@ -99,22 +99,22 @@ def is_skinny(op: Contraction, found: Matrices) -> bool:
     return right.is_float and side_vector(matrices.right, axis, columns, matrices.depth, vector) == vector
 
 
-def lanes_for(matrices: Matrices, vector: int) -> Lanes:
-    """As many lanes as saturate a GPU. k is split if there are few groups even then."""
+def skinny_threads(matrices: Matrices, vector: int) -> SkinnyThreads:
+    """As many threads as saturate a GPU. k is split if there are few groups even then."""
     is_along = matrices.right.is_along
     columns = SKINNY_VECTORS if is_along else vector
     step = vector if is_along else SKINNY_VECTORS
     neighbors = 1 if is_along else SKINNY_NEIGHBORS
     shared = times(ceil_div(matrices.columns, columns), matrices.count)
     wanted = min(SKINNY_ALL_THREADS // shared, ceil_div(matrices.depth, step))
-    lanes = max(power_below(wanted, SKINNY_MOST_THREADS // neighbors), SKINNY_LANES)
-    width = max(SKINNY_LEAST_THREADS // lanes, neighbors)
-    across = ceil_div(matrices.columns, columns * width)
-    groups = times(across, matrices.count)
+    reducing = max(power_below(wanted, SKINNY_MOST_THREADS // neighbors), SKINNY_REDUCING)
+    across = max(SKINNY_LEAST_THREADS // reducing, neighbors)
+    tiles = ceil_div(matrices.columns, columns * across)
+    groups = times(tiles, matrices.count)
     parts = 1
     if groups < SKINNY_GROUPS:
         parts = max(min(2 * SKINNY_GROUPS // groups, matrices.depth // (SKINNY_PART * vector)), 1)
-    return Lanes(columns, step, lanes, width, split_into(parts, matrices.depth, step, 1, across))
+    return SkinnyThreads(columns, step, reducing, across, split_into(parts, matrices.depth, step, 1, tiles))
 
 
 def plan_skinny(out: Planning, op: Contraction, found: Matrices) -> None:
@@ -122,26 +122,26 @@ def plan_skinny(out: Planning, op: Contraction, found: Matrices) -> None:
     skinny = skinny_of(op, found)
     matrices = skinny.matrices
     vector = VECTOR_BITS // skinny.right.bits
-    share = lanes_for(matrices, vector)
-    split = share.split
+    threads = skinny_threads(matrices, vector)
+    split = threads.split
     in_parts = split.parts > 1
-    common = begin_product(out, matrices, split, in_parts, 0)
+    begin_product(out, matrices, split, in_parts, 0)
     out.share()
 
-    left, in_group = matrices.left, share.lanes * share.width
+    left, in_group = matrices.left, threads.reducing * threads.across
     out.define("PASS", op.number + SKINNY_PASS)
     out.define("NUM_THREADS", in_group)
-    out.define("LEFT_VECTOR", gcd(left.vector, share.step) if left.is_along else 1)
+    out.define("LEFT_VECTOR", gcd(left.vector, threads.step) if left.is_along else 1)
     out.define("RIGHT_VECTOR", vector)
     if matrices.right.is_along:
         out.define("RIGHT_ALONG", 1)
     out.define("VECTORS", SKINNY_VECTORS)
-    out.define("REDUCTION_THREADS", share.lanes)
-    out.define("WIDTH", share.width)
+    out.define("REDUCTION_THREADS", threads.reducing)
+    out.define("WIDTH", threads.across)
     out.define("TILE_ROWS", matrices.rows)
-    out.define("TILE_COLUMNS", share.width * share.columns)
+    out.define("TILE_COLUMNS", threads.across * threads.columns)
     groups = grid(out, times(split.across, matrices.count) * split.parts * in_group, in_group, 1)
-    params = contraction_params(op, matrices, no_window(), common, groups)
+    params = contraction_params(op, matrices, split, no_window(), groups)
     out.dispatch(params, groups, False)
     if in_parts:
-        add_parts(out, op, matrices, common, no_window())
+        add_parts(out, op, matrices, split, no_window())
