@@ -24,9 +24,11 @@
 // Macros, which a plan sets (docs/SHADERS.md):
 //
 // In pass 3 only:
-//   ROWS       queries per group, 32 or 64
-//   VALUE_VECTOR  adjacent columns of the values that a thread accumulates: 1, 2 or 4
-//   VALUE_VECTORS  how many times that; in between are those of 15 other threads
+//   ROWS       queries per group, of all heads that share it: 32 or 64; a power of 2 with FEW_QUERIES; with
+//              COOPERATIVE_MATRIX a multiple of 16
+//   SHARED     adjacent heads that share their keys (grouped-query attention) and a group
+//   SPLIT_KV   1 if each group takes a part of the keys, and the dispatch with COMBINE follows; else 0
+//   KEYS_PER_SPLIT  keys of a part: a multiple of TILE_KEYS with COOPERATIVE_MATRIX, of NUM_THREADS with FEW_QUERIES
 //   VECTOR     adjacent elements loaded at once: 8 float16 values or 4 floats where COOPERATIVE_MATRIX or FEW_QUERIES
 //              holds, else 4 where rows are multiples of that, or 1
 //   SCRATCH_VECTOR  adjacent words of scratch that are accessed at once: 4 where rows are multiples of it, else 1
@@ -43,33 +45,30 @@
 //   OUTPUT_IN  means of values: 0 scratch, 12 OutputTensor
 //              Where these lie. A tensor's rows are whole vectors of 4 elements, of 8 where COOPERATIVE_MATRIX reads
 //              them, and of 16 bytes where FEW_QUERIES does.
+// With neither COOPERATIVE_MATRIX nor FEW_QUERIES:
+//   VALUE_VECTOR  adjacent columns of the values that a thread accumulates: 1, 2 or 4
+//   VALUE_VECTORS  how many times that; in between are those of 15 other threads
 //   COOPERATIVE_MATRIX  1, in pass 3 and for Vulkan only: queries, keys and values are float16, multiplied by
 //              cooperative matrices, in waves of 32 threads; compile with -Vd, and set the module's memory model to
-//              VulkanKHR (examples/README.md). Of the macros above, only VECTOR, SCRATCH_VECTOR, SCORES_FROM_INPUTS and
-//              X_IN apply.
+//              VulkanKHR (examples/README.md). Of the macros above, only VECTOR, SCRATCH_VECTOR, SCORES_FROM_INPUTS,
+//              X_IN, ROWS, SHARED, SPLIT_KV and KEYS_PER_SPLIT apply.
 //              With COOPERATIVE_MATRIX:
 //     QUERY_EIGHTS  elements of a query, divided by 8
 //     VALUE_EIGHTS  columns of the values, divided by 8
 //     SLICES     of the elements of queries, keys and values, each in a wave of its own: as many waves share 16 queries
 //     TILE_KEYS  keys of a tile in shared memory, whose scores a wave holds at once: a multiple of 16
-//     SHARED     adjacent heads that share their keys and a group; 1 where each has queries enough
-//     SPLIT_KV   1 if each group takes a part of the keys, and the dispatch with COMBINE follows; else 0
-//     KEYS_PER_SPLIT  keys of a part, a multiple of TILE_KEYS
 //   SCRATCH_FP16  1 in all passes if scratch holds queries, keys and values as float16, for COOPERATIVE_MATRIX or for
 //              FEW_QUERIES with a VECTOR of 8; else 0
 //   STORE_FP16  1 in the passes in which each thread writes eight adjacent float16 values of these; SCRATCH_VECTOR is 4
 //              then
 //   FEW_QUERIES   1, in pass 3 only: queries are few, and each group takes a part of the keys. Of the
-//              macros above, only VECTOR, SCRATCH_VECTOR, SCORES_FROM_INPUTS, ROWS, a power of 2, and X_IN apply; the
+//              macros above, those down to X_IN apply; the
 //              following ones, down to VALUE_FETCHES, apply too
 //   COMBINE      1 in a second dispatch, which combines the parts, also those of COOPERATIVE_MATRIX; else 0. Of the
 //              macros that follow, KEYS_PER_SPLIT applies, and
 //     COMBINE_QUERIES  queries of a group
 //     COMBINE_STRANDS  threads with the same columns of a query
 //     COMBINE_FETCHES  parts that each of these loads at once
-//   KEYS_PER_SPLIT  keys of a part: a multiple of NUM_THREADS, unless cooperative matrices took the parts
-//   SPLIT_KV   1 if the dispatch with COMBINE follows, 0 if there is only one part
-//   SHARED     adjacent heads that share their keys (grouped-query attention)
 //   KEY_THREADS      threads that share a key: a power of 2
 //   KEY_VECTORS  vectors of a key that each of them loads
 //   KEY_FETCHES  keys that a thread loads at once
@@ -979,16 +978,16 @@ uint PositionIn(int4 positions, List at)
     return FirstOf(positions, uint2(at.entries[0], at.entries[1])) + (uint)at.entries[2] * (uint)positions[3];
 }
 
-#if COOPERATIVE_MATRIX || FEW_QUERIES
 float ElementOf(Loaded elements, uint number)
 {
 #if VECTOR == 8
     return f16tof32(elements[number / 2] >> (number % 2 * 16));
-#else
+#elif FEW_QUERIES
     return asfloat(elements[number]);
+#else
+    return elements[number];
 #endif
 }
-#endif
 
 Loaded QueryAt(uint position)
 {
@@ -1075,6 +1074,27 @@ void PutFour(uint position, float4 means)
 }
 #endif
 
+#if !FEW_QUERIES
+// One element of a result
+void PutOne(uint position, float mean)
+{
+#if OUTPUT_IN == 0 || SPLIT_KV
+    scratch[position / SCRATCH_VECTOR][position % SCRATCH_VECTOR] = asuint(mean);
+#elif OUTPUT_IN == 12
+    outputTensor[position / 4][position % 4] = (OUTPUT_STORED)mean;
+#endif
+}
+
+float OnePut(uint position)
+{
+#if OUTPUT_IN == 0 || SPLIT_KV
+    return asfloat(scratch[position / SCRATCH_VECTOR][position % SCRATCH_VECTOR]);
+#elif OUTPUT_IN == 12
+    return (float)outputTensor[position / 4][position % 4];
+#endif
+}
+#endif
+
 // The score at batch, head, query and key
 float Scored(List at, float total)
 {
@@ -1103,24 +1123,48 @@ float Weight(float x)
     return exp2(x * LOG2_E);
 }
 
-#define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a masked key
-
 // What is subtracted from scores before exponentiation: their maximum, or 0 where that is -infinity
 float ShiftOf(float greatest)
 {
     return greatest == asfloat(0xff800000) ? 0.0f : greatest;
 }
 
-#if (COOPERATIVE_MATRIX || FEW_QUERIES) && !COMBINE
-// Rows are the queries of adjacent heads, which share keys, one head after another.
+#if SPLIT_KV || COMBINE
+// The parts of the keys
+uint Parts()
+{
+    return ((uint)keptPresentKeySizes[0][2] + KEYS_PER_SPLIT - 1) / KEYS_PER_SPLIT;
+}
+
+// Where one part of a query is in scratch, in vectors: its weighted sum of values, then what scores were relative to
+// and its sum of weights
+uint PositionOfPart(List at, uint part)
+{
+    const uint number = (uint)((at.entries[0] * keptQuerySizes[0][1] + at.entries[1]) * keptQuerySizes[0][2]
+        + at.entries[2]);
+    return (uint)PARTS_FIRST + (number * Parts() + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
+}
+#endif
+
+#if !COMBINE
+static List origin;  // the batch and the first head of the group
+static uint firstRow, part;  // its first row, and its part of the keys, or of the columns of values
+static uint2 keyFirsts, valueFirsts;  // where the keys and values of its heads start
+#if SPLIT_KV
+#define FIRST_KEY (part * KEYS_PER_SPLIT)
+#else
+#define FIRST_KEY 0
+#endif
+
+// Rows are the queries of adjacent heads that share keys, one head after another.
 uint Rows()
 {
     return SHARED * (uint)keptQuerySizes[0][2];
 }
 
-// The coordinate of a row, given that of the first one
-List RowAt(List at, uint row)
+List RowAt(uint row)
 {
+    List at = origin;
 #if SHARED > 1
     const uint queries = (uint)keptQuerySizes[0][2];
     at.entries[1] += (int)(row / queries);
@@ -1129,21 +1173,33 @@ List RowAt(List at, uint row)
     at.entries[2] = (int)row;
     return at;
 }
-#endif
 
-#if COOPERATIVE_MATRIX || FEW_QUERIES
-// Where one part of a query is in scratch, in vectors: its weighted sum of values, then what scores were relative to
-// and its sum of weights
-uint PositionOfPart(List at, uint part)
+void FindGroup(uint item)
 {
-    const uint parts = ((uint)keptPresentKeySizes[0][2] + KEYS_PER_SPLIT - 1) / KEYS_PER_SPLIT;
-    const uint number = (uint)((at.entries[0] * keptQuerySizes[0][1] + at.entries[1]) * keptQuerySizes[0][2]
-        + at.entries[2]);
-    return (uint)PARTS_FIRST + (number * parts + part) * ((uint)keptPresentValueSizes[0][3] / 4 + 1);
+    const uint blocks = (Rows() + ROWS - 1) / ROWS;
+    const uint keyHeads = (uint)keptQuerySizes[0][1] / SHARED, heads = (uint)keptQuerySizes[0][0] * keyHeads;
+    const uint head = item / blocks % heads;
+    firstRow = item % blocks * ROWS;
+    part = item / blocks / heads;
+    origin = Zeros(4);
+    origin.entries[0] = (int)(head / keyHeads);
+    origin.entries[1] = (int)(head % keyHeads * SHARED);
+    keyFirsts = FirstsOf(keyLayout, origin);
+    valueFirsts = FirstsOf(valueLayout, origin);
 }
 
-// Where a result starts, or one part of it
-uint PositionOfResult(List at, uint part)
+// The end of the keys that the group takes of a head
+uint EndOfKeys(List at)
+{
+#if SPLIT_KV
+    return min(KeysOf(at), FIRST_KEY + KEYS_PER_SPLIT);
+#else
+    return KeysOf(at);
+#endif
+}
+
+// Where the group's result for a query starts
+uint PositionOfResult(List at)
 {
 #if SPLIT_KV
     return PositionOfPart(at, part) * 4;
@@ -1151,13 +1207,60 @@ uint PositionOfResult(List at, uint part)
     return PositionIn(outputLayout[0], at);
 #endif
 }
+
+#if !FEW_QUERIES
+// The score of a product; minus infinity for keys that are masked, or that lie at or beyond `end`, unless it `isWithin`
+float ScoreOf(bool isWithin, List at, uint key, uint end, float product)
+{
+    at.entries[3] = (int)(isWithin ? key : min(key, end - 1));
+    const float score = Scored(at, product);
+    return (isWithin || key < end) && Counts(at) ? score : asfloat(0xff800000);
+}
+
+bool IsNonFinite(float x)
+{
+    return (asuint(x) & 0x7f800000) == 0x7f800000;
+}
+
+// The weighted sum of a column of the values, key by key, without masked keys
+float SumOf(List at, uint column, float shift)
+{
+    const uint end = EndOfKeys(at), queryPosition = PositionIn(queryLayout[0], at);
+    float sum = 0;
+    [loop]
+    for (uint k = FIRST_KEY; k < end; k++)
+    {
+        at.entries[3] = (int)k;
+        if (Counts(at))
+        {
+            float total = 0;
+            [loop]
+            for (uint e = 0; e < (uint)keptQuerySizes[0][3]; e++)
+                total = mad(ElementOf(QueryAt(queryPosition + e), e % VECTOR),
+                    ElementOf(KeyVector(keyFirsts, k, e), e % VECTOR), total);
+            sum += Weight(Scored(at, total) - shift) * ElementOf(ValueVector(valueFirsts, k, column), column % VECTOR);
+        }
+    }
+    return sum;
+}
+
+// Recomputes those of `count` adjacent means that are not finite: masked keys add nothing even if their values are
+// infinite or NaN, but a weight of 0 times such a value would be NaN.
+void StoreNonFinite(List at, uint column, uint count, float shift, float divisor)
+{
+    const uint position = PositionOfResult(at);
+    [loop]
+    for (uint c = column; c < min(column + count, (uint)keptPresentValueSizes[0][3]); c++)
+        if (!isnan(divisor) && IsNonFinite(OnePut(position + c)))
+            PutOne(position + c, SumOf(at, c, shift) / divisor);
+}
 #endif
 
+#endif
 #if COOPERATIVE_MATRIX
 static const uint KEY_SIXTEENS = TILE_KEYS / 16;
 static const uint QUERY_SIXTEENS = (QUERY_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);  // of a slice
 static const uint VALUE_SIXTEENS = (VALUE_EIGHTS + 2 * SLICES - 1) / (2 * SLICES);
-static const uint ROWS = NUM_THREADS / 32 / SLICES * 16;
 static uint slice = 0;  // that of the wave
 // What a score is a multiple of the product by; without tensors that tell scores, the product itself is kept instead.
 #define SCORE_MULTIPLE ((REAL_VALUE)scale)
@@ -1273,7 +1376,7 @@ LeftMatrix LeftOf(Eight own)
 }
 
 // A thread's share of the next tile of keys. Beyond the last key it repeats that one's, with a weight of 0.
-void FetchKeys(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uint4 next[keyEach])
+void FetchKeys(uint thread, uint firstKey, uint lastKey, out uint4 next[keyEach])
 {
     [unroll]
     for (uint i = 0; i < keyEach; i++)
@@ -1283,7 +1386,7 @@ void FetchKeys(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uint4
         next[i] = uint4(0, 0, 0, 0);
         if ((TILE_KEYS * keyEights % NUM_THREADS == 0 || number < TILE_KEYS * keyEights)
             && (QUERY_EIGHTS == keyEights || eight < QUERY_EIGHTS))
-            next[i] = KeyVector(firsts, key, eight * 8);
+            next[i] = KeyVector(keyFirsts, key, eight * 8);
     }
 }
 
@@ -1299,7 +1402,7 @@ void PutKeys(uint thread, uint4 next[keyEach])
 }
 
 // A thread's share of the next tile of values. Beyond the last key it repeats that one's, with a weight of 0.
-void FetchValues(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uint4 next[valueEach])
+void FetchValues(uint thread, uint firstKey, uint lastKey, out uint4 next[valueEach])
 {
     [unroll]
     for (uint i = 0; i < valueEach; i++)
@@ -1309,7 +1412,7 @@ void FetchValues(uint thread, uint2 firsts, uint firstKey, uint lastKey, out uin
         next[i] = uint4(0, 0, 0, 0);
         if ((TILE_KEYS * valueEights % NUM_THREADS == 0 || number < TILE_KEYS * valueEights)
             && (VALUE_EIGHTS == valueEights || eight < VALUE_EIGHTS))
-            next[i] = ValueVector(firsts, key, eight * 8);
+            next[i] = ValueVector(valueFirsts, key, eight * 8);
     }
 }
 
@@ -1325,34 +1428,12 @@ void PutValues(uint thread, uint4 next[valueEach])
     }
 }
 
-static uint part = 0;  // of the keys, the group's
-#if SPLIT_KV
-#define FIRST_KEY (part * KEYS_PER_SPLIT)
-#else
-#define FIRST_KEY 0
-#endif
-
-// The end of the keys that the group takes of a head
-uint EndOfKeys(List at)
-{
-#if SPLIT_KV
-    return min(KeysOf(at), FIRST_KEY + KEYS_PER_SPLIT);
-#else
-    return KeysOf(at);
-#endif
-}
-
-// A thread holds eight entries of a matrix, four of one row and four of another. Either the device distributes them
-// like this itself, wherever they lie, or they are exchanged through shared memory: then a thread holds rows lane / 4
-// and lane / 4 + 8, and of each of these two adjacent columns and the two that are 8 further to the right.
+// A thread holds eight entries of a matrix, four of one row and four of another, which may be the same. Either the
+// device distributes them like this itself, wherever they lie, or they are exchanged through shared memory: then a
+// thread holds half a row.
 uint RowOfEntry(uint entry)
 {
     return entry / 4;
-}
-
-uint HalfOfEntry(uint entry)
-{
-    return entry / 2 % 2;
 }
 
 uint PositionOf(uint2 positions, uint entry)
@@ -1382,22 +1463,21 @@ bool LocateEntries(uint own, uint lane, out uint2 positions)
     ControlBarrier(3, 3, EXCHANGED);
     const Eight numbers = EntriesOf(LoadSums(tiles[own], 0, 4, NON_PRIVATE));
     const Eight passed = EntriesOf(MultiplyAdd(LeftOf(numbers), identity, Filled(0.0f)));
-    uint2 found = uint2(0, 0), usual = uint2(0, 0);
+    uint2 found = uint2(0, 0), halves = uint2(0, 0);
     bool isOther = false;
     float rows[2];
     [unroll]
     for (i = 0; i < 8; i++)
     {
         const float row = floor(numbers.entries[i] / 16);
-        if (i % 2 == 0 && HalfOfEntry(i) == 0)
+        if (i % 4 == 0)
             rows[RowOfEntry(i)] = row;
         isOther = isOther || rows[RowOfEntry(i)] != row || passed.entries[i] != numbers.entries[i];
         found[i / 4] |= (uint)numbers.entries[i] << (i % 4 * 8);
-        usual[i / 4] |= (lane / 4 * 16 + RowOfEntry(i) * 128 + lane % 4 * 2 + i % 2 + HalfOfEntry(i) * 8)
-            << (i % 4 * 8);
+        halves[i / 4] |= (lane * 8 + i) << (i % 4 * 8);
     }
     const bool areDirect = !WaveActiveAnyTrue(isOther);
-    positions = areDirect ? found : usual;
+    positions = areDirect ? found : halves;
     return areDirect;
 }
 
@@ -1411,13 +1491,8 @@ Eight OwnEntries(uint own, uint lane, bool areDirect, SumMatrix sums)
         StoreSums(tiles[own], sums, 0, ownPitch, NON_PRIVATE);
         ControlBarrier(3, 3, EXCHANGED);
         [unroll]
-        for (uint i = 0; i < 8; i += 2)
-        {
-            const uint position = (lane / 4 + RowOfEntry(i) * 8) * ownPitch + lane % 4 / 2 + HalfOfEntry(i) * 2;
-            const float4 four = asfloat(LoadShared(tiles[own + position], NON_PRIVATE));
-            found.entries[i] = lane % 2 ? four.z : four.x;
-            found.entries[i + 1] = lane % 2 ? four.w : four.y;
-        }
+        for (uint i = 0; i < 8; i++)
+            found.entries[i] = asfloat(LoadShared(tiles[own + lane * 2 + i / 4], NON_PRIVATE)[i % 4]);
     }
     return found;
 }
@@ -1428,22 +1503,10 @@ LeftMatrix LeftOfOwn(uint own, uint lane, bool areDirect, Eight entries)
     LeftMatrix left = LeftOf(entries);
     if (!areDirect)
     {
-        uint4 pairs;  // by row, and by half of the row
+        uint4 eight = uint4(0, 0, 0, 0);
         [unroll]
-        for (uint i = 0; i < 8; i += 2)
-            pairs[RowOfEntry(i) * 2 + HalfOfEntry(i)] = f32tof16(entries.entries[i]) | f32tof16(entries.entries[i + 1])
-                << 16;
-        ControlBarrier(3, 3, EXCHANGED);
-        StoreShared(tiles[own + lane], pairs, NON_PRIVATE);
-        ControlBarrier(3, 3, EXCHANGED);
-        uint4 eight;
-        [unroll]
-        for (uint e = 0; e < 4; e++)
-        {
-            const uint4 found = LoadShared(tiles[own + lane / 2 % 8 * 4 + e], NON_PRIVATE);
-            const uint2 row = lane < 16 ? found.xy : found.zw;
-            eight[e] = lane % 2 ? row.y : row.x;
-        }
+        for (uint i = 0; i < 8; i++)
+            eight[i / 2] |= f32tof16(entries.entries[i]) << (i % 2 * 16);
         ControlBarrier(3, 3, EXCHANGED);
         StoreShared(tiles[own + lane], eight, NON_PRIVATE);
         ControlBarrier(3, 3, EXCHANGED);
@@ -1473,7 +1536,7 @@ void StoreRowValues(uint own, uint lane, bool areDirect, float2 values)
     {
         [unroll]
         for (uint i = 0; i < 2; i++)
-            StoreShared(tiles[own + (lane / 4 + i * 8) * ownPitch + lane % 4], asuint(values[i].xxxx), NON_PRIVATE);
+            StoreShared(tiles[own + lane * 2 + i], asuint(values[i].xxxx), NON_PRIVATE);
     }
     ControlBarrier(3, 3, EXCHANGED);
 }
@@ -1484,41 +1547,19 @@ float4 StoredFour(uint own, uint y, uint x)
     return asfloat(LoadShared(tiles[own + y * ownPitch + x / 4], NON_PRIVATE));
 }
 
-// The weighted sum of a column of the values, key by key, without masked keys
-float SumOf(List at, uint2 keyFirsts, uint2 valueFirsts, uint column, float shift)
-{
-    const uint end = EndOfKeys(at), queryPosition = PositionIn(queryLayout[0], at);
-    float sum = 0;
-    [loop]
-    for (uint k = FIRST_KEY; k < end; k++)
-    {
-        at.entries[3] = (int)k;
-        if (Counts(at))
-        {
-            float total = 0;
-            [loop]
-            for (uint e = 0; e < QUERY_EIGHTS * 8; e++)
-                total = mad(ElementOf(QueryAt(queryPosition + e), e % 8), ElementOf(KeyVector(keyFirsts, k, e), e % 8),
-                    total);
-            sum += Weight(Scored(at, total) - shift) * ElementOf(ValueVector(valueFirsts, k, column), column % 8);
-        }
-    }
-    return sum;
-}
-
 // A wave's slice of 16 queries, zero beyond the last. They pass through shared memory, from `start` on.
-void LoadQueries(uint start, uint lane, List at, uint firstRow, out LeftMatrix queries[QUERY_SIXTEENS])
+void LoadQueries(uint start, uint lane, uint waveRow, out LeftMatrix queries[QUERY_SIXTEENS])
 {
     uint4 eights[QUERY_SIXTEENS];
     uint d;
     [unroll]
     for (d = 0; d < QUERY_SIXTEENS; d++)
     {
-        const uint row = firstRow + (lane + d * 32) / queryEights,
+        const uint row = waveRow + (lane + d * 32) / queryEights,
             eight = slice * queryEights + (lane + d * 32) % queryEights;
         eights[d] = uint4(0, 0, 0, 0);
         if (row < Rows() && eight < QUERY_EIGHTS)
-            eights[d] = QueryAt(PositionIn(queryLayout[0], RowAt(at, row)) + eight * 8);
+            eights[d] = QueryAt(PositionIn(queryLayout[0], RowAt(row)) + eight * 8);
     }
     ControlBarrier(3, 3, EXCHANGED);
     [unroll]
@@ -1531,23 +1572,17 @@ void LoadQueries(uint start, uint lane, List at, uint firstRow, out LeftMatrix q
         queries[d] = LoadLeft(tiles[start + d * 2], 0, queryPitch, NON_PRIVATE);
 }
 
-// The scores of 16 rows with TILE_KEYS keys, from their products; minus infinity for masked keys, and for those beyond
-// the last one, unless all are `within` the keys
-void MakeScores(bool within, List at, uint2 positions, uint firstRow, uint firstKey, uint keys,
-    inout Eight scores[KEY_SIXTEENS])
+// The scores of 16 rows with TILE_KEYS keys, from their products
+void MakeScores(bool within, uint2 positions, uint waveRow, uint firstKey, uint keys, inout Eight scores[KEY_SIXTEENS])
 {
     [unroll]
     for (uint i = 0; i < 8; i++)
     {
-        List of = RowAt(at, min(firstRow + PositionOf(positions, i) / 16, Rows() - 1));
+        const List at = RowAt(min(waveRow + PositionOf(positions, i) / 16, Rows() - 1));
         [unroll]
         for (uint j = 0; j < KEY_SIXTEENS; j++)
-        {
-            const uint key = firstKey + j * 16 + PositionOf(positions, i) % 16;
-            of.entries[3] = (int)(within ? key : min(key, keys - 1));
-            const float score = Scored(of, scores[j].entries[i]);
-            scores[j].entries[i] = (within || key < keys) && Counts(of) ? score : asfloat(0xff800000);
-        }
+            scores[j].entries[i] = ScoreOf(within, at, firstKey + j * 16 + PositionOf(positions, i) % 16, keys,
+                scores[j].entries[i]);
     }
 }
 
@@ -1600,16 +1635,15 @@ void FollowScores(uint own, uint lane, bool areDirect, uint2 positions, Eight sc
     StoreRowValues(own, lane, areDirect, most);
     float2 factors;
     [unroll]
-    for (i = 0; i < 8; i += 2)
-        if (HalfOfEntry(i) == 0)
-        {
-            const uint y = PositionOf(positions, i) / 16, row = RowOfEntry(i);
-            const float4 four = max(max(StoredFour(own, y, 0), StoredFour(own, y, 4)),
-                max(StoredFour(own, y, 8), StoredFour(own, y, 12)));
-            const float shift = max(max(max(four.x, four.y), max(four.z, four.w)) - ROOM, shifts[row]);
-            factors[row] = shift == shifts[row] ? 1.0f : Weight(shifts[row] - shift);
-            shifts[row] = shift;
-        }
+    for (i = 0; i < 2; i++)
+    {
+        const uint y = PositionOf(positions, i * 4) / 16;
+        const float4 four = max(max(StoredFour(own, y, 0), StoredFour(own, y, 4)),
+            max(StoredFour(own, y, 8), StoredFour(own, y, 12)));
+        const float shift = max(max(max(four.x, four.y), max(four.z, four.w)) - ROOM, shifts[i]);
+        factors[i] = shift == shifts[i] ? 1.0f : Weight(shifts[i] - shift);
+        shifts[i] = shift;
+    }
     sums *= factors;
     Eight ofRows = Spread(factors);
     if (!areDirect)
@@ -1630,7 +1664,7 @@ void FollowScores(uint own, uint lane, bool areDirect, uint2 positions, Eight sc
 
 // Stores the means of 16 rows: the weighted sums, divided. They pass through the wave's part of shared memory, 16 x 16
 // at a time, of which each thread stores four columns of two rows. True if any of these are not finite.
-bool StoreMeans(uint own, uint lane, List at, uint firstRow, float2 divisors, SumMatrix mixed[VALUE_SIXTEENS])
+bool StoreMeans(uint own, uint lane, uint waveRow, float2 divisors, SumMatrix mixed[VALUE_SIXTEENS])
 {
     bool isNonFinite = false;
     [unroll]
@@ -1642,49 +1676,16 @@ bool StoreMeans(uint own, uint lane, List at, uint firstRow, float2 divisors, Su
         [unroll]
         for (uint n = 0; n < 2; n++)
         {
-            const uint row = firstRow + n * 8 + lane / 4, column = (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4;
+            const uint row = waveRow + n * 8 + lane / 4, column = (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4;
             const float4 means = StoredFour(own, n * 8 + lane / 4, lane % 4 * 4) / divisors[n];
             if (row < Rows() && column < VALUE_EIGHTS * 8)
             {
-                PutFour(PositionOfResult(RowAt(at, row), part) + column, means);
+                PutFour(PositionOfResult(RowAt(row)) + column, means);
                 isNonFinite = isNonFinite || any((asuint(means) & 0x7f800000) == 0x7f800000);
             }
         }
     }
     return isNonFinite;
-}
-
-// Recomputes, key by key, the means that are not finite: masked keys add nothing even if their values are infinite or
-// NaN, but a weight of 0 times such a value would be NaN.
-void StoreNonFinite(uint lane, List at, uint firstRow, uint2 keyFirsts, uint2 valueFirsts, float2 shifts,
-    float2 divisors)
-{
-    [loop]
-    for (uint n = 0; n < 2; n++)
-    {
-        const uint row = firstRow + n * 8 + lane / 4;
-        if (row >= Rows() || isnan(divisors[n]))
-            continue;
-        const List of = RowAt(at, row);
-        [loop]
-        for (uint c = 0; c < VALUE_SIXTEENS; c++)
-        {
-            const uint column = (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4;
-            if (column >= VALUE_EIGHTS * 8)
-                break;
-            const uint position = PositionOfResult(of, part) + column;
-#if OUTPUT_IN == 0 || SPLIT_KV
-            float4 means = asfloat(scratch[position / 4]);
-#elif OUTPUT_IN == 12
-            float4 means = (float4)outputTensor[position / 4];
-#endif
-            [loop]
-            for (uint e = 0; e < 4; e++)
-                if ((asuint(means[e]) & 0x7f800000) == 0x7f800000)
-                    means[e] = SumOf(of, keyFirsts, valueFirsts, column + e, shifts[n]) / divisors[n];
-            PutFour(position, means);
-        }
-    }
 }
 
 // The dot products of a wave's queries with the keys of a tile, or what its slice adds to them. Those with several
@@ -1709,14 +1710,13 @@ void MultiplyKeys(LeftMatrix queries[QUERY_SIXTEENS], out SumMatrix products[KEY
 // Accumulates the weighted values of a tile's keys, from number `firstKey` on, and the weights. The softmax is online:
 // weights are relative to e^shift. The shift follows the running maximum of a row only when that has grown too far, and
 // only then are the accumulators rescaled.
-void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 positions, List at, uint firstRow, uint firstKey,
-    uint keys, Eight products[KEY_SIXTEENS], inout float2 shifts, inout float2 sums,
-    inout SumMatrix mixed[VALUE_SIXTEENS])
+void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 positions, uint waveRow, uint firstKey, uint keys,
+    Eight products[KEY_SIXTEENS], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
     float multiple = SCORE_MULTIPLE;
     if (!PRODUCTS_KEPT || !within)
     {
-        MakeScores(within, at, positions, firstRow, firstKey, keys, products);
+        MakeScores(within, positions, waveRow, firstKey, keys, products);
         multiple = 1.0f;
     }
     Eight weights[KEY_SIXTEENS];
@@ -1744,10 +1744,9 @@ void MixStep(uint own, uint lane, bool areDirect, bool within, uint2 positions, 
 
 // Processes the keys from number `firstKey` on, tile by tile: only whole tiles if `within`, else all keys to the end.
 // With several slices, partial products pass through shared memory: `own` is where those of a wave start.
-void Mix(uint own, uint lane, uint thread, bool areDirect, bool within, uint2 positions, List at, uint firstRow,
-    uint keys, uint2 keyFirsts, uint2 valueFirsts, LeftMatrix queries[QUERY_SIXTEENS], inout uint firstKey,
-    inout uint4 nextKeys[keyEach], inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums,
-    inout SumMatrix mixed[VALUE_SIXTEENS])
+void Mix(uint own, uint lane, uint thread, bool areDirect, bool within, uint2 positions, uint waveRow, uint keys,
+    LeftMatrix queries[QUERY_SIXTEENS], inout uint firstKey, inout uint4 nextKeys[keyEach],
+    inout uint4 nextValues[valueEach], inout float2 shifts, inout float2 sums, inout SumMatrix mixed[VALUE_SIXTEENS])
 {
     [loop]
     for (; firstKey + (within ? TILE_KEYS : 1) <= keys; firstKey += TILE_KEYS)
@@ -1762,9 +1761,9 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, bool within, uint2 po
         ControlBarrier(2, 2, EXCHANGED);  // all waves are done with the previous tile, which the next one may overwrite
         if (goesOn)
         {
-            FetchKeys(thread, keyFirsts, firstKey + TILE_KEYS, keys - 1, nextKeys);
+            FetchKeys(thread, firstKey + TILE_KEYS, keys - 1, nextKeys);
 #if SLICES == 1
-            FetchValues(thread, valueFirsts, firstKey + TILE_KEYS, keys - 1, nextValues);
+            FetchValues(thread, firstKey + TILE_KEYS, keys - 1, nextValues);
 #endif
         }
         SumMatrix parts[KEY_SIXTEENS];
@@ -1781,7 +1780,7 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, bool within, uint2 po
         PutValues(thread, nextValues);
         ControlBarrier(2, 2, EXCHANGED);
         if (goesOn)
-            FetchValues(thread, valueFirsts, firstKey + TILE_KEYS, keys - 1, nextValues);
+            FetchValues(thread, firstKey + TILE_KEYS, keys - 1, nextValues);
         [unroll]
         for (j = 0; j < KEY_SIXTEENS; j++)
         {
@@ -1804,7 +1803,7 @@ void Mix(uint own, uint lane, uint thread, bool areDirect, bool within, uint2 po
                 products[j] = OwnEntries(own, lane, areDirect, MatrixOf(products[j]));
         }
 #endif
-        MixStep(own, lane, areDirect, within, positions, at, firstRow, firstKey, keys, products, shifts, sums, mixed);
+        MixStep(own, lane, areDirect, within, positions, waveRow, firstKey, keys, products, shifts, sums, mixed);
 #if SLICES == 1
         tileStart = tileSize - tileStart;
 #endif
@@ -1817,35 +1816,25 @@ void Attend(uint item, uint thread)
     // The lane. With WaveGetLaneIndex, DXC would run its legalization passes, which take as long as all others.
     const uint lane = WavePrefixCountBits(true);
     thread = wave * 32 + lane;  // a wave's threads need not have consecutive indices
-    const uint rowBlocks = (Rows() + ROWS - 1) / ROWS;
-    const uint keyHeads = (uint)keptQuerySizes[0][1] / SHARED, heads = (uint)keptQuerySizes[0][0] * keyHeads;
+    FindGroup(item);
 #if SPLIT_KV
-    const uint head = item / rowBlocks % heads;
-    part = item / rowBlocks / heads;
-    if (FIRST_KEY >= (uint)keptPresentKeySizes[0][2])
+    if (part >= Parts())
         return;
 #else
-    const uint head = item / rowBlocks;
-    if (head >= heads)
+    if (part > 0)
         return;
 #endif
     slice = wave % SLICES;
-    const uint firstRow = item % rowBlocks * ROWS + wave / SLICES * 16;
-    const uint own = ownStart + wave * ownEach;
-
-    List at = Zeros(4);
-    at.entries[0] = (int)(head / keyHeads);
-    at.entries[1] = (int)(head % keyHeads * SHARED);
-    const uint2 keyFirsts = FirstsOf(keyLayout, at), valueFirsts = FirstsOf(valueLayout, at);
-    const uint keys = EndOfKeys(at);
+    const uint waveRow = firstRow + wave / SLICES * 16, own = ownStart + wave * ownEach;
+    const uint keys = EndOfKeys(origin);
     uint4 nextKeys[keyEach], nextValues[valueEach];
-    FetchKeys(thread, keyFirsts, FIRST_KEY, max(keys, 1) - 1, nextKeys);
-    FetchValues(thread, valueFirsts, FIRST_KEY, max(keys, 1) - 1, nextValues);
+    FetchKeys(thread, FIRST_KEY, max(keys, 1) - 1, nextKeys);
+    FetchValues(thread, FIRST_KEY, max(keys, 1) - 1, nextValues);
     uint2 positions;
     const bool areDirect = LocateEntries(own, lane, positions);
     ControlBarrier(2, 2, EXCHANGED);
     LeftMatrix queries[QUERY_SIXTEENS];
-    LoadQueries(wave * 16 * queryPitch, lane, at, firstRow, queries);
+    LoadQueries(wave * 16 * queryPitch, lane, waveRow, queries);
 
     SumMatrix mixed[VALUE_SIXTEENS];
     float2 shifts = float2(LOWEST, LOWEST), sums = float2(0, 0);
@@ -1857,15 +1846,15 @@ void Attend(uint item, uint thread)
     if (areDirect)  // copies, since tests in the loop cost a twentieth to a tenth of the speed
     {
 #if SLICES == 1
-        Mix(own, lane, thread, true, true, positions, at, firstRow, keys, keyFirsts, valueFirsts, queries, firstKey,
-            nextKeys, nextValues, shifts, sums, mixed);
+        Mix(own, lane, thread, true, true, positions, waveRow, keys, queries, firstKey, nextKeys, nextValues, shifts,
+            sums, mixed);
 #endif
-        Mix(own, lane, thread, true, false, positions, at, firstRow, keys, keyFirsts, valueFirsts, queries, firstKey,
-            nextKeys, nextValues, shifts, sums, mixed);
+        Mix(own, lane, thread, true, false, positions, waveRow, keys, queries, firstKey, nextKeys, nextValues, shifts,
+            sums, mixed);
     }
     else
-        Mix(own, lane, thread, false, false, positions, at, firstRow, keys, keyFirsts, valueFirsts, queries, firstKey,
-            nextKeys, nextValues, shifts, sums, mixed);
+        Mix(own, lane, thread, false, false, positions, waveRow, keys, queries, firstKey, nextKeys, nextValues, shifts,
+            sums, mixed);
 
     uint n;
     float2 ownShifts, ownSums;
@@ -1888,18 +1877,29 @@ void Attend(uint item, uint thread)
     for (n = 0; n < 2; n++)
     {
         divisors[n] = isnan(ownSums[n]) ? ownSums[n] : 1;  // as all means of that row will be NaN
-        const uint row = firstRow + n * 8 + lane / 4;
+        const uint row = waveRow + n * 8 + lane / 4;
         if (slice == 0 && lane % 4 == 0 && row < Rows())
-            PutFour(PositionOfResult(RowAt(at, row), part) + VALUE_EIGHTS * 8, float4(ownShifts[n], ownSums[n], 0, 0));
+            PutFour(PositionOfResult(RowAt(row)) + VALUE_EIGHTS * 8, float4(ownShifts[n], ownSums[n], 0, 0));
     }
 #else
     const float2 divisors = ownSums;
 #endif
-    if (StoreMeans(own, lane, at, firstRow, divisors, mixed))
-        StoreNonFinite(lane, at, firstRow, keyFirsts, valueFirsts, ownShifts, divisors);
+    if (StoreMeans(own, lane, waveRow, divisors, mixed))
+    {
+        [loop]
+        for (n = 0; n < 2; n++)
+        {
+            const uint row = waveRow + n * 8 + lane / 4;
+            [loop]
+            for (uint c = 0; row < Rows() && c < VALUE_SIXTEENS; c++)
+                StoreNonFinite(RowAt(row), (slice * VALUE_SIXTEENS + c) * 16 + lane % 4 * 4, 4, ownShifts[n],
+                    divisors[n]);
+        }
+    }
 }
 #elif FEW_QUERIES
 #if !COMBINE
+#define ABSENT asfloat(0x80000000)  // -0, which no exponential is: the weight of a masked key
 static const uint STRANDS = NUM_THREADS / KEY_THREADS;  // keys that the group works on side by side
 static const uint VALUE_STRANDS = NUM_THREADS / VALUE_THREADS;  // values likewise
 static const uint TILE_KEYS = STRANDS * KEY_FETCHES;
@@ -1947,8 +1947,7 @@ void Join(inout float greatest, inout float sum, inout float4 mixed, float other
 void Attend(uint item, uint thread)
 {
     const uint queries = (uint)keptQuerySizes[0][2], heads = (uint)keptQuerySizes[0][1];
-    const uint parts = ((uint)keptPresentKeySizes[0][2] + KEYS_PER_SPLIT - 1) / KEYS_PER_SPLIT;
-    const uint lanes = (uint)keptPresentValueSizes[0][3] / 4;
+    const uint parts = Parts(), lanes = (uint)keptPresentValueSizes[0][3] / 4;
     const uint lane = thread % lanes, strand = thread / lanes % COMBINE_STRANDS,
         number = thread / lanes / COMBINE_STRANDS;
     const uint joined = item * COMBINE_QUERIES + number;
@@ -2016,7 +2015,7 @@ void Attend(uint item, uint thread)
     GroupMemoryBarrierWithGroupSync();
 
 // A thread's share of the values from key `first` on
-void FetchValues(uint thread, uint2 firsts, uint first, uint endKey, out Loaded values[VALUE_FETCHES][VALUE_VECTORS])
+void FetchValues(uint thread, uint first, uint endKey, out Loaded values[VALUE_FETCHES][VALUE_VECTORS])
 {
     [unroll]
     for (uint u = 0; u < VALUE_FETCHES; u++)
@@ -2028,7 +2027,7 @@ void FetchValues(uint thread, uint2 firsts, uint first, uint endKey, out Loaded 
             const uint column = (thread % VALUE_THREADS + j * VALUE_THREADS) * VECTOR;
             values[u][j] = (Loaded)0;
             if (key < endKey && column < (uint)keptPresentValueSizes[0][3])
-                values[u][j] = ValueVector(firsts, key, column);
+                values[u][j] = ValueVector(valueFirsts, key, column);
         }
     }
 }
@@ -2037,23 +2036,14 @@ void FetchValues(uint thread, uint2 firsts, uint first, uint endKey, out Loaded 
 // sum of weighted values, whose first loads are in flight while the weights are computed.
 void Attend(uint item, uint thread)
 {
+    FindGroup(item);
     const uint keysOfHead = (uint)keptPresentKeySizes[0][2];
     const uint querySize = (uint)keptQuerySizes[0][3], valueSize = (uint)keptPresentValueSizes[0][3];
-    const uint groups = (uint)keptQuerySizes[0][1] / SHARED;  // of heads
-    const uint blocks = (Rows() + ROWS - 1) / ROWS;
-    const uint number = item / groups / (uint)keptQuerySizes[0][0];
-    const uint firstRow = number % blocks * ROWS, part = number / blocks;
     const uint firstKey = part * KEYS_PER_SPLIT, endKey = min(firstKey + KEYS_PER_SPLIT, keysOfHead);
     if (firstKey >= keysOfHead)
         return;
-
-    List at = Zeros(4);
-    at.entries[0] = (int)(item / groups % (uint)keptQuerySizes[0][0]);
-    at.entries[1] = (int)(item % groups * SHARED);
-    const uint2 keyFirsts = FirstsOf(keyLayout, at);
-    const uint keyStored = FirstOf(storedLayouts[0], HeadOfKeys(at));
-    const uint2 valueFirsts = FirstsOf(valueLayout, at);
-    const uint valueStored = FirstOf(storedLayouts[1], HeadOfKeys(at));
+    const uint keyStored = FirstOf(storedLayouts[0], HeadOfKeys(origin));
+    const uint valueStored = FirstOf(storedLayouts[1], HeadOfKeys(origin));
 
     uint q, j, e, u, i;
     const uint lane = thread % KEY_THREADS, strand = thread / KEY_THREADS;
@@ -2061,7 +2051,7 @@ void Attend(uint item, uint thread)
     [unroll]
     for (q = 0; q < ROWS; q++)
     {
-        const uint base = PositionIn(queryLayout[0], RowAt(at, min(firstRow + q, Rows() - 1)));
+        const uint base = PositionIn(queryLayout[0], RowAt(min(firstRow + q, Rows() - 1)));
         [unroll]
         for (j = 0; j < KEY_VECTORS; j++)
         {
@@ -2132,7 +2122,7 @@ void Attend(uint item, uint thread)
     }
 
     Loaded values[VALUE_FETCHES][VALUE_VECTORS];
-    FetchValues(thread, valueFirsts, firstKey, endKey, values);
+    FetchValues(thread, firstKey, endKey, values);
 
     // Scores, then weights. A thread has the same keys in both, so it needs no barrier in between.
     const uint each = KEYS_PER_SPLIT / NUM_THREADS;  // keys of a query that a thread has
@@ -2141,7 +2131,7 @@ void Attend(uint item, uint thread)
     [unroll]
     for (q = 0; q < ROWS; q++)
     {
-        List of = RowAt(at, min(firstRow + q, Rows() - 1));
+        List of = RowAt(min(firstRow + q, Rows() - 1));
         float most = asfloat(0xff800000);
         const uint end = min(endKey, KeysOf(of));
         [loop]
@@ -2197,7 +2187,7 @@ void Attend(uint item, uint thread)
     for (uint first = 0; firstKey + first < endKey; first += VALUE_STRANDS * VALUE_FETCHES)
     {
         if (first > 0)
-            FetchValues(thread, valueFirsts, firstKey + first, endKey, values);
+            FetchValues(thread, firstKey + first, endKey, values);
         [unroll]
         for (u = 0; u < VALUE_FETCHES; u++)
         {
@@ -2232,8 +2222,8 @@ void Attend(uint item, uint thread)
     [unroll]
     for (q = 0; q < ROWS; q++)
     {
-        const List of = RowAt(at, firstRow + q);
-        const uint position = PositionOfResult(of, part);
+        const List of = RowAt(firstRow + q);
+        const uint position = PositionOfResult(of);
         [unroll]
         for (j = 0; j < VALUE_VECTORS; j++)
         {
@@ -2263,7 +2253,6 @@ void Attend(uint item, uint thread)
 #else
 static const uint KEYS = 64;  // per tile
 static const uint DEPTH = 16;  // of tiles in shared memory: elements of queries and keys, then keys of values
-static const uint HELD = 1024 / ROWS;  // keys whose weights fit in shared memory at once
 // threads that share rows; each has every 16th vector of columns, and four keys of a tile
 static const uint ROW_THREADS = 16;
 static const uint threadRows = ROWS * ROW_THREADS / NUM_THREADS;
@@ -2274,97 +2263,77 @@ static const uint valuePitch = valueColumns / 4;
 static const uint rightPitch = valuePitch > keyPitch ? valuePitch : keyPitch;
 
 typedef vector<float, VALUE_VECTOR> Columns;
-static const uint queryLoads = ROWS * DEPTH / VECTOR, queryEach = (queryLoads + NUM_THREADS - 1) / NUM_THREADS;
-static const uint keyLoads = KEYS * DEPTH / VECTOR, keyEach = keyLoads / NUM_THREADS;
+static const uint queryEach = ROWS * DEPTH / VECTOR / NUM_THREADS;
+static const uint keyEach = KEYS * DEPTH / VECTOR / NUM_THREADS;
 static const uint valueLoads = DEPTH * valueColumns / VECTOR, valueEach = (valueLoads + NUM_THREADS - 1) / NUM_THREADS;
 
 groupshared float4 queries[DEPTH * rowPitch];  // stored by element
 groupshared float4 right[DEPTH * rightPitch];  // keys stored by element, or values stored by key
-groupshared float4 weights[HELD * rowPitch];  // stored by key; earlier in an iteration, each thread's maxima by row
-groupshared uint metNonFinite;  // whether an infinity or NaN occurred among the values
+groupshared float4 weights[KEYS * rowPitch];  // stored by key; earlier in an iteration, each thread's maxima by row
 
-#if VECTOR == 1 || VALUE_VECTOR < 4
-void PutOne(uint position, float mean)
+// A thread's share of the next queries, zero beyond them
+void FetchQueries(uint thread, uint first, uint rest, uint element, uint size, out Loaded next[queryEach])
 {
-#if VECTOR == 1
-    scratch[position] = asuint(mean);
-#elif OUTPUT_IN == 0
-    scratch[position / 4][position % 4] = asuint(mean);
-#elif OUTPUT_IN == 12
-    outputTensor[position / 4][position % 4] = (OUTPUT_STORED)mean;
-#endif
-}
-#endif
-
-// Where a vector of queries or keys belongs in its tile: its row and its first element
-uint2 PositionInRows(uint number)
-{
-    return uint2(number / (DEPTH / VECTOR), number % (DEPTH / VECTOR) * VECTOR);
-}
-
-// Where a vector of values belongs: its key and its first column
-uint2 PositionInValues(uint number)
-{
-    return uint2(number / (valueColumns / VECTOR), number % (valueColumns / VECTOR) * VECTOR);
-}
-
-// A thread's share of the next elements of queries and keys, zero beyond them. The base of queries is that of the
-// group's first.
-void FetchRows(uint thread, uint queryBase, uint2 keyFirsts, uint firstKey, uint2 rest, uint element,
-    out Loaded nextQueries[queryEach], out Loaded nextKeys[keyEach])
-{
-    const uint size = (uint)keptQuerySizes[0][3];
-    uint i;
     [unroll]
-    for (i = 0; i < queryEach; i++)
+    for (uint i = 0; i < queryEach; i++)
     {
-        const uint2 position = PositionInRows(thread + i * NUM_THREADS) + uint2(0, element);
-        nextQueries[i] = (Loaded)0;
-        if (position.x < rest.x && position.y < size)
-            nextQueries[i] = QueryAt(queryBase + position.x * (uint)queryLayout[0][3] + position.y);
-    }
-    [unroll]
-    for (i = 0; i < keyEach; i++)
-    {
-        const uint2 position = PositionInRows(thread + i * NUM_THREADS) + uint2(0, element);
-        nextKeys[i] = (Loaded)0;
-        if (position.x < rest.y && position.y < size)
-            nextKeys[i] = KeyVector(keyFirsts, firstKey + position.x, position.y);
+        const uint number = thread + i * NUM_THREADS;
+        const uint row = number / (DEPTH / VECTOR), column = element + number % (DEPTH / VECTOR) * VECTOR;
+        next[i] = (Loaded)0;
+        if (row < rest && column < size)
+            next[i] = QueryAt(first + row * (uint)queryLayout[0][3] + column);
     }
 }
 
-void PutRows(uint thread, Loaded nextQueries[queryEach], Loaded nextKeys[keyEach])
+// A thread's share of the next keys, zero beyond them
+void FetchKeys(uint thread, uint first, uint rest, uint element, uint size, out Loaded next[keyEach])
 {
-    uint i, e;
     [unroll]
-    for (i = 0; i < queryEach; i++)
+    for (uint i = 0; i < keyEach; i++)
     {
-        const uint2 position = PositionInRows(thread + i * NUM_THREADS);
-        [unroll]
-        for (e = 0; e < VECTOR; e++)
-            queries[(position.y + e) * rowPitch + position.x / 4][position.x % 4] = nextQueries[i][e];
-    }
-    [unroll]
-    for (i = 0; i < keyEach; i++)
-    {
-        const uint2 position = PositionInRows(thread + i * NUM_THREADS);
-        [unroll]
-        for (e = 0; e < VECTOR; e++)
-            right[(position.y + e) * keyPitch + position.x / 4][position.x % 4] = nextKeys[i][e];
+        const uint number = thread + i * NUM_THREADS;
+        const uint row = number / (DEPTH / VECTOR), column = element + number % (DEPTH / VECTOR) * VECTOR;
+        next[i] = (Loaded)0;
+        if (row < rest && column < size)
+            next[i] = KeyVector(keyFirsts, first + row, column);
     }
 }
 
-// A thread's share of the next values, zero beyond the last key
-void FetchValues(uint thread, uint2 firsts, uint firstKey, uint rest, uint column, out Loaded next[valueEach])
+// A thread's share of the next values, zero beyond them
+void FetchValues(uint thread, uint first, uint rest, uint element, uint size, out Loaded next[valueEach])
 {
-    const uint size = (uint)keptPresentValueSizes[0][3];
     [unroll]
     for (uint i = 0; i < valueEach; i++)
     {
-        const uint2 position = PositionInValues(thread + i * NUM_THREADS) + uint2(0, column);
+        const uint number = thread + i * NUM_THREADS;
+        const uint row = number / (valueColumns / VECTOR), column = element + number % (valueColumns / VECTOR) * VECTOR;
         next[i] = (Loaded)0;
-        if ((valueLoads % NUM_THREADS == 0 || position.x < DEPTH) && position.x < rest && position.y < size)
-            next[i] = ValueVector(firsts, firstKey + position.x, position.y);
+        if (row < rest && column < size)
+            next[i] = ValueVector(valueFirsts, first + row, column);
+    }
+}
+
+void PutQueries(uint thread, Loaded next[queryEach])
+{
+    [unroll]
+    for (uint i = 0; i < queryEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS, row = number / (DEPTH / VECTOR);
+        [unroll]
+        for (uint e = 0; e < VECTOR; e++)
+            queries[(number % (DEPTH / VECTOR) * VECTOR + e) * rowPitch + row / 4][row % 4] = next[i][e];
+    }
+}
+
+void PutKeys(uint thread, Loaded next[keyEach])
+{
+    [unroll]
+    for (uint i = 0; i < keyEach; i++)
+    {
+        const uint number = thread + i * NUM_THREADS, row = number / (DEPTH / VECTOR);
+        [unroll]
+        for (uint e = 0; e < VECTOR; e++)
+            right[(number % (DEPTH / VECTOR) * VECTOR + e) * keyPitch + row / 4][row % 4] = next[i][e];
     }
 }
 
@@ -2380,24 +2349,19 @@ Columns ColumnsOf(uint row, uint number)
 
 void PutValues(uint thread, Loaded next[valueEach])
 {
-    bool isNonFinite = false;
     [unroll]
     for (uint i = 0; i < valueEach; i++)
     {
-        const uint2 position = PositionInValues(thread + i * NUM_THREADS);
-        [unroll]
-        for (uint e = 0; e < VECTOR; e++)
-            isNonFinite = isNonFinite || (asuint(next[i][e]) & 0x7f800000) == 0x7f800000;
-        if (valueLoads % NUM_THREADS != 0 && position.x >= DEPTH)
+        const uint number = thread + i * NUM_THREADS;
+        const uint row = number / (valueColumns / VECTOR), column = number % (valueColumns / VECTOR) * VECTOR;
+        if (valueLoads % NUM_THREADS != 0 && row >= DEPTH)
             continue;
 #if VECTOR == 4
-        right[position.x * valuePitch + position.y / 4] = next[i];
+        right[row * valuePitch + column / 4] = next[i];
 #else
-        right[position.x * valuePitch + position.y / 4][position.y % 4] = next[i][0];
+        right[row * valuePitch + column / 4][column % 4] = next[i][0];
 #endif
     }
-    if (isNonFinite)
-        metNonFinite = 1;
 }
 
 // Computes a block of one head's queries against all its keys, tile by tile. The softmax is online: scores are taken
@@ -2405,27 +2369,14 @@ void PutValues(uint thread, Loaded next[valueEach])
 // suffices.
 void Attend(uint item, uint thread)
 {
-    const uint rowsOfHead = (uint)keptQuerySizes[0][2];
+    FindGroup(item);
     const uint querySize = (uint)keptQuerySizes[0][3], valueSize = (uint)keptPresentValueSizes[0][3];
-    const uint blocks = (rowsOfHead + ROWS - 1) / ROWS;
-    const uint heads = (uint)keptQuerySizes[0][0] * (uint)keptQuerySizes[0][1];
-    const uint head = item / blocks % heads, firstColumn = item / blocks / heads * valueColumns;
+    const uint firstColumn = part * valueColumns;
     if (firstColumn >= valueSize)
         return;
-    const uint firstRow = item % blocks * ROWS;
     const uint ownRow = thread / ROW_THREADS * threadRows, lane = thread % ROW_THREADS;
-
-    List at = Zeros(4);
-    at.entries[0] = (int)(head / (uint)keptQuerySizes[0][1]);
-    at.entries[1] = (int)(head % (uint)keptQuerySizes[0][1]);
-    const uint keys = KeysOf(at);
-    const uint2 ownHead = uint2(at.entries[0], at.entries[1]);
-    const uint queryBase = FirstOf(queryLayout[0], ownHead) + firstRow * (uint)queryLayout[0][3];
-    const uint2 keyFirsts = FirstsOf(keyLayout, at), valueFirsts = FirstsOf(valueLayout, at);
-    const uint outputBase = FirstOf(outputLayout[0], ownHead);
-
-    if (thread == 0)
-        metNonFinite = 0;
+    const uint keys = KeysOf(origin), rows = Rows() - firstRow;
+    const uint firstQuery = PositionIn(queryLayout[0], RowAt(firstRow));
     uint i, j, k;
     Columns mixed[threadRows][VALUE_VECTORS];
     float greatest[threadRows], sums[threadRows];
@@ -2447,15 +2398,17 @@ void Attend(uint item, uint thread)
         [unroll]
         for (i = 0; i < threadRows; i++)
             scores[i] = float4(0, 0, 0, 0);
-        const uint2 rest = uint2(rowsOfHead - firstRow, keys - firstKey);
         Loaded nextQueries[queryEach], nextKeys[keyEach];
-        FetchRows(thread, queryBase, keyFirsts, firstKey, rest, 0, nextQueries, nextKeys);
+        FetchQueries(thread, firstQuery, rows, 0, querySize, nextQueries);
+        FetchKeys(thread, firstKey, keys - firstKey, 0, querySize, nextKeys);
         [loop]
         for (uint element = 0; element < querySize; element += DEPTH)
         {
-            PutRows(thread, nextQueries, nextKeys);
+            PutQueries(thread, nextQueries);
+            PutKeys(thread, nextKeys);
             GroupMemoryBarrierWithGroupSync();
-            FetchRows(thread, queryBase, keyFirsts, firstKey, rest, element + DEPTH, nextQueries, nextKeys);
+            FetchQueries(thread, firstQuery, rows, element + DEPTH, querySize, nextQueries);
+            FetchKeys(thread, firstKey, keys - firstKey, element + DEPTH, querySize, nextKeys);
             [unroll]
             for (k = 0; k < DEPTH; k++)
             {
@@ -2471,65 +2424,44 @@ void Attend(uint item, uint thread)
             GroupMemoryBarrierWithGroupSync();
         }
         Loaded nextValues[valueEach];
-        FetchValues(thread, valueFirsts, firstKey, rest.y, firstColumn, nextValues);
+        FetchValues(thread, firstKey, min(keys - firstKey, DEPTH), firstColumn, valueSize, nextValues);
 
-        // Scores and masking
-        uint absent = 0;
 #if SCORES_FROM_INPUTS
-        [loop]  // shared memory holds HELD keys at a time, so the threads that own them take turns storing scores
-        for (uint held = 0; held < KEYS; held += HELD)
+        // The text of scores may be long, and a loop cannot index registers.
+        [unroll]
+        for (i = 0; i < threadRows; i++)
+            [unroll]
+            for (j = 0; j < 4; j++)
+                weights[(lane * 4 + j) * rowPitch + (ownRow + i) / 4][i % 4] = scores[i][j];
+        [loop]
+        for (uint number = 0; number < 4 * threadRows; number++)
         {
-            if (lane * 4 / HELD == held / HELD)
-            {
-                const uint ownKey = lane * 4 - held;
-                [unroll]
-                for (i = 0; i < threadRows; i++)
-                    [unroll]
-                    for (j = 0; j < 4; j++)
-                        weights[(ownKey + j) * rowPitch + (ownRow + i) / 4][i % 4] = scores[i][j];
-                [loop]
-                for (uint number = 0; number < 4 * threadRows; number++)
-                {
-                    const uint key = ownKey + number % 4, row = ownRow + number / 4;
-                    at.entries[2] = (int)min(firstRow + row, rowsOfHead - 1);
-                    at.entries[3] = (int)min(firstKey + held + key, keys - 1);
-                    weights[key * rowPitch + row / 4][row % 4] = Scored(at, weights[key * rowPitch + row / 4][row % 4]);
-                    if (!Counts(at) || firstKey + held + key >= keys)
-                        absent |= 1u << number;
-                }
-                [unroll]
-                for (i = 0; i < threadRows; i++)
-                    [unroll]
-                    for (j = 0; j < 4; j++)
-                        scores[i][j] = weights[(ownKey + j) * rowPitch + (ownRow + i) / 4][i % 4];
-            }
-            GroupMemoryBarrierWithGroupSync();
+            const uint key = lane * 4 + number % 4, row = ownRow + number / 4, place = key * rowPitch + row / 4;
+            weights[place][row % 4] = ScoreOf(false, RowAt(firstRow + min(row, rows - 1)), firstKey + key, keys,
+                weights[place][row % 4]);
         }
+        [unroll]
+        for (i = 0; i < threadRows; i++)
+            [unroll]
+            for (j = 0; j < 4; j++)
+                scores[i][j] = weights[(lane * 4 + j) * rowPitch + (ownRow + i) / 4][i % 4];
+        GroupMemoryBarrierWithGroupSync();
 #else
         [unroll]
         for (i = 0; i < threadRows; i++)
-        {
             [unroll]
             for (j = 0; j < 4; j++)
-            {
-                at.entries[2] = (int)(firstRow + ownRow + i);
-                at.entries[3] = (int)(firstKey + lane * 4 + j);
-                scores[i][j] = Scored(at, scores[i][j]);
-                if (!Counts(at) || firstKey + lane * 4 + j >= keys)
-                    absent |= 1u << (i * 4 + j);
-            }
-        }
+                scores[i][j] = ScoreOf(false, RowAt(firstRow + ownRow + i), firstKey + lane * 4 + j, keys,
+                    scores[i][j]);
 #endif
 
         // The running maximum of each row
         [unroll]
         for (i = 0; i < threadRows; i++)
         {
-            float most = greatest[i];
-            [unroll]
-            for (j = 0; j < 4; j++)
-                most = (absent >> (i * 4 + j) & 1) != 0 ? most : max(most, scores[i][j]);
-            weights[(ownRow + i) * ROW_THREADS / 4 + lane / 4][lane % 4] = most;
+            const float4 own = scores[i];
+            weights[(ownRow + i) * ROW_THREADS / 4 + lane / 4][lane % 4] =
+                max(greatest[i], max(max(own.x, own.y), max(own.z, own.w)));
         }
         GroupMemoryBarrierWithGroupSync();
         [unroll]
@@ -2550,64 +2482,41 @@ void Attend(uint item, uint thread)
             [unroll]
             for (j = 0; j < 4; j++)
             {
-                const float weight = Weight(scores[i][j] - shift);
-                const bool isAbsent = (absent >> (i * 4 + j) & 1) != 0;
-                sums[i] += isAbsent ? 0.0f : weight;
-                scores[i][j] = isAbsent ? ABSENT : weight;
+                scores[i][j] = Weight(scores[i][j] - shift);
+                sums[i] += scores[i][j];
             }
         }
         GroupMemoryBarrierWithGroupSync();
+
         // Accumulates the weighted values
+        [unroll]
+        for (j = 0; j < 4; j++)
+            [unroll]
+            for (i = 0; i < threadRows / 4; i++)
+                weights[(lane * 4 + j) * rowPitch + ownRow / 4 + i] =
+                    float4(scores[i * 4][j], scores[i * 4 + 1][j], scores[i * 4 + 2][j], scores[i * 4 + 3][j]);
         [loop]
-        for (uint key = 0; key < min(KEYS, rest.y); key += DEPTH)
+        for (uint key = 0; key < min(KEYS, keys - firstKey); key += DEPTH)
         {
-            if (key % HELD == 0 && lane * 4 / HELD == key / HELD)
-            {
-                [unroll]
-                for (j = 0; j < 4; j++)
-                    [unroll]
-                    for (i = 0; i < threadRows / 4; i++)
-                        weights[(lane * 4 % HELD + j) * rowPitch + ownRow / 4 + i] =
-                            float4(scores[i * 4][j], scores[i * 4 + 1][j], scores[i * 4 + 2][j], scores[i * 4 + 3][j]);
-            }
             PutValues(thread, nextValues);
             GroupMemoryBarrierWithGroupSync();
             const uint next = firstKey + key + DEPTH;
-            FetchValues(thread, valueFirsts, next, key + DEPTH < KEYS ? keys - min(next, keys) : 0, firstColumn,
-                nextValues);
-            if (metNonFinite == 0)
+            FetchValues(thread, next, key + DEPTH < KEYS ? min(keys - min(next, keys), DEPTH) : 0, firstColumn,
+                valueSize, nextValues);
+            [unroll]
+            for (k = 0; k < DEPTH; k++)
             {
+                float4 a[threadRows / 4];
                 [unroll]
-                for (k = 0; k < DEPTH; k++)
+                for (i = 0; i < threadRows / 4; i++)
+                    a[i] = weights[(key + k) * rowPitch + ownRow / 4 + i];
+                [unroll]
+                for (j = 0; j < VALUE_VECTORS; j++)
                 {
-                    float4 a[threadRows / 4];
-                    [unroll]
-                    for (i = 0; i < threadRows / 4; i++)
-                        a[i] = weights[(key % HELD + k) * rowPitch + ownRow / 4 + i];
-                    [unroll]
-                    for (j = 0; j < VALUE_VECTORS; j++)
-                    {
-                        const Columns b = ColumnsOf(k, lane + j * ROW_THREADS);
-                        [unroll]
-                        for (i = 0; i < threadRows; i++)
-                            mixed[i][j] = mad((Columns)a[i / 4][i % 4], b, mixed[i][j]);
-                    }
-                }
-            }
-            else  // masked keys add nothing, but a weight of 0 times infinity would be NaN
-            {
-                [loop]
-                for (k = 0; k < DEPTH; k++)
-                {
+                    const Columns b = ColumnsOf(k, lane + j * ROW_THREADS);
                     [unroll]
                     for (i = 0; i < threadRows; i++)
-                    {
-                        const float weight = weights[(key % HELD + k) * rowPitch + (ownRow + i) / 4][i % 4];
-                        [unroll]
-                        for (j = 0; j < VALUE_VECTORS; j++)
-                            if (asuint(weight) != asuint(ABSENT))
-                                mixed[i][j] = mad((Columns)weight, ColumnsOf(k, lane + j * ROW_THREADS), mixed[i][j]);
-                    }
+                        mixed[i][j] = mad((Columns)a[i / 4][i % 4], b, mixed[i][j]);
                 }
             }
             GroupMemoryBarrierWithGroupSync();
@@ -2619,6 +2528,8 @@ void Attend(uint item, uint thread)
     for (i = 0; i < threadRows; i++)
         weights[(ownRow + i) * ROW_THREADS / 4 + lane / 4][lane % 4] = sums[i];
     GroupMemoryBarrierWithGroupSync();
+    float2 relative[threadRows];  // what weights are relative to, and their sum
+    bool isNonFinite = false;
     [unroll]
     for (i = 0; i < threadRows; i++)
     {
@@ -2627,23 +2538,30 @@ void Attend(uint item, uint thread)
         for (j = 1; j < ROW_THREADS / 4; j++)
             total += weights[(ownRow + i) * ROW_THREADS / 4 + j];
         const float sum = total.x + total.y + total.z + total.w;
-        const uint row = firstRow + ownRow + i;
-        const uint position = outputBase + row * (uint)outputLayout[0][3];
+        relative[i] = float2(ShiftOf(greatest[i]), sum);
+        const uint position = PositionOfResult(RowAt(firstRow + ownRow + i));
         [unroll]
         for (j = 0; j < VALUE_VECTORS; j++)
         {
             const uint column = firstColumn + (lane + j * ROW_THREADS) * VALUE_VECTOR;
             const Columns means = mixed[i][j] / sum;
-#if VECTOR == 4 && VALUE_VECTOR == 4
-            if (row < rowsOfHead && column < valueSize)
-                PutFour(position + column, means);
-#else
             [unroll]
             for (k = 0; k < VALUE_VECTOR; k++)
-                if (row < rowsOfHead && column + k < valueSize)
+                if (ownRow + i < rows && column + k < valueSize)
+                {
                     PutOne(position + column + k, means[k]);
-#endif
+                    isNonFinite = isNonFinite || IsNonFinite(means[k]);
+                }
         }
+    }
+    if (isNonFinite)
+    {
+        [loop]
+        for (i = 0; i < threadRows && ownRow + i < rows; i++)
+            [loop]
+            for (j = 0; j < VALUE_VECTORS; j++)
+                StoreNonFinite(RowAt(firstRow + ownRow + i), firstColumn + (lane + j * ROW_THREADS) * VALUE_VECTOR,
+                    VALUE_VECTOR, relative[i].x, relative[i].y);
     }
 }
 #endif

@@ -4415,6 +4415,7 @@ DMLOPS_CALLED void dmlops_plan_define_attention(dmlops_planning* planning, const
         dmlops_plan_ceil_div(planning, sizes->items[dmlops_item(planning, 2, sizes->count)], 64)) >= 256);
     int64_t rows = is_many ? 64 : 32;
     dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), rows);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), 1);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTOR"), vector);
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_VECTORS"), dmlops_divide(columns, vector));
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, heads, dmlops_plan_ceil_div(planning,
@@ -4707,6 +4708,7 @@ DMLOPS_CALLED void dmlops_plan_define_attention_cooperative(dmlops_planning* pla
     dmlops_out_define(planning, "", DMLOPS_TEXT("QUERY_EIGHTS"), dmlops_divide(query->items[dmlops_item(planning, 3,
         query->count)], 8));
     dmlops_out_define(planning, "", DMLOPS_TEXT("VALUE_EIGHTS"), dmlops_divide(width, 8));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ROWS"), dmlops_multiply(dmlops_divide(tile.waves, tile.slices), 16));
     dmlops_out_define(planning, "", DMLOPS_TEXT("SLICES"), tile.slices);
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_KEYS"), tile.keys);
     dmlops_out_define(planning, "", DMLOPS_TEXT("SHARED"), parts->shared);

@@ -266,6 +266,7 @@ def define_attention(out: Planning, sizes: Sizes) -> Threads:
     )
     rows = ATTENTION_MANY_ROWS if is_many else ATTENTION_FEW_ROWS
     out.define("ROWS", rows)
+    out.define("SHARED", 1)
     out.define("VALUE_VECTOR", vector)
     out.define("VALUE_VECTORS", columns // vector)
     groups = times(times(heads, ceil_div(sizes[2], rows)), across)

@@ -108,6 +108,7 @@ def define_attention_cooperative(
     out.define("COOPERATIVE_MATRIX", 1)
     out.define("QUERY_EIGHTS", query[3] // 8)
     out.define("VALUE_EIGHTS", width // 8)
+    out.define("ROWS", tile.waves // tile.slices * MATRIX_ROWS)
     out.define("SLICES", tile.slices)
     out.define("TILE_KEYS", tile.keys)
     out.define("SHARED", parts.shared)
