@@ -11,9 +11,9 @@ import pytest
 import dmlops
 from dmlgen.schedules.rows import Rows
 from dmlops import TensorDesc, gpu
+from dmlops.gpu.plans.definition import plan_definition
 from dmlops.gpu.plans.planning import Planning, Refused
 from dmlops.gpu.plans.reasons import Reason
-from dmlops.gpu.plans.rows import plan_rows
 from dmlops.planners.adam_optimizer import PLANNER
 from gpu_device import device, run_in_guard_zones
 from gpu_results import TOLERANCES, check_results, inputs_of
@@ -237,5 +237,5 @@ def test_tensors_that_no_rule_admits_are_refused(steps: tuple[int, ...]) -> None
     whole = of("FLOAT32", 1, 1, 2, 3)
     desc = optimizer(whole, whole, steps)
     with pytest.raises(Refused) as caught:
-        plan_rows(Planning(), PLANNER.inputs(desc, 0), PLANNER.shader)
+        plan_definition(Planning(), PLANNER.inputs(desc, 0), PLANNER.shader)
     assert caught.value.reason == Reason.UNSUPPORTED_INDEXING

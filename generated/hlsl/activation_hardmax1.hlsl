@@ -468,10 +468,9 @@ OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     s = k / ALONG;
-                    const State total0 = total0s.of[s];
                     const INPUT_VALUE inputElement = inputBlock[u][k];
                     outputValues[k] = (OUTPUT_VALUE)((item + u * REDUCTION_THREADS) * ALONG
-                        + k % ALONG == total0.index);
+                        + k % ALONG == total0s.of[s].index);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

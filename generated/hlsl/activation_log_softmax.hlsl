@@ -516,8 +516,7 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    continue;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -553,9 +552,7 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        const float total0 = total0s.of[s];
-        const float rowPeak = IsInfinity(total0) ? (REAL_VALUE)0.0f : total0;
-        rowPeaks.of[s] = rowPeak;
+        rowPeaks.of[s] = IsInfinity(total0s.of[s]) ? (REAL_VALUE)0.0f : total0s.of[s];
     }
 
     OfRows total1s;
@@ -581,18 +578,16 @@ void WorkOnRows(uint number, uint thread)
 [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            const float rowPeak = rowPeaks.of[s];
             float total1OfBlock = 0;
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    continue;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
                     const float inputElement = inputBlock[u][s + k];
-                    total1OfBlock += ExpShifted(inputElement - rowPeak);
+                    total1OfBlock += ExpShifted(inputElement - rowPeaks.of[s]);
                 }
             }
             total1s.of[s] += total1OfBlock;
@@ -606,9 +601,8 @@ void WorkOnRows(uint number, uint thread)
         {
             const float partTotal = scratch[PartialTotal(1, item, min(own, rowCount - 1), s)],
                 partCenter = scratch[PartialTotal(2, item, min(own, rowCount - 1), s)];
-            const float rowPeak = rowPeaks.of[s];
-// 0 times infinity would be NaN
-total1s.of[s] += partTotal > 0 ? partTotal * ExpShifted(partCenter - rowPeak) : partTotal;
+            // 0 times infinity would be NaN
+            total1s.of[s] += partTotal > 0 ? partTotal * ExpShifted(partCenter - rowPeaks.of[s]) : partTotal;
         }
     }
 #endif
@@ -629,11 +623,8 @@ total1s.of[s] += partTotal > 0 ? partTotal * ExpShifted(partCenter - rowPeak) : 
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        const float total1 = total1s.of[s];
-        const float rowSum = total1;
-        rowSums.of[s] = rowSum;
-        const float ofRow0 = Log(rowSum);
-        ofRow0s.of[s] = ofRow0;
+        rowSums.of[s] = total1s.of[s];
+        ofRow0s.of[s] = Log(rowSums.of[s]);
     }
 
     if (own >= rowCount)
@@ -660,10 +651,8 @@ OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     s = k / ALONG;
-                    const float rowPeak = rowPeaks.of[s];
-                    const float ofRow0 = ofRow0s.of[s];
                     const float inputElement = inputBlock[u][k];
-                    outputValues[k] = (OUTPUT_VALUE)(inputElement - rowPeak - ofRow0);
+                    outputValues[k] = (OUTPUT_VALUE)(inputElement - rowPeaks.of[s] - ofRow0s.of[s]);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

@@ -601,11 +601,9 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        const float trainingStepOfRow = trainingStepOfRows.of[s];
-        const float ofRow0 = (REAL_VALUE)learningRate
-            * Sqrt((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta2, trainingStepOfRow))
-            / ((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta1, trainingStepOfRow));
-        ofRow0s.of[s] = ofRow0;
+        ofRow0s.of[s] = (REAL_VALUE)learningRate * Sqrt((REAL_VALUE)1.0f
+            - Pow((REAL_VALUE)beta2, trainingStepOfRows.of[s]))
+            / ((REAL_VALUE)1.0f - Pow((REAL_VALUE)beta1, trainingStepOfRows.of[s]));
     }
 
     if (own >= rowCount)
@@ -639,13 +637,12 @@ OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     s = k / ALONG;
-                    const float ofRow0 = ofRow0s.of[s];
                     const float inputParametersElement = inputParametersBlock[u][k];
                     const float inputFirstMomentElement = inputFirstMomentBlock[u][k];
                     const float inputSecondMomentElement = inputSecondMomentBlock[u][k];
                     const float gradientElement = gradientBlock[u][k];
                     outputParametersValues[k] = (OUTPUT_PARAMETERS_VALUE)(inputParametersElement
-                        - ofRow0 * ((REAL_VALUE)beta1 * inputFirstMomentElement
+                        - ofRow0s.of[s] * ((REAL_VALUE)beta1 * inputFirstMomentElement
                         + ((REAL_VALUE)1.0f - (REAL_VALUE)beta1) * gradientElement)
                         / (Sqrt((REAL_VALUE)beta2 * inputSecondMomentElement
                         + ((REAL_VALUE)1.0f - (REAL_VALUE)beta2) * gradientElement * gradientElement)

@@ -466,8 +466,7 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            const State total0 = total0s.of[s];
-            StoreOutput(row.output + s * outputStep, Finished(row.output + s * outputStep, ResultOf(total0)));
+            StoreOutput(row.output + s * outputStep, Finished(row.output + s * outputStep, ResultOf(total0s.of[s])));
         }
     }
 }

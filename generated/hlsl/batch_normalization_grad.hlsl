@@ -593,8 +593,7 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    continue;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -652,12 +651,8 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        const float total0 = total0s.of[s];
-        const float total1 = total1s.of[s];
-        const float rowSlope = total0;
-        rowSlopes.of[s] = rowSlope;
-        const float rowTilt = total1;
-        rowTilts.of[s] = rowTilt;
+        rowSlopes.of[s] = total0s.of[s];
+        rowTilts.of[s] = total1s.of[s];
     }
 
     if (own >= rowCount)
@@ -667,14 +662,11 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            const float rowTilt = rowTilts.of[s];
-            const float varianceOfRow = varianceOfRows.of[s];
-            const float rowSlope = rowSlopes.of[s];
             StoreOutputScaleGradient(row.outputScaleGradient + s * outputScaleGradientStep,
-                (OUTPUT_SCALE_GRADIENT_VALUE)(rowTilt
-                * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow + (REAL_VALUE)epsilon))));
+                (OUTPUT_SCALE_GRADIENT_VALUE)(rowTilts.of[s]
+                * ((REAL_VALUE)1.0f / Sqrt(varianceOfRows.of[s] + (REAL_VALUE)epsilon))));
             StoreOutputBiasGradient(row.outputBiasGradient + s * outputBiasGradientStep,
-                (OUTPUT_BIAS_GRADIENT_VALUE)rowSlope);
+                (OUTPUT_BIAS_GRADIENT_VALUE)rowSlopes.of[s]);
         }
     }
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)

@@ -979,8 +979,7 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    continue;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -1026,11 +1025,8 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        const float total0 = total0s.of[s];
-        const float rowMean = total0 / Convert(product, (REAL_VALUE)0);
-        rowMeans.of[s] = rowMean;
-        const float rowCenter = rowMean;
-        rowCenters.of[s] = rowCenter;
+        rowMeans.of[s] = total0s.of[s] / Convert(product, (REAL_VALUE)0);
+        rowCenters.of[s] = rowMeans.of[s];
     }
 
     OfRows total1s, differencess;
@@ -1072,14 +1068,12 @@ void WorkOnRows(uint number, uint thread)
 [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            const float center = centers.of[s];
             float total1OfBlock = 0;
             float differencesOfBlock = 0;
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    continue;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -1094,8 +1088,8 @@ void WorkOnRows(uint number, uint thread)
 #else
                     const float biasElement = biasSpread[u][s + k];
 #endif
-                    total1OfBlock += (inputElement - center) * (inputElement - center);
-                    differencesOfBlock += inputElement - center;
+                    total1OfBlock += (inputElement - centers.of[s]) * (inputElement - centers.of[s]);
+                    differencesOfBlock += inputElement - centers.of[s];
                 }
             }
             total1s.of[s] += total1OfBlock;
@@ -1137,11 +1131,8 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        const float total1 = total1s.of[s];
-        const float rowVariance = total1 / Convert(product, (REAL_VALUE)0);
-        rowVariances.of[s] = rowVariance;
-        const float ofRow0 = Sqrt(rowVariance + (REAL_VALUE)epsilon);
-        ofRow0s.of[s] = ofRow0;
+        rowVariances.of[s] = total1s.of[s] / Convert(product, (REAL_VALUE)0);
+        ofRow0s.of[s] = Sqrt(rowVariances.of[s] + (REAL_VALUE)epsilon);
     }
 
     if (own >= rowCount)
@@ -1151,10 +1142,8 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            const float rowMean = rowMeans.of[s];
-            const float rowVariance = rowVariances.of[s];
-            StoreOutputMean(row.outputMean + s * outputMeanStep, (OUTPUT_MEAN_VALUE)rowMean);
-            StoreOutputVariance(row.outputVariance + s * outputVarianceStep, (OUTPUT_VARIANCE_VALUE)rowVariance);
+            StoreOutputMean(row.outputMean + s * outputMeanStep, (OUTPUT_MEAN_VALUE)rowMeans.of[s]);
+            StoreOutputVariance(row.outputVariance + s * outputVarianceStep, (OUTPUT_VARIANCE_VALUE)rowVariances.of[s]);
         }
     }
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
@@ -1199,8 +1188,6 @@ OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     s = k / ALONG;
-                    const float rowMean = rowMeans.of[s];
-                    const float ofRow0 = ofRow0s.of[s];
                     const float inputElement = inputBlock[u][k];
                     const float fusedAddElement = fusedAddBlock[u][k];
 #if SCALE_SINGLE
@@ -1213,8 +1200,9 @@ OVER_ELEMENTS
 #else
                     const float biasElement = biasSpread[u][k];
 #endif
-                    outputValues[k] = (OUTPUT_VALUE)Activate(scaleElement * (inputElement - rowMean) / ofRow0
-                        + biasElement + (FUSED_ADD_PRESENT != 0 ? fusedAddElement : (REAL_VALUE)0.0f), 0);
+                    outputValues[k] = (OUTPUT_VALUE)Activate(scaleElement * (inputElement - rowMeans.of[s])
+                        / ofRow0s.of[s] + biasElement + (FUSED_ADD_PRESENT != 0 ? fusedAddElement : (REAL_VALUE)0.0f),
+                        0);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

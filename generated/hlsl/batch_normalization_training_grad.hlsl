@@ -600,8 +600,7 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    continue;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -659,14 +658,9 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        const float total0 = total0s.of[s];
-        const float total1 = total1s.of[s];
-        const float rowSlope = total0;
-        rowSlopes.of[s] = rowSlope;
-        const float rowTilt = total1;
-        rowTilts.of[s] = rowTilt;
-        const float ofRow0 = rowSlope / Convert(product, (REAL_VALUE)0);
-        ofRow0s.of[s] = ofRow0;
+        rowSlopes.of[s] = total0s.of[s];
+        rowTilts.of[s] = total1s.of[s];
+        ofRow0s.of[s] = rowSlopes.of[s] / Convert(product, (REAL_VALUE)0);
     }
 
     if (own >= rowCount)
@@ -676,14 +670,11 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            const float rowTilt = rowTilts.of[s];
-            const float varianceOfRow = varianceOfRows.of[s];
-            const float rowSlope = rowSlopes.of[s];
             StoreOutputScaleGradient(row.outputScaleGradient + s * outputScaleGradientStep,
-                (OUTPUT_SCALE_GRADIENT_VALUE)(rowTilt
-                * ((REAL_VALUE)1.0f / Sqrt(varianceOfRow + (REAL_VALUE)epsilon))));
+                (OUTPUT_SCALE_GRADIENT_VALUE)(rowTilts.of[s]
+                * ((REAL_VALUE)1.0f / Sqrt(varianceOfRows.of[s] + (REAL_VALUE)epsilon))));
             StoreOutputBiasGradient(row.outputBiasGradient + s * outputBiasGradientStep,
-                (OUTPUT_BIAS_GRADIENT_VALUE)rowSlope);
+                (OUTPUT_BIAS_GRADIENT_VALUE)rowSlopes.of[s]);
         }
     }
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
@@ -727,8 +718,6 @@ OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     s = k / ALONG;
-                    const float ofRow0 = ofRow0s.of[s];
-                    const float rowTilt = rowTilts.of[s];
                     const float inputElement = inputBlock[u][k];
                     const float inputGradientElement = inputGradientBlock[u][k];
 #if MEAN_SINGLE
@@ -748,8 +737,8 @@ OVER_ELEMENTS
 #endif
                     outputGradientValues[k] = (OUTPUT_GRADIENT_VALUE)(scaleElement
                         * ((REAL_VALUE)1.0f / Sqrt(varianceElement + (REAL_VALUE)epsilon))
-                        * (inputGradientElement - ofRow0
-                        - (inputElement - meanElement) * rowTilt / Convert(product, (REAL_VALUE)0)
+                        * (inputGradientElement - ofRow0s.of[s]
+                        - (inputElement - meanElement) * rowTilts.of[s] / Convert(product, (REAL_VALUE)0)
                         / (varianceElement + (REAL_VALUE)epsilon)));
                 }
                 StoreOutputGradientElements(row.outputGradient + place.outputGradient, outputGradientValues);

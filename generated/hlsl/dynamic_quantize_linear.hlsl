@@ -548,8 +548,7 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    continue;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -591,21 +590,14 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        const float total0 = total0s.of[s];
-        const float total1 = total1s.of[s];
-        const float rowLow = Min(total0, (REAL_VALUE)0.0f);
-        rowLows.of[s] = rowLow;
-        const float rowHigh = Max(total1, (REAL_VALUE)0.0f);
-        rowHighs.of[s] = rowHigh;
-        const float rowScale = Less(rowLow, rowHigh)
-            ? Divide(rowHigh - rowLow, Convert((int)OUTPUT_HIGHEST - (int)OUTPUT_LOWEST, (REAL_VALUE)0))
+        rowLows.of[s] = Min(total0s.of[s], (REAL_VALUE)0.0f);
+        rowHighs.of[s] = Max(total1s.of[s], (REAL_VALUE)0.0f);
+        rowScales.of[s] = Less(rowLows.of[s], rowHighs.of[s])
+            ? Divide(rowHighs.of[s] - rowLows.of[s], Convert((int)OUTPUT_HIGHEST - (int)OUTPUT_LOWEST, (REAL_VALUE)0))
             : (REAL_VALUE)1.0f;
-        rowScales.of[s] = rowScale;
-        const float rowFactor = Divide((REAL_VALUE)1.0f, rowScale);
-        rowFactors.of[s] = rowFactor;
-        const float ofRow0 = Convert((int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
-            - Divide(rowLow, rowScale))), (REAL_VALUE)0);
-        ofRow0s.of[s] = ofRow0;
+        rowFactors.of[s] = Divide((REAL_VALUE)1.0f, rowScales.of[s]);
+        ofRow0s.of[s] = Convert((int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
+            - Divide(rowLows.of[s], rowScales.of[s]))), (REAL_VALUE)0);
     }
 
     if (own >= rowCount)
@@ -615,12 +607,10 @@ void WorkOnRows(uint number, uint thread)
         [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            const float rowScale = rowScales.of[s];
-            const float rowLow = rowLows.of[s];
-            StoreOutputScale(row.outputScale + s * outputScaleStep, (OUTPUT_SCALE_VALUE)rowScale);
+            StoreOutputScale(row.outputScale + s * outputScaleStep, (OUTPUT_SCALE_VALUE)rowScales.of[s]);
             StoreOutputZeroPoint(row.outputZeroPoint + s * outputZeroPointStep,
                 (OUTPUT_ZERO_POINT_VALUE)(int)QuantizeOutput(RoundEven(Convert((int)OUTPUT_LOWEST, (REAL_VALUE)0)
-                - Divide(rowLow, rowScale))));
+                - Divide(rowLows.of[s], rowScales.of[s]))));
         }
     }
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
@@ -645,10 +635,9 @@ OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     s = k / ALONG;
-                    const float rowFactor = rowFactors.of[s];
-                    const float ofRow0 = ofRow0s.of[s];
                     const float inputElement = inputBlock[u][k];
-                    outputValues[k] = (OUTPUT_VALUE)(int)QuantizeOutput(RoundEven(inputElement * rowFactor) + ofRow0);
+                    outputValues[k] = (OUTPUT_VALUE)(int)QuantizeOutput(RoundEven(inputElement * rowFactors.of[s])
+                        + ofRow0s.of[s]);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

@@ -409,8 +409,7 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    continue;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -452,12 +451,8 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        const float total0 = total0s.of[s];
-        const float total1 = total1s.of[s];
-        const float rowNorm = isNumber != 0 ? total0 : Sqrt(total1);
-        rowNorms.of[s] = rowNorm;
-        const float ofRow0 = Max(rowNorm, (REAL_VALUE)epsilon);
-        ofRow0s.of[s] = ofRow0;
+        rowNorms.of[s] = isNumber != 0 ? total0s.of[s] : Sqrt(total1s.of[s]);
+        ofRow0s.of[s] = Max(rowNorms.of[s], (REAL_VALUE)epsilon);
     }
 
     if (own >= rowCount)
@@ -484,9 +479,8 @@ OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     s = k / ALONG;
-                    const float ofRow0 = ofRow0s.of[s];
                     const float inputElement = inputBlock[u][k];
-                    outputValues[k] = (OUTPUT_VALUE)(inputElement / ofRow0);
+                    outputValues[k] = (OUTPUT_VALUE)(inputElement / ofRow0s.of[s]);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

@@ -922,8 +922,7 @@ void WorkOnRows(uint number, uint thread)
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    continue;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -969,11 +968,8 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        const float total0 = total0s.of[s];
-        const float rowMean = total0 / Convert(product, (REAL_VALUE)0);
-        rowMeans.of[s] = rowMean;
-        const float rowCenter = rowMean;
-        rowCenters.of[s] = rowCenter;
+        rowMeans.of[s] = total0s.of[s] / Convert(product, (REAL_VALUE)0);
+        rowCenters.of[s] = rowMeans.of[s];
     }
 
     OfRows total1s, differencess;
@@ -1015,14 +1011,12 @@ void WorkOnRows(uint number, uint thread)
 [unroll]
         for (s = 0; s < ABREAST; s++)
         {
-            const float center = centers.of[s];
             float total1OfBlock = 0;
             float differencesOfBlock = 0;
             [unroll]
             for (u = 0; u < UNROLL; u++)
             {
-                if (!EVEN && item + u * REDUCTION_THREADS >= end)
-                    continue;
+                if (EVEN || item + u * REDUCTION_THREADS < end)
                 [unroll]
                 for (k = 0; k < ALONG; k++)
                 {
@@ -1037,8 +1031,8 @@ void WorkOnRows(uint number, uint thread)
 #else
                     const float biasElement = biasSpread[u][s + k];
 #endif
-                    total1OfBlock += (inputElement - center) * (inputElement - center);
-                    differencesOfBlock += inputElement - center;
+                    total1OfBlock += (inputElement - centers.of[s]) * (inputElement - centers.of[s]);
+                    differencesOfBlock += inputElement - centers.of[s];
                 }
             }
             total1s.of[s] += total1OfBlock;
@@ -1080,11 +1074,8 @@ void WorkOnRows(uint number, uint thread)
     [unroll]
     for (s = 0; s < ABREAST; s++)
     {
-        const float total1 = total1s.of[s];
-        const float rowVariance = total1 / Convert(product, (REAL_VALUE)0);
-        rowVariances.of[s] = rowVariance;
-        const float ofRow0 = normalizeVariance != 0 ? Sqrt(rowVariance + (REAL_VALUE)epsilon) : (REAL_VALUE)1.0f;
-        ofRow0s.of[s] = ofRow0;
+        rowVariances.of[s] = total1s.of[s] / Convert(product, (REAL_VALUE)0);
+        ofRow0s.of[s] = normalizeVariance != 0 ? Sqrt(rowVariances.of[s] + (REAL_VALUE)epsilon) : (REAL_VALUE)1.0f;
     }
 
     if (own >= rowCount)
@@ -1123,8 +1114,6 @@ OVER_ELEMENTS
                 for (k = 0; k < VECTOR; k++)
                 {
                     s = k / ALONG;
-                    const float rowCenter = rowCenters.of[s];
-                    const float ofRow0 = ofRow0s.of[s];
                     const float inputElement = inputBlock[u][k];
 #if SCALE_SINGLE
                     const float scaleElement = scaleOfRows.of[s];
@@ -1137,8 +1126,8 @@ OVER_ELEMENTS
                     const float biasElement = biasSpread[u][k];
 #endif
                     outputValues[k] = (OUTPUT_VALUE)Activate((SCALE_PRESENT != 0 ? scaleElement : (REAL_VALUE)1.0f)
-                        * (inputElement - rowCenter) / ofRow0 + (BIAS_PRESENT != 0 ? biasElement : (REAL_VALUE)0.0f),
-                        0);
+                        * (inputElement - rowCenters.of[s]) / ofRow0s.of[s]
+                        + (BIAS_PRESENT != 0 ? biasElement : (REAL_VALUE)0.0f), 0);
                 }
                 StoreOutputElements(row.output + place.output, outputValues);
             }

@@ -15,21 +15,13 @@ from dmlgen.schedules.rows import Reduction, Rows, Statistic
 
 
 @dataclass(frozen=True)
-class Value:
-    """The text of a value, and the numbers of rows that it `needs`, by name."""
-
-    text: str
-    needs: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Total:
     """A fold over a row, of a `kind` (`schedules.rows`): its name, and an element's term. That of a reduction
     has the kind "state"."""
 
     name: str
     kind: str
-    term: Value
+    term: str
 
 
 @dataclass(frozen=True)
@@ -47,7 +39,7 @@ class Around:
     """
 
     center: str
-    weight: Value | None = None
+    weight: str = ""
     sum: str = ""
     differences: tuple[Total, ...] = ()
 
@@ -59,7 +51,7 @@ class Stage:
     not the elements, in place of which they stay in registers."""
 
     totals: tuple[Total, ...]
-    statistics: tuple[tuple[str, Value], ...]
+    statistics: tuple[tuple[str, str], ...]
     turn: int
     around: Around | None = None
     keeps_terms: bool = False
@@ -73,15 +65,6 @@ class Stage:
     def kept(self) -> Sequence[str]:
         """The names of all that is kept of a part of a row."""
         return [*(one.name for one in self.counted), *(("center",) if self.around else ())]
-
-    @property
-    def needed_by_terms(self) -> Sequence[str]:
-        return _needed(total.term for total in self.counted)
-
-    @property
-    def needed_by_statistics(self) -> Sequence[str]:
-        own = {name for name, _ in self.statistics}
-        return [name for name in _needed(value for _, value in self.statistics) if name not in own]
 
 
 @dataclass(frozen=True)
@@ -117,8 +100,8 @@ class RowsPass(FormPass):
     elements: tuple[Tensor, ...]
     held: tuple[Tensor, ...]
     stages: tuple[Stage, ...]
-    each: tuple[tuple[Tensor, Value], ...]
-    of_rows: tuple[tuple[Tensor, Value], ...]
+    each: tuple[tuple[Tensor, str], ...]
+    of_rows: tuple[tuple[Tensor, str], ...]
     inputs: Mapping[str, ir.Expr]
     spread: tuple[Tensor, ...] = ()
     of_row: tuple[Tensor, ...] = ()
@@ -169,19 +152,10 @@ class RowsPass(FormPass):
         return [name for stage in self.stages for name in stage.kept]
 
     @property
-    def needed_by_rows(self) -> Sequence[str]:
-        return _needed(value for _, value in self.of_rows)
-
-    @property
-    def term(self) -> Value | None:
+    def term(self) -> str:
         """The term that outputs are functions of, if it is kept."""
         kept = self.stages and self.stages[-1].keeps_terms
-        return self.stages[-1].totals[0].term if kept else None
-
-    @property
-    def needed_by_elements(self) -> Sequence[str]:
-        terms = [] if self.term is None else [self.term]
-        return _needed((*terms, *(value for _, value in self.each)))
+        return self.stages[-1].totals[0].term if kept else ""
 
     @property
     def in_float16(self) -> str:
@@ -239,29 +213,24 @@ class _RowsPrinter:
     def __init__(self, printer: ShaderPrinter, rows: Rows) -> None:
         self._printer, self._rows = printer, rows
         self._terms = [total.term for one in rows.statistics for total in one.totals]
-        self._named: dict[ir.Expr, ir.Expr] = {}  # locals of the schedule, renamed for the shader
+        # Locals of the schedule, renamed for the shader
+        self._named: dict[ir.Expr, ir.Expr] = {_local(one.name): _of_row(one.name) for one in rows.statistics}
         self._read: dict[str, list[str]] = {"Element": [], "OfRow": []}
-        self._of_rows = {"center", *(one.name for one in rows.statistics)}  # names of numbers
-        whole = (
-            *self._terms,
-            *(one.value for one in rows.statistics),
-        )
-        parts = {
-            part for one in (*whole, *rows.each.values(), *rows.of_rows.values()) for part in ir.walk(one)
-        }
+        values = (*self._terms, *(one.value for one in rows.statistics), *rows.each.values())
+        parts = {part for one in (*values, *rows.of_rows.values()) for part in ir.walk(one)}
         for name, tensor in printer.tensors.items():
+            own = {"Element": _local(f"{tensor.local}Element"), "OfRow": _of_row(f"{tensor.local}OfRow")}
             for suffix, names in self._read.items():
                 if _local(name + suffix) in parts:
                     names.append(name)
-                    self._named[_local(name + suffix)] = _local(tensor.local + suffix)
-        self._of_rows |= {f"{printer.tensors[name].local}OfRow" for name in self._read["OfRow"]}
+                    self._named[_local(name + suffix)] = own[suffix]
 
     def reduction(self, reduction: Reduction, number: int) -> RowsPass:
         """The pass of a reduction: one stage, whose only total is that of elements of any type."""
         tensors, source = self._printer.tensors, self._printer.tensors[self._rows.source]
-        place, needed = "(item + u * REDUCTION_THREADS) * ALONG", ("total0",)
-        term = Value(f"StateOf({source.local}Element, {place} + k)", ())
-        chosen = f"{place} + k % ALONG == total0.index"
+        place = "(item + u * REDUCTION_THREADS) * ALONG"
+        term = f"StateOf({source.local}Element, {place} + k)"
+        chosen = f"{place} + k % ALONG == total0s.of[s].index"
         inputs = {"rows.reduced": self._rows.reduced, "rows.decreasing": reduction.decreasing}
         if reduction.function is not None:
             inputs["rows.function"] = reduction.function
@@ -272,10 +241,9 @@ class _RowsPrinter:
             held=(source,),
             stages=(Stage((Total("total0", "state", term),), (), 1),),
             each=tuple(
-                (tensors[name], Value(f"({tensors[name].macro}_VALUE)({chosen})", needed))
-                for name in self._rows.each
+                (tensors[name], f"({tensors[name].macro}_VALUE)({chosen})") for name in self._rows.each
             ),
-            of_rows=tuple((tensors[name], Value("ResultOf(total0)", needed)) for name in self._rows.of_rows),
+            of_rows=tuple((tensors[name], "ResultOf(total0s.of[s])") for name in self._rows.of_rows),
             inputs=inputs,
             functions=tuple(self._function(value, one) for value, one in reduction.results.items()),
         )
@@ -347,12 +315,11 @@ class _RowsPrinter:
                 for place, total in enumerate(one.totals)
             ]
             terms |= {total.name: given.term for total, given in zip(totals, one.totals, strict=True)}
-            self._of_rows |= terms.keys()
             for total in totals:
                 if total.kind in ("min", "max"):
                     self._printer.use(pascal(total.kind), self._printer.reals)
             named: dict[ir.Expr, ir.Expr] = {
-                _local(f"total{place}"): _local(total.name) for place, total in enumerate(totals)
+                _local(f"total{place}"): _of_row(total.name) for place, total in enumerate(totals)
             }
             value = self._value(ir.substitute(one.value, named), one.decides)
             stages[-1] = Stage((*stages[-1].totals, *totals), (*stages[-1].statistics, (one.name, value)), 0)
@@ -378,7 +345,7 @@ class _RowsPrinter:
                     difference = replace(left, right=_CENTER)
                     square = ir.Binary("*", difference, difference, ir.FLOAT)
                     differences = Total("differences", "sum", self._value(difference))
-                    around = Around(center, None, sums[element], (differences,))
+                    around = Around(center, "", sums[element], (differences,))
                     return replace(stage, totals=(replace(total, term=self._value(square)),), around=around)
             case [(_, ir.Call("exp_shifted", (ir.Binary("-", element, ir.Local(name=center)),)) as power)]:
                 if center in dict(before.statistics):
@@ -390,34 +357,28 @@ class _RowsPrinter:
         """Whether values need the elements of a tensor."""
         return any(_local(f"{name}Element") in ir.walk(value) for value in values)
 
-    def _value(self, node: ir.Expr, decides: bool = False) -> Value:
-        node = ir.substitute(node, self._named)
-        return Value(self._printer.value(node, decides), self._needs(node))
-
-    def _needs(self, node: ir.Expr) -> tuple[str, ...]:
-        names = (part.name for part in ir.walk(node) if isinstance(part, ir.Local))
-        return tuple(dict.fromkeys(name for name in names if name in self._of_rows))
+    def _value(self, node: ir.Expr, decides: bool = False) -> str:
+        return self._printer.value(ir.substitute(node, self._named), decides)
 
     def _tensors(self, names: Iterable[str]) -> tuple[Tensor, ...]:
         return tuple(self._printer.tensors[name] for name in names)
 
-    def _stored(self, values: Mapping[str, ir.Expr]) -> tuple[tuple[Tensor, Value], ...]:
-        named = {name: ir.substitute(value, self._named) for name, value in values.items()}
+    def _stored(self, values: Mapping[str, ir.Expr]) -> tuple[tuple[Tensor, str], ...]:
         return tuple(
-            (self._printer.tensors[name], Value(self._printer.stored(name, value), self._needs(value)))
-            for name, value in named.items()
+            (self._printer.tensors[name], self._printer.stored(name, ir.substitute(value, self._named)))
+            for name, value in values.items()
         )
-
-
-def _needed(values: Iterable[Value]) -> Sequence[str]:
-    """The numbers of rows that some of these values need."""
-    return list(dict.fromkeys(name for value in values for name in value.needs))
 
 
 def _local(name: str) -> ir.Local:
     return ir.Local(name, ir.FLOAT, varies=True)
 
 
+def _of_row(name: str) -> ir.Local:
+    """A number of the current one of the rows that a thread works on."""
+    return _local(f"{name}s.of[s]")
+
+
 _TERM = _local("term")
-_CENTER = _local("center")
+_CENTER = _of_row("center")
 _PART_CENTER = _local("partCenter")
