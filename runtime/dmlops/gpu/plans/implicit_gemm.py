@@ -477,11 +477,11 @@ def plan_window_product(out: Planning, op: Contraction, made: WindowProduct) -> 
     words = unpacked_window(out, op, product.matrices)
     if packing.items > 0:
         out.define("TILE_DEPTH", product.tile.depth)
-        out.define("WHOLE_TAPS", int(channels % product.tile.depth == 0))
+        out.define("TAP_PRODUCTS", gcd(channels, product.tile.depth))
         pack(out, op, product, packing)
         first, strides = sums * packing.in_word, window_strides(op)
         words = product_window(out, op, product.factors, strides, channels, first)
-    out.define("WHOLE_TAPS", int(channels % product.tile.depth == 0))
+    out.define("TAP_PRODUCTS", gcd(channels, product.tile.depth))
     out.define("BORDERED", int(is_bordered(window, right, output)))
     out.define("REACH", row.reach)
     multiply(out, op, product, words, packing.items > 0)
