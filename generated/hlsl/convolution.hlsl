@@ -54,7 +54,7 @@
 // RIGHT, InputTensor; X stands for either.
 //   PACKED     1 in pass 2 if it reads FilterTensor from `scratch`, packed in the order of use
 //   PACK_VECTOR  adjacent elements that a thread of pass 4 packs: 8 float16 elements along k, or 4 rows as floats
-//   WHOLE_TAPS  1 if the products of any one tile all belong to a single tap of the window, else 0
+//   TAP_PRODUCTS  consecutive products of a tile that belong to a single tap of the window: TILE_DEPTH or a divisor
 //   BORDERED   1 if windows reach beyond the edge of InputTensor, else 0
 //   PHASED     1 if the window steps in fractions, as in transposed convolutions: a coordinate in InputTensor is a
 //              quotient, and taps that leave a remainder contribute nothing; else 0. Output elements whose coordinates
@@ -369,7 +369,6 @@ struct Dimension
     uint channels;
     uint taps;
     uint leftFirst;
-    uint leftTapStep;
     uint leftMatrixStep;
     int padsOutput;
     int isForward;
@@ -1621,6 +1620,8 @@ uint PartWords()
 #endif
 
 #if PASS == 2 || PASS == 4
+#define WHOLE_TAPS (TAP_PRODUCTS == TILE_DEPTH)  // whether all products of a tile belong to a single tap
+
 #if PHASED
 // The taps that the current phase meets: along each dimension a first one, and from there every period-th
 static uint phaseFirst[WINDOW_RANK];
@@ -1757,12 +1758,12 @@ uint GoToNextTap(inout Step step, uint carry)
     return carry;
 }
 
-// The next product: the next channel, or the first channel of the next tap
-Step After(Step step)
+// So many products on, at most all channels of a tap
+Step After(Step step, uint products)
 {
-    step.channel++;
-    const uint carry = step.channel == channels ? 1 : 0;
-    step.channel = carry != 0 ? 0 : step.channel;
+    step.channel += products;
+    const uint carry = step.channel >= channels ? 1 : 0;
+    step.channel -= carry * channels;
     GoToNextTap(step, carry);
     return step;
 }
@@ -1941,11 +1942,7 @@ void Pack(uint item)
     {
         if (first + e < Depth())
             words[e / 2] |= (uint)asuint16(filterTensor[base + LeftStep(at)][0]) << (e % 2 * 16);
-#if WHOLE_TAPS
-        at.channel++;
-#else
-        at = After(at);
-#endif
+        at = After(at, 1);
     }
     scratch[PartWords() / 4 + (number * lines + lineNumber) * steps + step] = words;
 #else
@@ -2169,59 +2166,37 @@ RightReader OpenRight(uint base, uint number, uint first, uint thread, uint begi
     return reader;
 }
 
-#if RIGHT_ALONG && RIGHT_VECTOR > 1
 void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
 {
-    [unroll]
-    for (uint i = 0; i < rightLoads; i++)
-    {
-        const uint k = product + RightPosition(thread, i).y;
-        bool isInside;
-#if WHOLE_TAPS
-        const uint offset = Reached(reader.pixels[i], reader.step, isInside) + (k - product) * rightDepthStep;
-#else
-        const uint2 at = StepOf(k, k);
-        const uint offset = Reached(reader.pixels[i], StepAt(at.x, at.y), isInside);
-#endif
-        next[i] = (RightVector)0;
-        if (isInside && k < end)
-            next[i] = inputTensor[offset / RIGHT_VECTOR];
-    }
-#if WHOLE_TAPS
-    reader.step = AfterTile(reader.step);
-#endif
-}
-#else
-// Channels of one tap are a constant stride apart.
-void FetchRight(uint thread, inout RightReader reader, uint product, uint end, out RightVector next[rightLoads])
-{
-    const uint first = RightPosition(thread, 0).y;
     [unroll]
     for (uint p = 0; p < rightPixels; p++)
     {
-        bool isInside;
+        const uint first = RightPosition(thread, p).y;
 #if WHOLE_TAPS
-        const uint offset = Reached(reader.pixels[p], reader.step, isInside) + first * rightDepthStep;
-        isInside = isInside && product < end;
+        Step step = reader.step;
+        step.channel += first;
 #else
         const uint2 at = StepOf(product + first, product + first);
         Step step = StepAt(at.x, at.y);
 #endif
+        uint offset;
+        bool isInside;
         [unroll]
         for (uint i = 0; i < rightLoads / rightPixels; i++)
         {
-            RightVector loaded = 0;
-#if WHOLE_TAPS
-            if (isInside)
-                loaded = inputTensor[(offset + i * rightDistance * rightDepthStep) / RIGHT_VECTOR];
-#else
-            const uint offset = Reached(reader.pixels[p], step, isInside);
-            if (isInside && product + first + i * rightDistance < end)
-                loaded = inputTensor[offset / RIGHT_VECTOR];
-            [unroll]
-            for (uint n = 0; n < rightDistance; n++)
-                step = After(step);
+            if (i * rightDistance % TAP_PRODUCTS == 0)
+            {
+                offset = Reached(reader.pixels[p], step, isInside);
+                isInside = isInside && product + first + i * rightDistance < end;
+#if !WHOLE_TAPS
+                [unroll]
+                for (uint n = 0; n < rightDistance; n += TAP_PRODUCTS)
+                    step = After(step, TAP_PRODUCTS);
 #endif
+            }
+            RightVector loaded = 0;  // channels of one tap are a constant stride apart
+            if (isInside)
+                loaded = inputTensor[(offset + i * rightDistance % TAP_PRODUCTS * rightDepthStep) / RIGHT_VECTOR];
             next[i * rightPixels + p] = loaded;
         }
     }
@@ -2229,7 +2204,6 @@ void FetchRight(uint thread, inout RightReader reader, uint product, uint end, o
     reader.step = AfterTile(reader.step);
 #endif
 }
-#endif
 
 #if COOPERATIVE_MATRIX
 // A thread's share of the factor's next tile, zero outside the matrix. Checking each load on its own keeps the loads
@@ -2251,7 +2225,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
 // Accumulates a tile's products for a wave. Fragments are not loaded a turn ahead: gathering needs the registers.
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
-    [unroll]
+    // Drivers unroll this: if DXC did, dot products of bytes would take it more than a second.
     for (uint k = 0; k < stepDepth; k += matrixProducts)
     {
         const uint column = waveLeft + k / TILE_DEPTH * (uint)windowTaps[(WINDOW_RANK - 1) / 4][(WINDOW_RANK - 1) % 4];
@@ -2334,8 +2308,7 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
             for (uint b = 0; b < sumColumns; b += 16)
                 PutSums(own + (sumsDown == 4 ? b * sumPitch : b / 4), totals[i][(j + b) / 16]);
             WaveBarrier();
-            [unroll]
-            for (n = 0; n < turns; n++)
+            for (n = 0; n < turns; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
             {
 #if OUTPUT_DOWN
                 const float4 sums = asfloat(LoadShared(tiles[own + (n * 8 + lane / 4) * sumPitch + lane % 4],
@@ -2381,15 +2354,11 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
         next[i] = (LeftVector)0;
         if ((leftUnits % NUM_THREADS == 0 || thread + i / leftPieces * NUM_THREADS < leftUnits)
             && position.x < matrixRows && position.y < end)
-        {
 #if PACKED
             next[i] = asfloat(scratch[(reader.base + position.x * step + position.y * leftDepthStep) / 4]);
 #else
-            const uint2 from = StepOf(product, position.y);
-            next[i] = filterTensor[(reader.base + position.x * step + from.x * leftTapStep + from.y * leftDepthStep)
-                / LEFT_VECTOR];
+            next[i] = filterTensor[(reader.base + position.x * step + position.y * leftDepthStep) / LEFT_VECTOR];
 #endif
-        }
     }
 }
 
@@ -2522,14 +2491,8 @@ void StoreTile(uint part, uint number, uint top, uint left, uint waveTop, uint w
 #if BORDERED
 groupshared uint metNonFinite;
 
-// The left factor for a product, which has this tap and channel; packed products lie in order
-float LeftAt(uint base, uint2 step, uint product)
+float LeftAt(uint at)
 {
-#if PACKED
-    const uint at = base + product * leftDepthStep;
-#else
-    const uint at = base + step.x * leftTapStep + step.y * leftDepthStep;
-#endif
 #if COOPERATIVE_MATRIX
     return f16tof32(LEFT_FACTOR[at / 8][at / 2 % 4] >> (at % 2 * 16));
 #elif PACKED
@@ -2560,13 +2523,13 @@ float AddedUp(uint number, uint y, uint x, uint begin, uint end)
     [loop]
     while (product < end)
     {
-        uint2 step = StepOf(product, product);
+        const uint2 step = StepOf(product, product);
         const uint last = min(end, WHOLE_TAPS ? product + TILE_DEPTH : product + channels - step.y);
         bool isInside;
         uint at = Reached(pixel, StepAt(step.x, step.y), isInside);
         [loop]
-        for (; product < last && isInside; product++, at += rightDepthStep, step.y++)
-            total = mad(LeftAt(base, step, product), RightAt(at), total);
+        for (; product < last && isInside; product++, at += rightDepthStep)
+            total = mad(LeftAt(base + product * leftDepthStep), RightAt(at), total);
         product = last;
     }
     return total;

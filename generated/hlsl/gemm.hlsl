@@ -1313,8 +1313,7 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
             for (uint b = 0; b < sumColumns; b += 16)
                 PutSums(own + (sumsDown == 4 ? b * sumPitch : b / 4), totals[i][(j + b) / 16]);
             WaveBarrier();
-            [unroll]
-            for (n = 0; n < turns; n++)
+            for (n = 0; n < turns; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
             {
 #if OUTPUT_DOWN
                 const float4 sums = asfloat(LoadShared(tiles[own + (n * 8 + lane / 4) * sumPitch + lane % 4],

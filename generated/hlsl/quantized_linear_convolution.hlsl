@@ -416,7 +416,6 @@ struct Dimension
     uint channels;
     uint taps;
     uint leftFirst;
-    uint leftTapStep;
     uint leftMatrixStep;
     int channelAxis;
     int inputs;
@@ -2314,7 +2313,7 @@ int RightSum(uint index)
 // Accumulates a tile's products for a wave
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
-    [unroll]
+    // Drivers unroll this: if DXC did, dot products of bytes would take it more than a second.
     for (uint k = 0; k < stepDepth; k += matrixProducts)
     {
         const uint column = waveLeft, inTap = k;
@@ -2399,8 +2398,7 @@ void StoreWave(bool isWhole, uint part, uint number, uint top, uint left, uint w
                 if (i == m / totalsAcross && j == m % totalsAcross * 16)
                     PutSums(own, totals[m / totalsAcross][m % totalsAcross]);
             WaveBarrier();
-            [loop]
-            for (n = 0; n < turns; n++)
+            for (n = 0; n < turns; n++)  // which drivers unroll: if DXC did, compiling would take three times as long
             {
                 const uint down = n * (32 / fours) + lane / fours;
                 const uint at = sumsDown == 4 ? lane % fours * sumPitch + down : down * sumPitch + lane % fours;

@@ -1023,7 +1023,7 @@ static uint lane;  // the thread in its wave
 // Accumulates a tile's products for a wave
 void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown][totalsAcross])
 {
-    [unroll]
+    // Drivers unroll this: if DXC did, dot products of bytes would take it more than a second.
     for (uint turn = 0; turn < stepDepth; turn += matrixProducts * wavesDeep)
     {
         const uint k = turn + wave / (wavesAcross * wavesDown) * matrixProducts;

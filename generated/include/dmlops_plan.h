@@ -1410,11 +1410,6 @@ typedef struct dmlops_plan_WindowProduct {
     dmlops_plan_Row row;
 } dmlops_plan_WindowProduct;
 
-typedef struct dmlops_plan_TapStep {
-    int is_even;
-    int64_t step;
-} dmlops_plan_TapStep;
-
 typedef struct dmlops_plan_BytePacking {
     int64_t vector;
     int64_t padded;
@@ -3221,8 +3216,6 @@ DMLOPS_CALLED int64_t dmlops_plan_side_by_side(dmlops_planning* planning, const 
     row_axis);
 DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_plan_Tensor* output, const
     dmlops_plan_int_8* ones, const dmlops_plan_Window* window, dmlops_plan_int_8* result);
-DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor, dmlops_plan_TapStep* result);
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     dmlops_plan_Matrices* result);
 DMLOPS_CALLED int dmlops_plan_is_bordered(dmlops_planning* planning, const dmlops_plan_Window* window, const
@@ -3233,8 +3226,7 @@ DMLOPS_CALLED int64_t dmlops_plan_channels_vector(dmlops_planning* planning, con
     dmlops_plan_Tensor* tensor, int64_t most);
 DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlops_plan_Window* window, const
     dmlops_plan_Tensor* tensor);
-DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found);
+DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Window* window);
 DMLOPS_CALLED void dmlops_plan_float_window_tiles(dmlops_planning* planning, int64_t channels, dmlops_plan_Tile_12*
     result);
 DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
@@ -5807,7 +5799,7 @@ DMLOPS_CALLED void dmlops_plan_window_strides(dmlops_planning* planning, const d
 /* The constants of a window on the right factor, which has these strides: sizes, first coordinates, steps, taps,
    limits, strides, divisors and periods; then its strides on the left one. Taps are the distances between those that
    one phase meets. Numbers follow: the `channels` of a tap, the taps, the left factor's `offset` at the first of
-   them, its strides from tap to tap and from one matrix to the next. */
+   them, and its stride from one matrix to the next. */
 DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
     dmlops_plan_Matrices* factors, const dmlops_plan_int_8* strides, int64_t channels, int64_t offset,
     dmlops_plan_WindowConstants* result) {
@@ -5867,9 +5859,6 @@ DMLOPS_CALLED void dmlops_plan_product_window(dmlops_planning* planning, const d
     dmlops_plan_int_8_append(planning, &result->numbers, channels);
     dmlops_plan_int_8_append(planning, &result->numbers, dmlops_plan_element_count(planning, &window->sizes));
     dmlops_plan_int_8_append(planning, &result->numbers, dmlops_modulo(offset, INT64_C(4294967296)));
-    dmlops_plan_TapStep made_3;
-    dmlops_plan_tap_step(planning, window, left, &made_3);
-    dmlops_plan_int_8_append(planning, &result->numbers, dmlops_modulo(made_3.step, INT64_C(4294967296)));
     dmlops_plan_int_8_append(planning, &result->numbers, dmlops_modulo(factors->left.matrix, INT64_C(4294967296)));
     return;
 }
@@ -5917,32 +5906,6 @@ DMLOPS_CALLED void dmlops_plan_boxed(dmlops_planning* planning, const dmlops_pla
     return;
 }
 
-/* The left factor's stride from one tap to the next. */
-DMLOPS_CALLED void dmlops_plan_tap_step(dmlops_planning* planning, const dmlops_plan_Window* window, const
-    dmlops_plan_Tensor* tensor, dmlops_plan_TapStep* result) {
-    int is_even = 1;
-    int is_ordered = 1;
-    int64_t step = 0;
-    int64_t following = 0;
-    for (int64_t place = 0; place < window->sizes.count; ++place) {
-        int64_t d = dmlops_subtract(dmlops_subtract(window->sizes.count, 1), place);
-        if (window->sizes.items[dmlops_item(planning, d, window->sizes.count)] > 1) {
-            int64_t stride = tensor->strides.items[dmlops_item(planning,
-                dmlops_subtract(dmlops_subtract(tensor->strides.count, 1), place), tensor->strides.count)];
-            int64_t own = dmlops_multiply(dmlops_subtract(window->left_taps.items[dmlops_item(planning, d,
-                window->left_taps.count)], window->left_first.items[dmlops_item(planning, d,
-                window->left_first.count)]), stride);
-            is_even = is_even && (is_ordered || (own == following));
-            step = is_ordered ? own : step;
-            is_ordered = 0;
-            following = dmlops_multiply(own, window->sizes.items[dmlops_item(planning, d, window->sizes.count)]);
-        }
-    }
-    result->is_even = is_even;
-    result->step = step;
-    return;
-}
-
 /* The output as matrices: one per phase of each channel group. */
 DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_plan_Contraction* op,
     dmlops_plan_Matrices* result) {
@@ -5979,12 +5942,9 @@ DMLOPS_CALLED void dmlops_plan_windowed(dmlops_planning* planning, const dmlops_
         left->strides.count)];
     int64_t matrix_step = dmlops_multiply(dmlops_divide(left->sizes.items[dmlops_item(planning, 0, left->sizes.count)],
         groups), left->strides.items[dmlops_item(planning, 0, left->strides.count)]);
-    dmlops_plan_TapStep tap;
-    dmlops_plan_tap_step(planning, window, left, &tap);
     dmlops_plan_int_64 others;
     others.count = 0;
     dmlops_plan_int_64_append(planning, &others, row_step);
-    dmlops_plan_int_64_append(planning, &others, tap.step);
     dmlops_plan_int_64_append(planning, &others, dmlops_plan_first_of(planning, window, left));
     dmlops_plan_int_64_append(planning, &others, matrix_step);
     int64_t vector = dmlops_gcd((depth_step == 1) ? 4 : 1, factors->depth);
@@ -6110,18 +6070,9 @@ DMLOPS_CALLED int64_t dmlops_plan_first_of(dmlops_planning* planning, const dmlo
     return first;
 }
 
-/* Whether the left factor is packed first: where its strides require that, or where there are enough products. */
-DMLOPS_CALLED int dmlops_plan_packs_left(dmlops_planning* planning, const dmlops_plan_Contraction* op, const
-    dmlops_plan_Matrices* found) {
-    const dmlops_plan_Window * window = &op->factors.window;
-    int64_t products = dmlops_plan_times(planning, dmlops_plan_times(planning, found->rows, found->columns),
-        dmlops_plan_times(planning, found->depth, found->count));
-    int is_scattered = (dmlops_plan_element_count(planning, &window->sizes) > 1) || (found->left.depth != 1);
-    const dmlops_plan_Tensor * left = &op->left;
-    dmlops_plan_TapStep made_1;
-    dmlops_plan_tap_step(planning, window, left, &made_1);
-    int is_direct = made_1.is_even && !dmlops_plan_is_divided(planning, window);
-    return !is_direct || (is_scattered && (products >= 67108864));
+/* Whether the left factor is a matrix as it is: there is a single tap, which all elements meet. */
+DMLOPS_CALLED int dmlops_plan_is_matrix(dmlops_planning* planning, const dmlops_plan_Window* window) {
+    return (dmlops_plan_element_count(planning, &window->sizes) == 1) && !dmlops_plan_is_divided(planning, window);
 }
 
 /* The candidates. Their depth divides the `channels` of a tap if possible, so that a step reads a single tap. */
@@ -6186,7 +6137,7 @@ DMLOPS_CALLED void dmlops_plan_float_window_product(dmlops_planning* planning, c
     dmlops_plan_Matrices factors;
     factors = *found;
     int64_t items = 0;
-    if (dmlops_plan_packs_left(planning, op, found)) {
+    if ((found->left.depth != 1) || !dmlops_plan_is_matrix(planning, &op->factors.window)) {
         int64_t vectors = dmlops_plan_ceil_div(planning, found->rows, 4);
         int64_t pitch = dmlops_multiply(4, vectors);
         int64_t whole = dmlops_plan_times(planning, found->depth, dmlops_multiply(4, vectors));
@@ -6495,8 +6446,7 @@ DMLOPS_CALLED void dmlops_plan_cooperative_window_product(dmlops_planning* plann
     dmlops_plan_Side left;
     left = made_6;
     int64_t items = 0;
-    if ((vector < 8) || (dmlops_plan_element_count(planning, &window->sizes) > 1) || dmlops_plan_is_divided(planning,
-        window)) {
+    if ((vector < 8) || !dmlops_plan_is_matrix(planning, window)) {
         int64_t eights = dmlops_plan_ceil_div(planning, found.depth, 8);
         dmlops_plan_int_8 steps;
         dmlops_plan_axis_steps(planning, output, found.row_axis, dmlops_multiply(8, eights), &steps);
@@ -6571,8 +6521,7 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
     dmlops_plan_unpacked_window(planning, op, &product->matrices, &words);
     if (packing->items > 0) {
         dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), product->tile.depth);
-        dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(channels,
-            product->tile.depth) == 0));
+        dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), dmlops_gcd(channels, product->tile.depth));
         dmlops_plan_pack(planning, op, product, packing);
         dmlops_plan_int_8 made_1;
         dmlops_plan_window_strides(planning, op, &made_1);
@@ -6583,8 +6532,7 @@ DMLOPS_CALLED void dmlops_plan_window_product(dmlops_planning* planning, const d
         dmlops_plan_product_window(planning, op, &product->factors, &strides, channels, first, &made_2);
         words = made_2;
     }
-    dmlops_out_define(planning, "", DMLOPS_TEXT("WHOLE_TAPS"), (int64_t)(dmlops_modulo(channels, product->tile.depth)
-        == 0));
+    dmlops_out_define(planning, "", DMLOPS_TEXT("TAP_PRODUCTS"), dmlops_gcd(channels, product->tile.depth));
     dmlops_out_define(planning, "", DMLOPS_TEXT("BORDERED"), (int64_t)dmlops_plan_is_bordered(planning, window, right,
         output));
     dmlops_out_define(planning, "", DMLOPS_TEXT("REACH"), row->reach);

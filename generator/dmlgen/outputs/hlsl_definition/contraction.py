@@ -17,7 +17,7 @@ WINDOW = (
     *("windowSizes", "windowFirst", "windowSteps", "windowTaps", "windowLimits", "windowStrides"),
     *("windowDivisors", "windowPeriods", "windowLeftSteps"),
 )
-TAPS = ("channels", "taps", "leftFirst", "leftTapStep", "leftMatrixStep")
+TAPS = ("channels", "taps", "leftFirst", "leftMatrixStep")
 """Constants of a window, as the planner gives them."""
 
 

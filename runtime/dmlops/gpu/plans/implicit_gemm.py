@@ -43,8 +43,6 @@ FLOAT_WINDOW_LATENCY = 747  # NVIDIA H200, fitted
 "nanoseconds with a window"
 FLOAT_WINDOW_ALONE = 58  # NVIDIA H200, fitted
 "percentage with a window"
-TILE_PACKED = 67108864  # NVIDIA H200: 1.3 times as fast
-"products in total from which the left factor of a convolution is packed first"
 COOPERATIVE_WINDOW_LATENCY = 379  # NVIDIA H200, fitted
 "nanoseconds with a window"
 COOPERATIVE_TAPS = 7  # NVIDIA H200: 1 at 0.60 to 0.93
@@ -85,14 +83,6 @@ class WindowProduct(NamedTuple):
     row: Row
 
 
-class TapStep(NamedTuple):
-    """The left factor's stride from one tap to the next in row-major order. `is_even`: it is the same for all
-    of them."""
-
-    is_even: bool
-    step: int
-
-
 def window_strides(op: Contraction) -> Eight:
     """The right factor's strides along the window, as it is in memory."""
     right = op.right
@@ -112,7 +102,7 @@ def product_window(
     """The constants of a window on the right factor, which has these strides: sizes, first coordinates,
     steps, taps, limits, strides, divisors and periods; then its strides on the left one. Taps are the
     distances between those that one phase meets. Numbers follow: the `channels` of a tap, the taps, the left
-    factor's `offset` at the first of them, its strides from tap to tap and from one matrix to the next."""
+    factor's `offset` at the first of them, and its stride from one matrix to the next."""
     window = op.factors.window
     left, right = op.left, op.right
     words: Annotated[list[int], 96] = []
@@ -144,7 +134,6 @@ def product_window(
         channels,
         element_count(window.sizes),
         offset % 2**32,
-        tap_step(window, left).step % 2**32,
         factors.left.matrix % 2**32,
     ]
     return WindowConstants(words, numbers)
@@ -179,22 +168,6 @@ def boxed(output: Tensor, ones: Sizes, window: Window) -> Eight:
     return sizes
 
 
-def tap_step(window: Window, tensor: Tensor) -> TapStep:
-    """The left factor's stride from one tap to the next."""
-    is_even, is_ordered = True, True
-    step, following = 0, 0
-    for place in range(len(window.sizes)):
-        d = len(window.sizes) - 1 - place
-        if window.sizes[d] > 1:
-            stride = tensor.strides[len(tensor.strides) - 1 - place]
-            own = (window.left_taps[d] - window.left_first[d]) * stride
-            is_even = is_even and (is_ordered or own == following)
-            step = own if is_ordered else step
-            is_ordered = False
-            following = own * window.sizes[d]
-    return TapStep(is_even, step)
-
-
 def windowed(op: Contraction) -> Matrices:
     """The output as matrices: one per phase of each channel group."""
     factors, window = op.factors, op.factors.window
@@ -214,8 +187,7 @@ def windowed(op: Contraction) -> Matrices:
         is_straight = is_straight and axis == 2 + d
     row_step, depth_step = left.strides[counts_rows], left.strides[1 - counts_rows]
     matrix_step = left.sizes[0] // groups * left.strides[0]
-    tap = tap_step(window, left)
-    others: Words = [row_step, tap.step, first_of(window, left), matrix_step]
+    others: Words = [row_step, first_of(window, left), matrix_step]
     vector = gcd(4 if depth_step == 1 else 1, factors.depth)
     for other in others:
         vector = gcd(vector, other)
@@ -299,15 +271,9 @@ def first_of(window: Window, tensor: Tensor) -> int:
     return first
 
 
-def packs_left(op: Contraction, found: Matrices) -> bool:
-    """Whether the left factor is packed first: where its strides require that, or where there are enough
-    products."""
-    window = op.factors.window
-    products = times(times(found.rows, found.columns), times(found.depth, found.count))
-    is_scattered = element_count(window.sizes) > 1 or found.left.depth != 1
-    left = op.left
-    is_direct = tap_step(window, left).is_even and not is_divided(window)
-    return not is_direct or (is_scattered and products >= TILE_PACKED)
+def is_matrix(window: Window) -> bool:
+    """Whether the left factor is a matrix as it is: there is a single tap, which all elements meet."""
+    return element_count(window.sizes) == 1 and not is_divided(window)
 
 
 def float_window_tiles(channels: int) -> Tiles:
@@ -329,7 +295,7 @@ def float_window_product(op: Contraction, found: Matrices) -> WindowProduct:
     chosen = choose_tile(found, float_window_tiles(op.factors.depth), rates, True)
     split = split_of(found, chosen)
     factors, items = found, 0
-    if packs_left(op, found):
+    if found.left.depth != 1 or not is_matrix(op.factors.window):
         vectors = ceil_div(found.rows, 4)
         pitch, whole = 4 * vectors, times(found.depth, 4 * vectors)
         factors = found._replace(left=Side(axis_steps(output, found.row_axis, 1), pitch, whole, False, 4))
@@ -436,7 +402,7 @@ def cooperative_window_product(op: Contraction, given: Matrices) -> WindowProduc
     tile = chosen.tile._replace(columns=chosen.tile.columns + row.reach, depth=chosen.tile.depth // row.taps)
     vector = side_vector(found.left, found.row_axis, found.rows, found.depth, 8)
     left, items = found.left._replace(vector=vector), 0
-    if vector < 8 or element_count(window.sizes) > 1 or is_divided(window):
+    if vector < 8 or not is_matrix(window):
         eights = ceil_div(found.depth, 8)
         steps = axis_steps(output, found.row_axis, 8 * eights)
         left = Side(steps, 1, times(found.rows, 8 * eights), True, 8)
