@@ -229,8 +229,6 @@ def dispatch_defined(
     if tile.threads > 0:
         define_sums(out, tile)
         threads, in_group = times(tile.groups, tile.threads), tile.threads
-    if len(shader.sums) > 0:
-        out.define("SCRATCH_VECTOR", 4 if tile.is_cooperative else 1)
     if way.sources.begin > 0 and one.writes & (1 << shader.attention.key | 1 << shader.attention.value) != 0:
         out.define("SKIP_PAST", 1)
     dispatch_box(out, op, known, one, shape, count, step * count, Threads(threads, in_group), waits)

@@ -50,8 +50,7 @@ SUMS_LATENCY = 400  # NVIDIA H200: 229, as in other products, at 0.985 to 1.00
 class SumsTile(NamedTuple):
     """The work of a group: `rows` of each sum, and the `columns` and `depth` of its k-loop; the rows and
     columns that a thread accumulates, of the tile of all sums and a wave with cooperative matrices; the
-    adjacent weights that a thread loads at once, how many tiles are prefetched `ahead`, its threads, and how
-    many groups there are. `copied` has a bit for each tensor that is also stored as float16. `is_alone`: a
+    adjacent weights that a thread loads at once, its threads, and how many groups there are. `copied` has a bit for each tensor that is also stored as float16. `is_alone`: a
     single group runs all steps of a recurrence."""
 
     rows: int
@@ -60,7 +59,6 @@ class SumsTile(NamedTuple):
     own_rows: int
     own_columns: int
     vector: int
-    ahead: int
     threads: int
     groups: int
     copied: int
@@ -70,7 +68,7 @@ class SumsTile(NamedTuple):
 
 def no_sums() -> SumsTile:
     """For any other pass."""
-    return SumsTile(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, False, False)
+    return SumsTile(0, 0, 0, 0, 0, 0, 0, 0, 0, False, False)
 
 
 def at_once(sizes: Sizes, is_along: bool) -> Eight:
@@ -152,14 +150,12 @@ def cooperative_tile(
     in_group = best.rows // one.sums
     groups = times(times(ceil_div(rows, in_group), ceil_div(columns, best.columns)), others)
     threads = SUMS_MANY_THREADS if best.wave_columns < 64 else SUMS_MANY_THREADS // 2  # of more sums each
-    ahead = 1 if best.rows > 64 else 4 if best.depth == 128 else 2  # as registers allow
     return no_sums()._replace(
         rows=in_group,
         columns=best.columns,
         depth=best.depth,
         own_rows=best.wave_rows,
         own_columns=best.wave_columns,
-        ahead=ahead,
         threads=threads,
         groups=groups,
         copied=copied,
@@ -207,7 +203,6 @@ def ordinary_tile(
         own_rows=own_rows,
         own_columns=own_columns,
         vector=vector,
-        ahead=1,
         threads=threads,
         groups=groups,
         is_alone=is_alone,
@@ -227,4 +222,3 @@ def define_sums(out: Planning, tile: SumsTile) -> None:
     out.define("TILE_DEPTH", tile.depth)
     out.define("OWN_ROWS", tile.own_rows)
     out.define("OWN_COLUMNS", tile.own_columns)
-    out.define("AHEAD", tile.ahead)
