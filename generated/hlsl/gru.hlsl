@@ -29,15 +29,12 @@
 //   OWN_ROWS   rows of each sum that a thread accumulates; its lanes, which share them, take different products
 //   OWN_COLUMNS  columns, likewise: 1, 2 or a multiple of 4
 //   WEIGHTS_VECTOR  adjacent weights of one sum loaded at once: 1 or 4
-//   AHEAD      tiles prefetched into registers, 1 or more
 //   SINGLE_GROUP  1 if a single group runs all steps of a recurrence, else 0
 //   COOPERATIVE_MATRIX  1 for Vulkan only: float16 values are multiplied by cooperative matrices, in waves of 32
 //              threads. States are rounded to float16 for that, and large ones overflow to infinity. Compile with -Vd,
 //              and set the module's memory model to VulkanKHR (examples/README.md). SINGLE_GROUP is 0; OWN_ROWS and
 //              OWN_COLUMNS are those of a wave, in the tile that has SUM_ROWS rows for each sum, sum after sum, padded
 //              to a multiple of 16; these two, TILE_COLUMNS and TILE_DEPTH are multiples of 16
-// In all passes:
-//   SCRATCH_VECTOR  words that scratch is accessed in: 4 with COOPERATIVE_MATRIX, else 1
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or SEQUENCE_LENGTHS or OUTPUT_SEQUENCE
 // or OUTPUT_SINGLE:
 //   X_TYPE     its data type
@@ -174,6 +171,11 @@ typedef uint4 RecurrenceBuffer;  // eight float16 values
 typedef vector<RECURRENCE_STORED, WEIGHTS_VECTOR> RecurrenceBuffer;
 #else
 typedef RECURRENCE_STORED RecurrenceBuffer;
+#endif
+#if COOPERATIVE_MATRIX
+#define SCRATCH_VECTOR 4  // words that scratch is accessed in
+#else
+#define SCRATCH_VECTOR 1
 #endif
 typedef vector<uint, SCRATCH_VECTOR> Scratch;
 #define ScratchWord(position) scratch[(position) / SCRATCH_VECTOR][(position) % SCRATCH_VECTOR]
@@ -327,6 +329,15 @@ List Join(List left, List right)
     for (int d = 0; d < 8; d++)
         if (d < result.length)
             result.entries[d] = d < left.length ? left.entries[d] : Entry(right, d - left.length);
+    return result;
+}
+
+int Multiplied(List list)
+{
+    int result = 1;
+    [unroll]
+    for (int d = 0; d < 8; d++)
+        result *= d < list.length ? list.entries[d] : 1;
     return result;
 }
 
@@ -1005,18 +1016,10 @@ REAL_VALUE Chosen6(List at, REAL_VALUE read0, REAL_VALUE read1, REAL_VALUE total
 }
 
 #if PASS >= 2
-// What is prefetched for a step. Without an index, if there is only one step, DXC leaves unrolling to the driver:
-// products of large float32 matrices are 1.14 times as fast.
-#if AHEAD > 1 || COOPERATIVE_MATRIX
-#define Ahead(next, step) next[step]
-#else
-#define Ahead(next, step) next
-#endif
 #if PASS == 2
 static const uint SUMS = 1;
 static const bool isRecurrent = false;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = true;  // whether what an element needs besides its sums is the same for all columns
-static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
 #define WEIGHTS weightTensor
 #define WEIGHTS_STRIDE (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
@@ -1024,7 +1027,6 @@ static const uint factorVectors = 1;  // vectors loaded for one of eight float16
 static const uint SUMS = 3;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
-static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
@@ -1032,7 +1034,6 @@ static const uint factorVectors = 1;  // vectors loaded for one of eight float16
 static const uint SUMS = 2;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
-static const uint factorVectors = 2;  // vectors loaded for one of eight float16 factors
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
@@ -1040,7 +1041,6 @@ static const uint factorVectors = 2;  // vectors loaded for one of eight float16
 static const uint SUMS = 1;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
-static const uint factorVectors = 2;  // vectors loaded for one of eight float16 factors
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
@@ -1096,6 +1096,7 @@ groupshared uint4 tiles[positionsStart + (tileRows + TILE_COLUMNS + 3) / 4];
 #define PositionOf(line) tiles[positionsStart + (line) / 4][(line) % 4]
 
 static const uint totalsDown = OWN_ROWS / 16, totalsAcross = OWN_COLUMNS / 16;
+#define AHEAD (tileRows > 64 ? 1 : TILE_DEPTH == 128 ? 4 : 2)  // tiles prefetched into registers, as these allow
 static uint lane;  // the thread in its wave
 #define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
 #define WaveBarrier() ControlBarrier(3, 3, EXCHANGED)
@@ -1130,12 +1131,6 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
 uint PackedFloat16(float2 pair)
 {
     return (uint)asuint16((float16_t)pair.x) | (uint)asuint16((float16_t)pair.y) << 16;
-}
-
-uint4 PackedEight(uint4 low, uint4 high)
-{
-    const float4 first = asfloat(low), last = asfloat(high);
-    return uint4(PackedFloat16(first.xy), PackedFloat16(first.zw), PackedFloat16(last.xy), PackedFloat16(last.zw));
 }
 
 // Stores `atOnce` columns of each wave's sums, from `begin` on
@@ -1181,6 +1176,7 @@ static const uint rightLoads = (TILE_COLUMNS * stepDepth + NUM_THREADS - 1) / NU
 static const uint totalsDown = SUMS * OWN_ROWS, totalsAcross = OWN_COLUMNS / FOUR, leftLoads = fetches * totalsDown;
 static const uint sideColumns = TILE_COLUMNS, atOnce = TILE_COLUMNS, wavesAcross = 1;
 static const uint readsStart = SUMS * SUM_ROWS;
+#define AHEAD 1  // tiles prefetched into registers
 #define GroupBarrier() GroupMemoryBarrierWithGroupSync()
 #define StoreWord(to, word, operands) to = word
 #define PositionOf(line) positions[line]
@@ -1202,6 +1198,13 @@ float Sum(uint number, uint row, uint column)
 {
     return added[(number * TILE_COLUMNS + column) * SUM_ROWS + row];
 }
+#endif
+// What is prefetched for a step. Without an index, if there is only one step, DXC leaves unrolling to the driver:
+// products of large float32 matrices are 1.14 times as fast.
+#if AHEAD > 1 || COOPERATIVE_MATRIX
+#define Ahead(next, step) next[step]
+#else
+#define Ahead(next, step) next
 #endif
 
 #if PASS == 2
@@ -1240,6 +1243,30 @@ List CoordinateOf(uint step, uint other, uint column, uint row)
 }
 #endif
 
+// Where products read it: with cooperative matrices, a float16 copy that follows it, in units of float16 values
+uint PositionInKeptHidden(List at)
+{
+    const uint index = ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH);
+#if COOPERATIVE_MATRIX
+    return 2 * ((uint)keptHiddenFirst + (uint)Multiplied(ListOf(keptHiddenSizes[0], keptHiddenSizes[1],
+        KEPT_HIDDEN_SIZES_LENGTH))) + index;
+#else
+    return (uint)keptHiddenFirst + index;
+#endif
+}
+
+// Where products read it: with cooperative matrices, a float16 copy that follows it, in units of float16 values
+uint PositionInKeptReset(List at)
+{
+    const uint index = ClampedIndex(at, keptResetSizes, KEPT_RESET_SIZES_LENGTH);
+#if COOPERATIVE_MATRIX
+    return 2 * ((uint)keptResetFirst + (uint)Multiplied(ListOf(keptResetSizes[0], keptResetSizes[1],
+        KEPT_RESET_SIZES_LENGTH))) + index;
+#else
+    return (uint)keptResetFirst + index;
+#endif
+}
+
 #if PASS == 2
 // Stores where the weights of a row start, and the factors of a column
 void LocateWeights(uint row, List at)
@@ -1255,7 +1282,7 @@ void LocateFactors(uint column, List at)
 }
 
 #if COOPERATIVE_MATRIX
-uint4 LoadFactors(uint position, uint part)
+uint4 LoadFactors(uint position)
 {
     return inputTensor[position / 8];
 }
@@ -1290,13 +1317,6 @@ void FinishElement(List at, ReadBefore before, uint row, uint column)
     WriteKeptInputProjection(number, InputProjection);
 }
 #elif PASS == 3
-// Where products read it: with cooperative matrices, a float16 copy that follows it, in units of float16 values
-uint PositionInKeptHidden(List at)
-{
-    return (uint)keptHiddenFirst + ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH)
-        + (COOPERATIVE_MATRIX ? (uint)keptHiddenFirst + 2 * count * sizes[0].size : 0);
-}
-
 // Stores where the weights of a row start, and the factors of a column
 void LocateWeights(uint row, List at)
 {
@@ -1318,7 +1338,7 @@ void LocateFactors(uint column, List at)
 }
 
 #if COOPERATIVE_MATRIX
-uint4 LoadFactors(uint position, uint part)
+uint4 LoadFactors(uint position)
 {
     return LoadShared(scratch[position / 8], NON_PRIVATE);
 }
@@ -1395,15 +1415,14 @@ void LocateWeights(uint row, List at)
 
 void LocateFactors(uint column, List at)
 {
-    StoreWord(PositionOf(readsStart + column), (uint)keptHiddenFirst
-        + ClampedIndex(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2), 0), keptHiddenSizes,
-        KEPT_HIDDEN_SIZES_LENGTH), NON_PRIVATE);
+    StoreWord(PositionOf(readsStart + column), PositionInKeptHidden(Listed(Entry(at, 0) - 1, Entry(at, 1), Entry(at, 2),
+        0)), NON_PRIVATE);
 }
 
 #if COOPERATIVE_MATRIX
-uint4 LoadFactors(uint position, uint part)
+uint4 LoadFactors(uint position)
 {
-    return LoadShared(scratch[position / 4 + part], NON_PRIVATE);
+    return LoadShared(scratch[position / 8], NON_PRIVATE);
 }
 #else
 float LoadFactor(uint column, uint k)
@@ -1448,6 +1467,12 @@ void FinishElement(List at, ReadBefore before, uint row, uint column)
     WriteKeptUpdate(number, Update);
     const float Reset = Chosen5(at, read2, total1, read3, read4);
     WriteKeptReset(number, Reset);
+#if COOPERATIVE_MATRIX
+    const float neighbor = WaveReadLaneAt(Reset, WaveGetLaneIndex() ^ 1);
+    const uint position = PositionInKeptReset(at);
+    if (number % 2 == 0)
+        StoreWord(ScratchWord(position / 2), PackedFloat16(float2(Reset, neighbor)), NON_PRIVATE);
+#endif
 }
 #elif PASS == 5
 // Stores where the weights of a row start, and the factors of a column
@@ -1460,15 +1485,14 @@ void LocateWeights(uint row, List at)
 
 void LocateFactors(uint column, List at)
 {
-    StoreWord(PositionOf(readsStart + column), (uint)keptResetFirst
-        + ClampedIndex(Listed(Entry(at, 0), Entry(at, 1), Entry(at, 2), 0), keptResetSizes, KEPT_RESET_SIZES_LENGTH),
+    StoreWord(PositionOf(readsStart + column), PositionInKeptReset(Listed(Entry(at, 0), Entry(at, 1), Entry(at, 2), 0)),
         NON_PRIVATE);
 }
 
 #if COOPERATIVE_MATRIX
-uint4 LoadFactors(uint position, uint part)
+uint4 LoadFactors(uint position)
 {
-    return LoadShared(scratch[position / 4 + part], NON_PRIVATE);
+    return LoadShared(scratch[position / 8], NON_PRIVATE);
 }
 #else
 float LoadFactor(uint column, uint k)
@@ -1510,24 +1534,29 @@ void FinishElement(List at, ReadBefore before, uint row, uint column)
     const float total0 = Sum(0, row, column);
     const float Hidden = Chosen6(at, read0, read1, total0, read2, read3, read4);
     WriteKeptHidden(number, Hidden);
+#if COOPERATIVE_MATRIX
+    const float neighbor = WaveReadLaneAt(Hidden, WaveGetLaneIndex() ^ 1);
+    const uint position = PositionInKeptHidden(at);
+    if (number % 2 == 0)
+        StoreWord(ScratchWord(position / 2), PackedFloat16(float2(Hidden, neighbor)), NON_PRIVATE);
+#endif
 }
 #endif
 
 #if COOPERATIVE_MATRIX
 typedef uint4 LeftVector;
-static const uint leftVectors = tileRows * eights, leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
-static const uint leftLoads = leftEach;
+static const uint leftVectors = tileRows * eights, leftLoads = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
 
 struct LeftReader
 {
-    uint from[leftEach];  // where the lines of a thread's vectors start
+    uint from[leftLoads];  // where the lines of a thread's vectors start
 };
 
 LeftReader OpenLeft(uint thread)
 {
     LeftReader reader;
     [unroll]
-    for (uint i = 0; i < leftEach; i++)
+    for (uint i = 0; i < leftLoads; i++)
         reader.from[i] = LoadWord(PositionOf(min((thread + i * NUM_THREADS) / eights, SUMS * SUM_ROWS - 1)),
             NON_PRIVATE);
     return reader;
@@ -1548,7 +1577,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
 void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 {
     [unroll]
-    for (uint i = 0; i < leftEach; i++)
+    for (uint i = 0; i < leftLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS;
         if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
@@ -1557,19 +1586,18 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 }
 
 typedef uint4 RightVector;
-static const uint rightVectors = TILE_COLUMNS * eights, rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
-static const uint rightLoads = rightEach * factorVectors;
+static const uint rightVectors = TILE_COLUMNS * eights, rightLoads = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
 
 struct RightReader
 {
-    uint from[rightEach];  // where the lines of a thread's vectors start
+    uint from[rightLoads];  // where the lines of a thread's vectors start
 };
 
 RightReader OpenRight(uint thread)
 {
     RightReader reader;
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
+    for (uint i = 0; i < rightLoads; i++)
         reader.from[i] = LoadWord(PositionOf(readsStart + min((thread + i * NUM_THREADS) / eights, TILE_COLUMNS - 1)),
             NON_PRIVATE);
     return reader;
@@ -1580,24 +1608,21 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint number = thread + i / factorVectors * NUM_THREADS, k = product + number % eights * 8;
+        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
         next[i] = uint4(0, 0, 0, 0);
         if (k < end && number / eights < TILE_COLUMNS)
-            next[i] = LoadFactors(reader.from[i / factorVectors] + k, i % factorVectors);
+            next[i] = LoadFactors(reader.from[i] + k);
     }
 }
 
 void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
+    for (uint i = 0; i < rightLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        uint4 eight = next[i * factorVectors];
-        if (factorVectors == 2)
-            eight = PackedEight(eight, next[(i + 1) * factorVectors - 1]);
         if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
-            StoreShared(tiles[rightStart + number / eights * rightPitch + number % eights], eight, NON_PRIVATE);
+            StoreShared(tiles[rightStart + number / eights * rightPitch + number % eights], next[i], NON_PRIVATE);
     }
 }
 #else

@@ -28,15 +28,12 @@
 //   OWN_ROWS   rows of each sum that a thread accumulates; its lanes, which share them, take different products
 //   OWN_COLUMNS  columns, likewise: 1, 2 or a multiple of 4
 //   WEIGHTS_VECTOR  adjacent weights of one sum loaded at once: 1 or 4
-//   AHEAD      tiles prefetched into registers, 1 or more
 //   SINGLE_GROUP  1 if a single group runs all steps of a recurrence, else 0
 //   COOPERATIVE_MATRIX  1 for Vulkan only: float16 values are multiplied by cooperative matrices, in waves of 32
 //              threads. States are rounded to float16 for that, and large ones overflow to infinity. Compile with -Vd,
 //              and set the module's memory model to VulkanKHR (examples/README.md). SINGLE_GROUP is 0; OWN_ROWS and
 //              OWN_COLUMNS are those of a wave, in the tile that has SUM_ROWS rows for each sum, sum after sum, padded
 //              to a multiple of 16; these two, TILE_COLUMNS and TILE_DEPTH are multiples of 16
-// In all passes:
-//   SCRATCH_VECTOR  words that scratch is accessed in: 4 with COOPERATIVE_MATRIX, else 1
 // For each tensor, X being INPUT or WEIGHT or RECURRENCE or BIAS or HIDDEN_INIT or CELL_MEM_INIT or SEQUENCE_LENGTHS or
 // PEEPHOLE or OUTPUT_SEQUENCE or OUTPUT_SINGLE or OUTPUT_CELL_SINGLE:
 //   X_TYPE     its data type
@@ -206,6 +203,11 @@ typedef vector<RECURRENCE_STORED, WEIGHTS_VECTOR> RecurrenceBuffer;
 #else
 typedef RECURRENCE_STORED RecurrenceBuffer;
 #endif
+#if COOPERATIVE_MATRIX
+#define SCRATCH_VECTOR 4  // words that scratch is accessed in
+#else
+#define SCRATCH_VECTOR 1
+#endif
 typedef vector<uint, SCRATCH_VECTOR> Scratch;
 #define ScratchWord(position) scratch[(position) / SCRATCH_VECTOR][(position) % SCRATCH_VECTOR]
 
@@ -367,6 +369,15 @@ List Join(List left, List right)
     for (int d = 0; d < 8; d++)
         if (d < result.length)
             result.entries[d] = d < left.length ? left.entries[d] : Entry(right, d - left.length);
+    return result;
+}
+
+int Multiplied(List list)
+{
+    int result = 1;
+    [unroll]
+    for (int d = 0; d < 8; d++)
+        result *= d < list.length ? list.entries[d] : 1;
     return result;
 }
 
@@ -1084,18 +1095,10 @@ REAL_VALUE Previous2(List at)
 }
 
 #if PASS >= 3
-// What is prefetched for a step. Without an index, if there is only one step, DXC leaves unrolling to the driver:
-// products of large float32 matrices are 1.14 times as fast.
-#if AHEAD > 1 || COOPERATIVE_MATRIX
-#define Ahead(next, step) next[step]
-#else
-#define Ahead(next, step) next
-#endif
 #if PASS == 3
 static const uint SUMS = 1;
 static const bool isRecurrent = false;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = true;  // whether what an element needs besides its sums is the same for all columns
-static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
 #define WEIGHTS weightTensor
 #define WEIGHTS_STRIDE (uint)weightStrides[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)weightSizes[(WEIGHT_SIZES_LENGTH - 1) / 4][(WEIGHT_SIZES_LENGTH - 1) % 4]
@@ -1103,7 +1106,6 @@ static const uint factorVectors = 1;  // vectors loaded for one of eight float16
 static const uint SUMS = 4;
 static const bool isRecurrent = true;  // whether it runs along steps, the first of which has no products
 static const bool isByRow = false;  // whether what an element needs besides its sums is the same for all columns
-static const uint factorVectors = 1;  // vectors loaded for one of eight float16 factors
 #define WEIGHTS recurrenceTensor
 #define WEIGHTS_STRIDE (uint)recurrenceStrides[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
 #define WEIGHTS_DEPTH (uint)recurrenceSizes[(RECURRENCE_SIZES_LENGTH - 1) / 4][(RECURRENCE_SIZES_LENGTH - 1) % 4]
@@ -1159,6 +1161,7 @@ groupshared uint4 tiles[positionsStart + (tileRows + TILE_COLUMNS + 3) / 4];
 #define PositionOf(line) tiles[positionsStart + (line) / 4][(line) % 4]
 
 static const uint totalsDown = OWN_ROWS / 16, totalsAcross = OWN_COLUMNS / 16;
+#define AHEAD (tileRows > 64 ? 1 : TILE_DEPTH == 128 ? 4 : 2)  // tiles prefetched into registers, as these allow
 static uint lane;  // the thread in its wave
 #define GroupBarrier() ControlBarrier(2, 2, EXCHANGED)
 #define WaveBarrier() ControlBarrier(3, 3, EXCHANGED)
@@ -1193,12 +1196,6 @@ void MultiplyTile(uint waveTop, uint waveLeft, inout SumMatrix totals[totalsDown
 uint PackedFloat16(float2 pair)
 {
     return (uint)asuint16((float16_t)pair.x) | (uint)asuint16((float16_t)pair.y) << 16;
-}
-
-uint4 PackedEight(uint4 low, uint4 high)
-{
-    const float4 first = asfloat(low), last = asfloat(high);
-    return uint4(PackedFloat16(first.xy), PackedFloat16(first.zw), PackedFloat16(last.xy), PackedFloat16(last.zw));
 }
 
 // Stores `atOnce` columns of each wave's sums, from `begin` on
@@ -1244,6 +1241,7 @@ static const uint rightLoads = (TILE_COLUMNS * stepDepth + NUM_THREADS - 1) / NU
 static const uint totalsDown = SUMS * OWN_ROWS, totalsAcross = OWN_COLUMNS / FOUR, leftLoads = fetches * totalsDown;
 static const uint sideColumns = TILE_COLUMNS, atOnce = TILE_COLUMNS, wavesAcross = 1;
 static const uint readsStart = SUMS * SUM_ROWS;
+#define AHEAD 1  // tiles prefetched into registers
 #define GroupBarrier() GroupMemoryBarrierWithGroupSync()
 #define StoreWord(to, word, operands) to = word
 #define PositionOf(line) positions[line]
@@ -1265,6 +1263,13 @@ float Sum(uint number, uint row, uint column)
 {
     return added[(number * TILE_COLUMNS + column) * SUM_ROWS + row];
 }
+#endif
+// What is prefetched for a step. Without an index, if there is only one step, DXC leaves unrolling to the driver:
+// products of large float32 matrices are 1.14 times as fast.
+#if AHEAD > 1 || COOPERATIVE_MATRIX
+#define Ahead(next, step) next[step]
+#else
+#define Ahead(next, step) next
 #endif
 
 #if PASS == 3
@@ -1303,6 +1308,18 @@ List CoordinateOf(uint step, uint other, uint column, uint row)
 }
 #endif
 
+// Where products read it: with cooperative matrices, a float16 copy that follows it, in units of float16 values
+uint PositionInKeptHidden(List at)
+{
+    const uint index = ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH);
+#if COOPERATIVE_MATRIX
+    return 2 * ((uint)keptHiddenFirst + (uint)Multiplied(ListOf(keptHiddenSizes[0], keptHiddenSizes[1],
+        KEPT_HIDDEN_SIZES_LENGTH))) + index;
+#else
+    return (uint)keptHiddenFirst + index;
+#endif
+}
+
 #if PASS == 3
 // Stores where the weights of a row start, and the factors of a column
 void LocateWeights(uint row, List at)
@@ -1318,7 +1335,7 @@ void LocateFactors(uint column, List at)
 }
 
 #if COOPERATIVE_MATRIX
-uint4 LoadFactors(uint position, uint part)
+uint4 LoadFactors(uint position)
 {
     return inputTensor[position / 8];
 }
@@ -1353,13 +1370,6 @@ void FinishElement(List at, ReadBefore before, uint row, uint column)
     WriteKeptInputProjection(number, InputProjection);
 }
 #elif PASS == 4
-// Where products read it: with cooperative matrices, a float16 copy that follows it, in units of float16 values
-uint PositionInKeptHidden(List at)
-{
-    return (uint)keptHiddenFirst + ClampedIndex(at, keptHiddenSizes, KEPT_HIDDEN_SIZES_LENGTH)
-        + (COOPERATIVE_MATRIX ? (uint)keptHiddenFirst + 2 * count * sizes[0].size : 0);
-}
-
 // Stores where the weights of a row start, and the factors of a column
 void LocateWeights(uint row, List at)
 {
@@ -1384,7 +1394,7 @@ void LocateFactors(uint column, List at)
 }
 
 #if COOPERATIVE_MATRIX
-uint4 LoadFactors(uint position, uint part)
+uint4 LoadFactors(uint position)
 {
     return LoadShared(scratch[position / 8], NON_PRIVATE);
 }
@@ -1466,19 +1476,18 @@ void FinishElement(List at, ReadBefore before, uint row, uint column)
 
 #if COOPERATIVE_MATRIX
 typedef uint4 LeftVector;
-static const uint leftVectors = tileRows * eights, leftEach = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
-static const uint leftLoads = leftEach;
+static const uint leftVectors = tileRows * eights, leftLoads = (leftVectors + NUM_THREADS - 1) / NUM_THREADS;
 
 struct LeftReader
 {
-    uint from[leftEach];  // where the lines of a thread's vectors start
+    uint from[leftLoads];  // where the lines of a thread's vectors start
 };
 
 LeftReader OpenLeft(uint thread)
 {
     LeftReader reader;
     [unroll]
-    for (uint i = 0; i < leftEach; i++)
+    for (uint i = 0; i < leftLoads; i++)
         reader.from[i] = LoadWord(PositionOf(min((thread + i * NUM_THREADS) / eights, SUMS * SUM_ROWS - 1)),
             NON_PRIVATE);
     return reader;
@@ -1499,7 +1508,7 @@ void FetchLeft(uint thread, LeftReader reader, uint product, uint end, out LeftV
 void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 {
     [unroll]
-    for (uint i = 0; i < leftEach; i++)
+    for (uint i = 0; i < leftLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS;
         if (leftVectors % NUM_THREADS == 0 || number < leftVectors)
@@ -1508,19 +1517,18 @@ void PutLeft(uint thread, LeftVector next[leftLoads], inout LeftReader reader)
 }
 
 typedef uint4 RightVector;
-static const uint rightVectors = TILE_COLUMNS * eights, rightEach = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
-static const uint rightLoads = rightEach * factorVectors;
+static const uint rightVectors = TILE_COLUMNS * eights, rightLoads = (rightVectors + NUM_THREADS - 1) / NUM_THREADS;
 
 struct RightReader
 {
-    uint from[rightEach];  // where the lines of a thread's vectors start
+    uint from[rightLoads];  // where the lines of a thread's vectors start
 };
 
 RightReader OpenRight(uint thread)
 {
     RightReader reader;
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
+    for (uint i = 0; i < rightLoads; i++)
         reader.from[i] = LoadWord(PositionOf(readsStart + min((thread + i * NUM_THREADS) / eights, TILE_COLUMNS - 1)),
             NON_PRIVATE);
     return reader;
@@ -1531,24 +1539,21 @@ void FetchRight(uint thread, RightReader reader, uint product, uint end, out Rig
     [unroll]
     for (uint i = 0; i < rightLoads; i++)
     {
-        const uint number = thread + i / factorVectors * NUM_THREADS, k = product + number % eights * 8;
+        const uint number = thread + i * NUM_THREADS, k = product + number % eights * 8;
         next[i] = uint4(0, 0, 0, 0);
         if (k < end && number / eights < TILE_COLUMNS)
-            next[i] = LoadFactors(reader.from[i / factorVectors] + k, i % factorVectors);
+            next[i] = LoadFactors(reader.from[i] + k);
     }
 }
 
 void PutRight(uint thread, RightVector next[rightLoads], inout RightReader reader)
 {
     [unroll]
-    for (uint i = 0; i < rightEach; i++)
+    for (uint i = 0; i < rightLoads; i++)
     {
         const uint number = thread + i * NUM_THREADS;
-        uint4 eight = next[i * factorVectors];
-        if (factorVectors == 2)
-            eight = PackedEight(eight, next[(i + 1) * factorVectors - 1]);
         if (rightVectors % NUM_THREADS == 0 || number < rightVectors)
-            StoreShared(tiles[rightStart + number / eights * rightPitch + number % eights], eight, NON_PRIVATE);
+            StoreShared(tiles[rightStart + number / eights * rightPitch + number % eights], next[i], NON_PRIVATE);
     }
 }
 #else

@@ -856,7 +856,7 @@ typedef struct dmlops_plan_SumsPass {
     int64_t begins;
     int64_t weights;
     int64_t tensor;
-    int64_t kept;
+    int64_t copied;
     int64_t sums;
     int64_t rows;
     int64_t columns;
@@ -1508,7 +1508,6 @@ typedef struct dmlops_plan_SumsTile {
     int64_t own_rows;
     int64_t own_columns;
     int64_t vector;
-    int64_t ahead;
     int64_t threads;
     int64_t groups;
     int64_t copied;
@@ -3335,15 +3334,14 @@ DMLOPS_CALLED int64_t dmlops_plan_count_along(dmlops_planning* planning, const d
     dimensions);
 DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dmlops_plan_Tensor* tensor, int64_t
     vector);
-DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, int64_t writes,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone, dmlops_plan_SumsTile*
-    result);
+DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED int dmlops_plan_suits_cooperative_sums(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor_16* tensors, int64_t columns);
 DMLOPS_CALLED int dmlops_plan_is_in_eights(dmlops_planning* planning, const dmlops_plan_Tensor* tensor);
 DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops_plan_Tile_12* result);
 DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, int64_t
-    depth, int64_t rows, int64_t columns, int64_t others, int64_t copied, dmlops_plan_SumsTile* result);
+    depth, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result);
 DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
     dmlops_plan_Tensor* weights, int64_t rows, int64_t columns, int64_t others, int is_alone, dmlops_plan_SumsTile*
     result);
@@ -7737,7 +7735,6 @@ DMLOPS_CALLED void dmlops_plan_no_sums(dmlops_planning* planning, dmlops_plan_Su
     result->own_rows = 0;
     result->own_columns = 0;
     result->vector = 0;
-    result->ahead = 0;
     result->threads = 0;
     result->groups = 0;
     result->copied = 0;
@@ -7783,10 +7780,9 @@ DMLOPS_CALLED int dmlops_plan_is_in_vectors(dmlops_planning* planning, const dml
 }
 
 /* The tile for these sizes, those of a step if the pass runs along a recurrence, all of whose steps a single group may
-   run. The pass `writes` intermediate tensors, given as bits. */
-DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, int64_t writes,
-    const dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone, dmlops_plan_SumsTile*
-    result) {
+   run. */
+DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, const
+    dmlops_plan_Tensor_16* tensors, const dmlops_plan_int_8* sizes, int may_be_alone, dmlops_plan_SumsTile* result) {
     int64_t rows = dmlops_plan_count_along(planning, sizes, one->rows);
     int64_t columns = dmlops_plan_count_along(planning, sizes, one->columns);
     int64_t others = dmlops_plan_count_along(planning, sizes, dmlops_subtract(255, one->rows | one->columns));
@@ -7796,9 +7792,8 @@ DMLOPS_CALLED void dmlops_plan_sums_tile(dmlops_planning* planning, const dmlops
         weights->sizes.count)]));
     int is_alone = may_be_alone && (products <= 16384);
     if (!is_alone && dmlops_plan_suits_cooperative_sums(planning, one, tensors, columns)) {
-        int64_t copied = (one->kept == -1) ? 0 : (writes & dmlops_shift(1, one->kept));
         dmlops_plan_cooperative_tile(planning, one, weights->sizes.items[dmlops_item(planning, -1,
-            weights->sizes.count)], rows, columns, others, copied, result);
+            weights->sizes.count)], rows, columns, others, result);
         return;
     }
     dmlops_plan_ordinary_tile(planning, one, weights, rows, columns, others, is_alone, result);
@@ -7884,7 +7879,7 @@ DMLOPS_CALLED void dmlops_plan_sums_candidates(dmlops_planning* planning, dmlops
 
 /* The tile that takes the least time by the cost model of products. */
 DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const dmlops_plan_SumsPass* one, int64_t
-    depth, int64_t rows, int64_t columns, int64_t others, int64_t copied, dmlops_plan_SumsTile* result) {
+    depth, int64_t rows, int64_t columns, int64_t others, dmlops_plan_SumsTile* result) {
     dmlops_plan_Matrices made_1;
     dmlops_plan_no_matrices(planning, &made_1);
     dmlops_plan_Matrices found;
@@ -7918,7 +7913,6 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const
     int64_t groups = dmlops_plan_times(planning, dmlops_plan_times(planning, dmlops_plan_ceil_div(planning, rows,
         in_group), dmlops_plan_ceil_div(planning, columns, best.columns)), others);
     int64_t threads = (best.wave_columns < 64) ? 256 : dmlops_divide(256, 2);
-    int64_t ahead = (best.rows > 64) ? 1 : ((best.depth == 128) ? 4 : 2);
     dmlops_plan_SumsTile made_6;
     dmlops_plan_no_sums(planning, &made_6);
     *result = made_6;
@@ -7927,10 +7921,9 @@ DMLOPS_CALLED void dmlops_plan_cooperative_tile(dmlops_planning* planning, const
     result->depth = best.depth;
     result->own_rows = best.wave_rows;
     result->own_columns = best.wave_columns;
-    result->ahead = ahead;
     result->threads = threads;
     result->groups = groups;
-    result->copied = copied;
+    result->copied = one->copied;
     result->is_cooperative = 1;
     return;
 }
@@ -7984,7 +7977,6 @@ DMLOPS_CALLED void dmlops_plan_ordinary_tile(dmlops_planning* planning, const dm
     result->own_rows = own_rows;
     result->own_columns = own_columns;
     result->vector = vector;
-    result->ahead = 1;
     result->threads = threads;
     result->groups = groups;
     result->is_alone = is_alone;
@@ -8006,7 +7998,6 @@ DMLOPS_CALLED void dmlops_plan_define_sums(dmlops_planning* planning, const dmlo
     dmlops_out_define(planning, "", DMLOPS_TEXT("TILE_DEPTH"), tile->depth);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OWN_ROWS"), tile->own_rows);
     dmlops_out_define(planning, "", DMLOPS_TEXT("OWN_COLUMNS"), tile->own_columns);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("AHEAD"), tile->ahead);
 }
 
 /* The sizes of the box that a pass visits. */
@@ -8280,8 +8271,7 @@ DMLOPS_CALLED void dmlops_plan_shared_tile(dmlops_planning* planning, const dmlo
             dmlops_plan_int_8 sizes;
             dmlops_plan_at_once(planning, &op->kept_sizes.items[dmlops_item(planning, one->target,
                 op->kept_sizes.count)], one->is_along, &sizes);
-            dmlops_plan_sums_tile(planning, sums, one->writes, &op->tensors, &sizes, one->is_along && may_be_alone,
-                result);
+            dmlops_plan_sums_tile(planning, sums, &op->tensors, &sizes, one->is_along && may_be_alone, result);
             return;
         }
     }
@@ -9400,9 +9390,6 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         dmlops_plan_define_sums(planning, tile);
         threads = dmlops_plan_times(planning, tile->groups, tile->threads);
         in_group = tile->threads;
-    }
-    if (shader->sums.count > 0) {
-        dmlops_out_define(planning, "", DMLOPS_TEXT("SCRATCH_VECTOR"), tile->is_cooperative ? 4 : 1);
     }
     if ((way->sources.begin > 0) && ((one->writes & (dmlops_shift(1, shader->attention.key) | dmlops_shift(1,
         shader->attention.value))) != 0)) {
@@ -13667,7 +13654,7 @@ static const dmlops_plan_Intermediate dmlops_rnn_kept[] = {{"KEPT_INPUT_PROJECTI
 static const dmlops_plan_Pass dmlops_rnn_passes[] = {{2, 1, 0, 1, 0, 0, 0, -1, -1}, {3, 1, 1, 2, 0, 3, 1, -1, -1}, {0, 0, 6, 0, 64, 2, 0, -1, -1}, {1, 0, 7, 0, 128, 2, 0, -1, -1}};
 static const char* const dmlops_rnn_lists[] = {"SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"};
 static const int64_t dmlops_rnn_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{2, 0, 1, 0, -1, 1, 10, 5}, {3, 0, 2, -1, 1, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_rnn_sums[] = {{2, 0, 1, 0, 0, 1, 10, 5}, {3, 0, 2, -1, 2, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_rnn_shader = {
     {2, dmlops_rnn_kept},
     {4, dmlops_rnn_passes},
@@ -13746,7 +13733,7 @@ static const dmlops_plan_Pass dmlops_lstm_passes[] = {{3, 1, 0, 1, 0, 0, 0, -1, 
 static const char* const dmlops_lstm_lists[] = {"SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "NUMBER3", "GATE_COUNT", "NUMBER4"};
 static const char* const dmlops_lstm_bounds[] = {"COUPLE_INPUT_FORGET", "USE_CLIP_THRESHOLD"};
 static const int64_t dmlops_lstm_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{3, 0, 1, 0, -1, 1, 10, 5}, {4, 0, 2, -1, 2, 4, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_lstm_sums[] = {{3, 0, 1, 0, 0, 1, 10, 5}, {4, 0, 2, -1, 4, 4, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_lstm_shader = {
     {3, dmlops_lstm_kept},
     {5, dmlops_lstm_passes},
@@ -13839,7 +13826,7 @@ static const dmlops_plan_Intermediate dmlops_gru_kept[] = {{"KEPT_INPUT_PROJECTI
 static const dmlops_plan_Pass dmlops_gru_passes[] = {{2, 1, 0, 1, 0, 0, 0, -1, -1}, {3, 1, 1, 14, 0, 9, 1, -1, -1}, {4, 1, 1, 6, 0, 9, 1, -1, -1}, {5, 1, 3, 8, 0, 15, 1, -1, -1}, {0, 0, 6, 0, 64, 8, 0, -1, -1}, {1, 0, 7, 0, 128, 8, 0, -1, -1}};
 static const char* const dmlops_gru_lists[] = {"SEQUENCE_LENGTH2", "NUMBER", "NUMBER2", "GATE_COUNT", "NUMBER3"};
 static const int64_t dmlops_gru_activations[] = {35, 37, 38, 39, 40, 43, 44, 45, 46, 47, 49, 50, 51, 52, 90, 128, 157};
-static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{2, 0, 1, 0, -1, 1, 10, 5}, {3, 0, 2, -1, 3, 3, 8, 4}, {4, 0, 2, -1, 3, 2, 8, 4}, {5, 0, 2, -1, 2, 1, 8, 4}};
+static const dmlops_plan_SumsPass dmlops_gru_sums[] = {{2, 0, 1, 0, 0, 1, 10, 5}, {3, 0, 2, -1, 8, 3, 8, 4}, {4, 0, 2, -1, 4, 2, 8, 4}, {5, 0, 2, -1, 8, 1, 8, 4}};
 static const dmlops_plan_DefinitionShader dmlops_gru_shader = {
     {4, dmlops_gru_kept},
     {6, dmlops_gru_passes},

@@ -70,8 +70,8 @@ SHADER = DefinitionShader(
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
     sums=[
-        SumsPass(2, 0, 1, 0, -1, 1, 10, 5), SumsPass(3, 0, 2, -1, 3, 3, 8, 4),
-        SumsPass(4, 0, 2, -1, 3, 2, 8, 4), SumsPass(5, 0, 2, -1, 2, 1, 8, 4),
+        SumsPass(2, 0, 1, 0, 0, 1, 10, 5), SumsPass(3, 0, 2, -1, 8, 3, 8, 4),
+        SumsPass(4, 0, 2, -1, 4, 2, 8, 4), SumsPass(5, 0, 2, -1, 8, 1, 8, 4),
     ],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),

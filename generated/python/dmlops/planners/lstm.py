@@ -70,7 +70,7 @@ SHADER = DefinitionShader(
     contraction=ContractionPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[SumsPass(3, 0, 1, 0, -1, 1, 10, 5), SumsPass(4, 0, 2, -1, 2, 4, 8, 4)],
+    sums=[SumsPass(3, 0, 1, 0, 0, 1, 10, 5), SumsPass(4, 0, 2, -1, 4, 4, 8, 4)],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
 )

@@ -65,7 +65,7 @@ SHADER = DefinitionShader(
     contraction=ContractionPass(-1, -1, -1, -1),
     attention=AttentionPass(-1, -1, -1, -1, -1, -1),
     rows=RowsPass(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1),
-    sums=[SumsPass(2, 0, 1, 0, -1, 1, 10, 5), SumsPass(3, 0, 2, -1, 1, 1, 8, 4)],
+    sums=[SumsPass(2, 0, 1, 0, 0, 1, 10, 5), SumsPass(3, 0, 2, -1, 2, 1, 8, 4)],
     separable=[],
     selected=SelectedPass(-1, -1, -1, -1),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
@@ -21,7 +21,8 @@ class SumsPass:
     comes with the local that has its value; `before` are other locals. The pass reads the intermediate
     tensors in `reads`, but in the first step of a recurrence only those in `begins`. `starts` has, for each
     sum, where its weights start; the factor is read from a tensor of the description, or from an intermediate
-    one, and starts at `start`."""
+    one, and starts at `start`. With cooperative matrices, the tensors in `copied`, factors of other passes or
+    steps, are also written as float16."""
 
     number: int
     form: SharedSums
@@ -33,6 +34,7 @@ class SumsPass:
     starts: tuple[str, ...]
     factor: Tensor | Kept
     start: str
+    copied: tuple[Kept, ...]
 
     @property
     def others(self) -> list[int]:
@@ -51,13 +53,6 @@ class SumsPass:
         return self.factor if isinstance(self.factor, Kept) else None
 
     @property
-    def copied(self) -> Kept | None:
-        """The intermediate tensor that products read and that this pass writes, row by row: with cooperative
-        matrices it is also written as float16."""
-        goes_by_rows = self.form.rank - 1 in self.form.rows  # adjacent rows are contiguous in the result
-        return self.kept if goes_by_rows and any(one == self.kept for one, _, _ in self.values) else None
-
-    @property
     def tensors(self) -> tuple[Tensor, ...]:
         """The tensors of the description that products read."""
         return (self.weights, self.factor) if isinstance(self.factor, Tensor) else (self.weights,)
@@ -74,7 +69,7 @@ class SumsPass:
             "begins": sorted(self.begins),
             "weights": self.weights.member,
             "tensor": self.factor.member if isinstance(self.factor, Tensor) else "",
-            "kept": "" if self.kept is None else self.kept.member,
+            "copied": [kept.member for kept in self.copied],
             "sums": len(self.starts),
             "rows": sum(1 << d for d in self.form.rows),
             "columns": sum(1 << d for d in self.form.columns),
@@ -122,6 +117,11 @@ class SumsPasses(FormPasses):
         return ("COOPERATIVE_MATRIX", "SINGLE_GROUP")
 
     @property
+    def factors(self) -> Collection[Kept]:
+        """The intermediate tensors that products read."""
+        return dict.fromkeys(one.kept for one in self.passes if one.kept is not None)
+
+    @property
     def tensors(self) -> Mapping[Tensor, Sequence[SumsPass]]:
         """The tensors of the description that products read, each with the passes that do."""
         found = dict.fromkeys(tensor for one in self.passes for tensor in one.tensors)
@@ -130,17 +130,20 @@ class SumsPasses(FormPasses):
 
 def sums_passes(printer: ShaderPrinter, sums: Sums, number: int) -> SumsPasses:
     """The passes of sums that intermediate tensors consist of, from `number` on."""
-    passes = (_pass(printer, one, place) for place, one in enumerate(sums.passes, number))
+    passes = (_pass(printer, sums, one, place) for place, one in enumerate(sums.passes, number))
     return SumsPasses(number, tuple(passes))
 
 
-def _pass(printer: ShaderPrinter, form: SharedSums, number: int) -> SumsPass:
+def _pass(printer: ShaderPrinter, sums: Sums, form: SharedSums, number: int) -> SumsPass:
     def start(one: ir.Load | ir.Entry) -> str:
         """The coordinate of the first product's element."""
         assert isinstance(one.coordinate, ir.ListOf)
         return printer.deciding(ir.ListOf((*one.coordinate.items[:-1], ir.ZERO)))
 
     factor = form.factor
+    together = [one for one in sums.passes if one.along and one.when == form.when]
+    # Then all of them, or none, have cooperative matrices.
+    assert len({(one.weights[0].tensor, one.columns) for one in together}) <= 1
     first = [value.then for _, value in form.values if form.along and isinstance(value, ir.Conditional)]
     others = [value for _, value in (*form.before, *form.values)]
     return SumsPass(
@@ -160,6 +163,11 @@ def _pass(printer: ShaderPrinter, form: SharedSums, number: int) -> SumsPass:
             else printer.tensors[factor.tensor.name]
         ),
         start=start(factor),
+        copied=tuple(
+            printer.kept[name]
+            for name, _ in form.values
+            if any(isinstance(one.factor, ir.Entry) and one.factor.tensor == name for one in together)
+        ),
     )
 
 

@@ -184,5 +184,5 @@ def shared_tile(
     for sums in shader.sums:
         if sums.number == one.number:
             sizes = at_once(op.kept_sizes[one.target], one.is_along)
-            return sums_tile(out, sums, one.writes, op.tensors, sizes, one.is_along and may_be_alone)
+            return sums_tile(out, sums, op.tensors, sizes, one.is_along and may_be_alone)
     return no_sums()

@@ -50,8 +50,9 @@ SUMS_LATENCY = 400  # NVIDIA H200: 229, as in other products, at 0.985 to 1.00
 class SumsTile(NamedTuple):
     """The work of a group: `rows` of each sum, and the `columns` and `depth` of its k-loop; the rows and
     columns that a thread accumulates, of the tile of all sums and a wave with cooperative matrices; the
-    adjacent weights that a thread loads at once, its threads, and how many groups there are. `copied` has a bit for each tensor that is also stored as float16. `is_alone`: a
-    single group runs all steps of a recurrence."""
+    adjacent weights that a thread loads at once, its threads, and how many groups there are. `copied` has a
+    bit for each tensor that is also stored as float16. `is_alone`: a single group runs all steps of a
+    recurrence."""
 
     rows: int
     columns: int
@@ -94,19 +95,16 @@ def is_in_vectors(tensor: Tensor, vector: int) -> bool:
     return found
 
 
-def sums_tile(
-    out: Planning, one: SumsPass, writes: int, tensors: Tensors, sizes: Sizes, may_be_alone: bool
-) -> SumsTile:
+def sums_tile(out: Planning, one: SumsPass, tensors: Tensors, sizes: Sizes, may_be_alone: bool) -> SumsTile:
     """The tile for these sizes, those of a step if the pass runs along a recurrence, all of whose steps a
-    single group may run. The pass `writes` intermediate tensors, given as bits."""
+    single group may run."""
     rows, columns = count_along(sizes, one.rows), count_along(sizes, one.columns)
     others = count_along(sizes, 255 - (one.rows | one.columns))
     weights = tensors[one.weights]
     products = times(times(times(rows, columns), others), times(one.sums, weights.sizes[-1]))
     is_alone = may_be_alone and products <= SUMS_ALONE
     if not is_alone and suits_cooperative_sums(out, one, tensors, columns):
-        copied = 0 if one.kept == NONE else writes & 1 << one.kept
-        return cooperative_tile(one, weights.sizes[-1], rows, columns, others, copied)
+        return cooperative_tile(one, weights.sizes[-1], rows, columns, others)
     return ordinary_tile(one, weights, rows, columns, others, is_alone)
 
 
@@ -136,9 +134,7 @@ def sums_candidates() -> Tiles:
     ]
 
 
-def cooperative_tile(
-    one: SumsPass, depth: int, rows: int, columns: int, others: int, copied: int
-) -> SumsTile:
+def cooperative_tile(one: SumsPass, depth: int, rows: int, columns: int, others: int) -> SumsTile:
     """The tile that takes the least time by the cost model of products."""
     found = no_matrices()._replace(rows=times(rows, one.sums), columns=columns, depth=depth, count=others)
     rates = Rates(COOPERATIVE_RATE, SUMS_LATENCY, COOPERATIVE_ALONE, 2)
@@ -158,7 +154,7 @@ def cooperative_tile(
         own_columns=best.wave_columns,
         threads=threads,
         groups=groups,
-        copied=copied,
+        copied=one.copied,
         is_cooperative=True,
     )
 
