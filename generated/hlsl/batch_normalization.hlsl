@@ -874,16 +874,16 @@ void WorkOnRows(uint number, uint thread)
     {
         float inputBlock[UNROLL][VECTOR];
 #if !MEAN_SINGLE
-        float meanSpread[UNROLL][VECTOR];
+        float meanBlock[UNROLL][VECTOR];
 #endif
 #if !VARIANCE_SINGLE
-        float varianceSpread[UNROLL][VECTOR];
+        float varianceBlock[UNROLL][VECTOR];
 #endif
 #if !SCALE_SINGLE
-        float scaleSpread[UNROLL][VECTOR];
+        float scaleBlock[UNROLL][VECTOR];
 #endif
 #if !BIAS_SINGLE
-        float biasSpread[UNROLL][VECTOR];
+        float biasBlock[UNROLL][VECTOR];
 #endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
@@ -892,16 +892,16 @@ void WorkOnRows(uint number, uint thread)
                 : min(item + u * REDUCTION_THREADS, end - 1));
             LoadInputElements(row.input + place.input, inputBlock[u]);
 #if !MEAN_SINGLE
-            LoadMeanElements(row.mean + place.mean, meanSpread[u]);
+            LoadMeanElements(row.mean + place.mean, meanBlock[u]);
 #endif
 #if !VARIANCE_SINGLE
-            LoadVarianceElements(row.variance + place.variance, varianceSpread[u]);
+            LoadVarianceElements(row.variance + place.variance, varianceBlock[u]);
 #endif
 #if !SCALE_SINGLE
-            LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
+            LoadScaleElements(row.scale + place.scale, scaleBlock[u]);
 #endif
 #if !BIAS_SINGLE
-            LoadBiasElements(row.bias + place.bias, biasSpread[u]);
+            LoadBiasElements(row.bias + place.bias, biasBlock[u]);
 #endif
         }
 OVER_ELEMENTS
@@ -919,22 +919,22 @@ OVER_ELEMENTS
 #if MEAN_SINGLE
                     const float meanElement = meanOfRows.of[s];
 #else
-                    const float meanElement = meanSpread[u][k];
+                    const float meanElement = meanBlock[u][k];
 #endif
 #if VARIANCE_SINGLE
                     const float varianceElement = varianceOfRows.of[s];
 #else
-                    const float varianceElement = varianceSpread[u][k];
+                    const float varianceElement = varianceBlock[u][k];
 #endif
 #if SCALE_SINGLE
                     const float scaleElement = scaleOfRows.of[s];
 #else
-                    const float scaleElement = scaleSpread[u][k];
+                    const float scaleElement = scaleBlock[u][k];
 #endif
 #if BIAS_SINGLE
                     const float biasElement = biasOfRows.of[s];
 #else
-                    const float biasElement = biasSpread[u][k];
+                    const float biasElement = biasBlock[u][k];
 #endif
                     outputValues[k] = (OUTPUT_VALUE)Activate(scaleElement * (inputElement - meanElement)
                         / Sqrt(varianceElement + (REAL_VALUE)epsilon) + biasElement, 0);

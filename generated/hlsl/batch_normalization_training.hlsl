@@ -951,12 +951,6 @@ void WorkOnRows(uint number, uint thread)
 #if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
-#if !SCALE_SINGLE
-        float scaleSpread[UNROLL][VECTOR];
-#endif
-#if !BIAS_SINGLE
-        float biasSpread[UNROLL][VECTOR];
-#endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
@@ -964,12 +958,6 @@ void WorkOnRows(uint number, uint thread)
                 : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
-#if !SCALE_SINGLE
-            LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
-#endif
-#if !BIAS_SINGLE
-            LoadBiasElements(row.bias + place.bias, biasSpread[u]);
 #endif
         }
 [unroll]
@@ -984,16 +972,6 @@ void WorkOnRows(uint number, uint thread)
                 for (k = 0; k < ALONG; k++)
                 {
                     const float inputElement = inputBlock[u][s + k];
-#if SCALE_SINGLE
-                    const float scaleElement = scaleOfRows.of[s];
-#else
-                    const float scaleElement = scaleSpread[u][s + k];
-#endif
-#if BIAS_SINGLE
-                    const float biasElement = biasOfRows.of[s];
-#else
-                    const float biasElement = biasSpread[u][s + k];
-#endif
                     total0OfBlock += inputElement;
                 }
             }
@@ -1044,12 +1022,6 @@ void WorkOnRows(uint number, uint thread)
 #if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
-#if !SCALE_SINGLE
-        float scaleSpread[UNROLL][VECTOR];
-#endif
-#if !BIAS_SINGLE
-        float biasSpread[UNROLL][VECTOR];
-#endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
@@ -1057,12 +1029,6 @@ void WorkOnRows(uint number, uint thread)
                 : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
-#if !SCALE_SINGLE
-            LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
-#endif
-#if !BIAS_SINGLE
-            LoadBiasElements(row.bias + place.bias, biasSpread[u]);
 #endif
         }
 [unroll]
@@ -1078,16 +1044,6 @@ void WorkOnRows(uint number, uint thread)
                 for (k = 0; k < ALONG; k++)
                 {
                     const float inputElement = inputBlock[u][s + k];
-#if SCALE_SINGLE
-                    const float scaleElement = scaleOfRows.of[s];
-#else
-                    const float scaleElement = scaleSpread[u][s + k];
-#endif
-#if BIAS_SINGLE
-                    const float biasElement = biasOfRows.of[s];
-#else
-                    const float biasElement = biasSpread[u][s + k];
-#endif
                     total1OfBlock += (inputElement - centers.of[s]) * (inputElement - centers.of[s]);
                     differencesOfBlock += inputElement - centers.of[s];
                 }
@@ -1150,16 +1106,19 @@ void WorkOnRows(uint number, uint thread)
     {
         float fusedAddBlock[UNROLL][VECTOR];
 #if !SCALE_SINGLE
-        float scaleSpread[UNROLL][VECTOR];
+        float scaleBlock[UNROLL][VECTOR];
 #endif
 #if !BIAS_SINGLE
-        float biasSpread[UNROLL][VECTOR];
+        float biasBlock[UNROLL][VECTOR];
 #endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
             const RowPlace place = LocateVector(EVEN ? item + u * REDUCTION_THREADS
                 : min(item + u * REDUCTION_THREADS, end - 1));
+#if !WHOLE
+            LoadInputElements(row.input + place.input, inputBlock[u]);
+#endif
 #if FUSED_ADD_PRESENT
             LoadFusedAddElements(row.fusedAdd + place.fusedAdd, fusedAddBlock[u]);
 #else
@@ -1167,14 +1126,11 @@ void WorkOnRows(uint number, uint thread)
             for (k = 0; k < VECTOR; k++)
                 fusedAddBlock[u][k] = 0;
 #endif
-#if !WHOLE
-            LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
 #if !SCALE_SINGLE
-            LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
+            LoadScaleElements(row.scale + place.scale, scaleBlock[u]);
 #endif
 #if !BIAS_SINGLE
-            LoadBiasElements(row.bias + place.bias, biasSpread[u]);
+            LoadBiasElements(row.bias + place.bias, biasBlock[u]);
 #endif
         }
 OVER_ELEMENTS
@@ -1193,12 +1149,12 @@ OVER_ELEMENTS
 #if SCALE_SINGLE
                     const float scaleElement = scaleOfRows.of[s];
 #else
-                    const float scaleElement = scaleSpread[u][k];
+                    const float scaleElement = scaleBlock[u][k];
 #endif
 #if BIAS_SINGLE
                     const float biasElement = biasOfRows.of[s];
 #else
-                    const float biasElement = biasSpread[u][k];
+                    const float biasElement = biasBlock[u][k];
 #endif
                     outputValues[k] = (OUTPUT_VALUE)Activate(scaleElement * (inputElement - rowMeans.of[s])
                         / ofRow0s.of[s] + biasElement + (FUSED_ADD_PRESENT != 0 ? fusedAddElement : (REAL_VALUE)0.0f),

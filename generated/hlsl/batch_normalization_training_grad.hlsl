@@ -565,13 +565,7 @@ void WorkOnRows(uint number, uint thread)
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
 #if !MEAN_SINGLE
-        float meanSpread[UNROLL][VECTOR];
-#endif
-#if !VARIANCE_SINGLE
-        float varianceSpread[UNROLL][VECTOR];
-#endif
-#if !SCALE_SINGLE
-        float scaleSpread[UNROLL][VECTOR];
+        float meanBlock[UNROLL][VECTOR];
 #endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
@@ -580,16 +574,12 @@ void WorkOnRows(uint number, uint thread)
                 : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
+#endif
+#if !WHOLE
             LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
 #endif
 #if !MEAN_SINGLE
-            LoadMeanElements(row.mean + place.mean, meanSpread[u]);
-#endif
-#if !VARIANCE_SINGLE
-            LoadVarianceElements(row.variance + place.variance, varianceSpread[u]);
-#endif
-#if !SCALE_SINGLE
-            LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
+            LoadMeanElements(row.mean + place.mean, meanBlock[u]);
 #endif
         }
 [unroll]
@@ -609,17 +599,7 @@ void WorkOnRows(uint number, uint thread)
 #if MEAN_SINGLE
                     const float meanElement = meanOfRows.of[s];
 #else
-                    const float meanElement = meanSpread[u][s + k];
-#endif
-#if VARIANCE_SINGLE
-                    const float varianceElement = varianceOfRows.of[s];
-#else
-                    const float varianceElement = varianceSpread[u][s + k];
-#endif
-#if SCALE_SINGLE
-                    const float scaleElement = scaleOfRows.of[s];
-#else
-                    const float scaleElement = scaleSpread[u][s + k];
+                    const float meanElement = meanBlock[u][s + k];
 #endif
                     total0OfBlock += inputGradientElement;
                     total1OfBlock += inputGradientElement * (inputElement - meanElement);
@@ -680,13 +660,13 @@ void WorkOnRows(uint number, uint thread)
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
 #if !MEAN_SINGLE
-        float meanSpread[UNROLL][VECTOR];
+        float meanBlock[UNROLL][VECTOR];
 #endif
 #if !VARIANCE_SINGLE
-        float varianceSpread[UNROLL][VECTOR];
+        float varianceBlock[UNROLL][VECTOR];
 #endif
 #if !SCALE_SINGLE
-        float scaleSpread[UNROLL][VECTOR];
+        float scaleBlock[UNROLL][VECTOR];
 #endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
@@ -695,16 +675,18 @@ void WorkOnRows(uint number, uint thread)
                 : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
+#endif
+#if !WHOLE
             LoadInputGradientElements(row.inputGradient + place.inputGradient, inputGradientBlock[u]);
 #endif
 #if !MEAN_SINGLE
-            LoadMeanElements(row.mean + place.mean, meanSpread[u]);
+            LoadMeanElements(row.mean + place.mean, meanBlock[u]);
 #endif
 #if !VARIANCE_SINGLE
-            LoadVarianceElements(row.variance + place.variance, varianceSpread[u]);
+            LoadVarianceElements(row.variance + place.variance, varianceBlock[u]);
 #endif
 #if !SCALE_SINGLE
-            LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
+            LoadScaleElements(row.scale + place.scale, scaleBlock[u]);
 #endif
         }
 OVER_ELEMENTS
@@ -723,17 +705,17 @@ OVER_ELEMENTS
 #if MEAN_SINGLE
                     const float meanElement = meanOfRows.of[s];
 #else
-                    const float meanElement = meanSpread[u][k];
+                    const float meanElement = meanBlock[u][k];
 #endif
 #if VARIANCE_SINGLE
                     const float varianceElement = varianceOfRows.of[s];
 #else
-                    const float varianceElement = varianceSpread[u][k];
+                    const float varianceElement = varianceBlock[u][k];
 #endif
 #if SCALE_SINGLE
                     const float scaleElement = scaleOfRows.of[s];
 #else
-                    const float scaleElement = scaleSpread[u][k];
+                    const float scaleElement = scaleBlock[u][k];
 #endif
                     outputGradientValues[k] = (OUTPUT_GRADIENT_VALUE)(scaleElement
                         * ((REAL_VALUE)1.0f / Sqrt(varianceElement + (REAL_VALUE)epsilon))

@@ -898,12 +898,6 @@ void WorkOnRows(uint number, uint thread)
 #if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
-#if !SCALE_SINGLE
-        float scaleSpread[UNROLL][VECTOR];
-#endif
-#if !BIAS_SINGLE
-        float biasSpread[UNROLL][VECTOR];
-#endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
@@ -911,12 +905,6 @@ void WorkOnRows(uint number, uint thread)
                 : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
-#if !SCALE_SINGLE
-            LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
-#endif
-#if !BIAS_SINGLE
-            LoadBiasElements(row.bias + place.bias, biasSpread[u]);
 #endif
         }
 [unroll]
@@ -931,16 +919,6 @@ void WorkOnRows(uint number, uint thread)
                 for (k = 0; k < ALONG; k++)
                 {
                     const float inputElement = inputBlock[u][s + k];
-#if SCALE_SINGLE
-                    const float scaleElement = scaleOfRows.of[s];
-#else
-                    const float scaleElement = scaleSpread[u][s + k];
-#endif
-#if BIAS_SINGLE
-                    const float biasElement = biasOfRows.of[s];
-#else
-                    const float biasElement = biasSpread[u][s + k];
-#endif
                     total0OfBlock += inputElement;
                 }
             }
@@ -991,12 +969,6 @@ void WorkOnRows(uint number, uint thread)
 #if TURN == 0 || TURN == 1
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
-#if !SCALE_SINGLE
-        float scaleSpread[UNROLL][VECTOR];
-#endif
-#if !BIAS_SINGLE
-        float biasSpread[UNROLL][VECTOR];
-#endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
         {
@@ -1004,12 +976,6 @@ void WorkOnRows(uint number, uint thread)
                 : min(item + u * REDUCTION_THREADS, end - 1));
 #if !WHOLE
             LoadInputElements(row.input + place.input, inputBlock[u]);
-#endif
-#if !SCALE_SINGLE
-            LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
-#endif
-#if !BIAS_SINGLE
-            LoadBiasElements(row.bias + place.bias, biasSpread[u]);
 #endif
         }
 [unroll]
@@ -1025,16 +991,6 @@ void WorkOnRows(uint number, uint thread)
                 for (k = 0; k < ALONG; k++)
                 {
                     const float inputElement = inputBlock[u][s + k];
-#if SCALE_SINGLE
-                    const float scaleElement = scaleOfRows.of[s];
-#else
-                    const float scaleElement = scaleSpread[u][s + k];
-#endif
-#if BIAS_SINGLE
-                    const float biasElement = biasOfRows.of[s];
-#else
-                    const float biasElement = biasSpread[u][s + k];
-#endif
                     total1OfBlock += (inputElement - centers.of[s]) * (inputElement - centers.of[s]);
                     differencesOfBlock += inputElement - centers.of[s];
                 }
@@ -1087,10 +1043,10 @@ void WorkOnRows(uint number, uint thread)
     for (item = start; item < end; item += REDUCTION_THREADS * UNROLL)
     {
 #if !SCALE_SINGLE
-        float scaleSpread[UNROLL][VECTOR];
+        float scaleBlock[UNROLL][VECTOR];
 #endif
 #if !BIAS_SINGLE
-        float biasSpread[UNROLL][VECTOR];
+        float biasBlock[UNROLL][VECTOR];
 #endif
         [unroll]
         for (u = 0; u < UNROLL; u++)
@@ -1101,10 +1057,10 @@ void WorkOnRows(uint number, uint thread)
             LoadInputElements(row.input + place.input, inputBlock[u]);
 #endif
 #if !SCALE_SINGLE
-            LoadScaleElements(row.scale + place.scale, scaleSpread[u]);
+            LoadScaleElements(row.scale + place.scale, scaleBlock[u]);
 #endif
 #if !BIAS_SINGLE
-            LoadBiasElements(row.bias + place.bias, biasSpread[u]);
+            LoadBiasElements(row.bias + place.bias, biasBlock[u]);
 #endif
         }
 OVER_ELEMENTS
@@ -1122,12 +1078,12 @@ OVER_ELEMENTS
 #if SCALE_SINGLE
                     const float scaleElement = scaleOfRows.of[s];
 #else
-                    const float scaleElement = scaleSpread[u][k];
+                    const float scaleElement = scaleBlock[u][k];
 #endif
 #if BIAS_SINGLE
                     const float biasElement = biasOfRows.of[s];
 #else
-                    const float biasElement = biasSpread[u][k];
+                    const float biasElement = biasBlock[u][k];
 #endif
                     outputValues[k] = (OUTPUT_VALUE)Activate((SCALE_PRESENT != 0 ? scaleElement : (REAL_VALUE)1.0f)
                         * (inputElement - rowCenters.of[s]) / ofRow0s.of[s]

@@ -46,13 +46,15 @@ class Around:
 
 @dataclass(frozen=True)
 class Stage:
-    """Totals of a row that are computed together, and numbers computed from them, by name. If rows are split,
-    dispatch `turn` computes the totals of parts. `keeps_terms`: outputs need the terms of its only total, and
-    not the elements, in place of which they stay in registers."""
+    """Totals of a row that are computed together, from elements of `spread` (`RowsPass`), too, and numbers
+    computed from them, by name. If rows are split, dispatch `turn` computes the totals of parts.
+    `keeps_terms`: outputs need the terms of its only total, and not the elements, in place of which they stay
+    in registers."""
 
-    totals: tuple[Total, ...]
-    statistics: tuple[tuple[str, str], ...]
-    turn: int
+    totals: tuple[Total, ...] = ()
+    statistics: tuple[tuple[str, str], ...] = ()
+    spread: tuple[Tensor, ...] = ()
+    turn: int = 1
     around: Around | None = None
     keeps_terms: bool = False
 
@@ -239,7 +241,7 @@ class _RowsPrinter:
             source=source,
             elements=(source,),
             held=(source,),
-            stages=(Stage((Total("total0", "state", term),), (), 1),),
+            stages=(Stage((Total("total0", "state", term),)),),
             each=tuple(
                 (tensors[name], f"({tensors[name].macro}_VALUE)({chosen})") for name in self._rows.each
             ),
@@ -274,13 +276,12 @@ class _RowsPrinter:
         if each != rows.each:
             stages = (*stages[:-1], replace(stages[-1], keeps_terms=True))
         elements = [name for name in self._read["Element"] if name in rows.elements]
-        spread = [name for name in self._read["Element"] if name not in rows.elements]
         return RowsPass(
             number=number,
             source=self._printer.tensors[rows.source],
             elements=self._tensors(elements),
             held=self._tensors(name for name in elements if self._is_in(name, *self._terms)),
-            spread=self._tensors(spread),
+            spread=self._spread(*self._terms, *each.values()),
             of_row=self._tensors(self._read["OfRow"]),
             single=self._tensors(name for name in self._read["OfRow"] if name in rows.single),
             stages=stages,
@@ -308,7 +309,7 @@ class _RowsPrinter:
         for one in self._rows.statistics:
             needed = {part for total in one.totals for part in ir.walk(total.term)}
             if not stages or needed & known:
-                stages.append(Stage((), (), 0))
+                stages.append(Stage())
                 known = set()
             totals = [
                 Total(f"total{len(terms) + place}", total.kind, self._value(total.term, one.decides))
@@ -322,14 +323,19 @@ class _RowsPrinter:
                 _local(f"total{place}"): _of_row(total.name) for place, total in enumerate(totals)
             }
             value = self._value(ir.substitute(one.value, named), one.decides)
-            stages[-1] = Stage((*stages[-1].totals, *totals), (*stages[-1].statistics, (one.name, value)), 0)
+            spread = self._spread(*(total.term for total in one.totals))
+            stages[-1] = Stage(
+                (*stages[-1].totals, *totals),
+                (*stages[-1].statistics, (one.name, value)),
+                tuple(dict.fromkeys((*stages[-1].spread, *spread))),
+            )
             known.add(_local(one.name))
         return tuple(self._in_turns(stages, terms))
 
     def _in_turns(self, stages: Iterable[Stage], terms: Mapping[str, ir.Expr]) -> Iterator[Stage]:
         """The stages with their turns: a later one than that of the stage before, unless it is around one of
         its statistics."""
-        before = Stage((), (), 1)
+        before = Stage()
         for stage in stages:
             found = None if before.around else self._around(before, stage, terms)
             turn = before.turn if found or not before.totals else before.turn + 1
@@ -352,6 +358,11 @@ class _RowsPrinter:
                     weight = ir.substitute(power, {element: _PART_CENTER})
                     return replace(stage, around=Around(center, self._value(weight)))
         return None
+
+    def _spread(self, *values: ir.Expr) -> tuple[Tensor, ...]:
+        """The tensors that values need an element of, which may be one for a whole row."""
+        others = (name for name in self._read["Element"] if name not in self._rows.elements)
+        return self._tensors(name for name in others if self._is_in(name, *values))
 
     def _is_in(self, name: str, *values: ir.Expr) -> bool:
         """Whether values need the elements of a tensor."""
