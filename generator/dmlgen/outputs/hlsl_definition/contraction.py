@@ -28,7 +28,7 @@ _ZEROS = (
 
 
 @dataclass(frozen=True)
-class ContractionPass(FormPasses):
+class ContractionPasses(FormPasses):
     """The pass that computes an output by its contraction, followed by the one that adds up partial sums.
 
     `value` is the text of the element, as a function of the sum `total`. `few` is the pass for few rows
@@ -108,7 +108,7 @@ class ContractionPass(FormPasses):
         return self.number + 2 if is_plain else None
 
 
-def contraction_pass(printer: ShaderPrinter, contraction: Contraction, number: int) -> ContractionPass:
+def contraction_passes(printer: ShaderPrinter, contraction: Contraction, number: int) -> ContractionPasses:
     """The passes of a contraction, from `number` on."""
     few = few_rows(printer, contraction, number)
     left, right, output = (
@@ -118,4 +118,4 @@ def contraction_pass(printer: ShaderPrinter, contraction: Contraction, number: i
     value = printer.made(contraction.output, contraction.value)
     less = (one.less for one in (contraction.left, contraction.right))
     texts = ("" if one is None else printer.as_int(one) for one in less)
-    return ContractionPass(number + (few is not None), left, right, output, value, contraction, few, *texts)
+    return ContractionPasses(number + (few is not None), left, right, output, value, contraction, few, *texts)

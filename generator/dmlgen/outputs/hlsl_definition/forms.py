@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dmlgen.outputs.hlsl_definition.contraction import contraction_pass
+from dmlgen.outputs.hlsl_definition.contraction import contraction_passes
 from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_definition.rows import rows_pass
@@ -22,7 +22,7 @@ from dmlgen.schedules.sparse_sum import Selected
 from dmlgen.schedules.sums import Sums
 
 PASSES: Mapping[type[FastForm], Callable[[ShaderPrinter, Any, int], FormPass]] = {
-    Contraction: contraction_pass,
+    Contraction: contraction_passes,
     Sliding: sliding_pass,
     Rows: rows_pass,
     Separable: separable_pass,

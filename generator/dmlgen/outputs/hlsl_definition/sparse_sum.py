@@ -33,7 +33,7 @@ class SelectedPasses(FormPasses):
             "number": self.number,
             "output": self.output.member,
             "tested": sum(1 << d for d in self.tests),
-            "apart": self.selected.apart,
+            "axis": self.selected.apart,
         }
         return (record,)
 

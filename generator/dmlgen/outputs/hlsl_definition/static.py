@@ -92,7 +92,7 @@ def _passes(shader: DefinitionShader) -> Iterator[Mapping[str, Known]]:
             "reads": one.reads,
             "is_along": one.along,
             "box": "" if one.keyed is None else one.keyed.box,
-            "apart": NONE if one.lanes is None else one.lanes.apart,
+            "axis": NONE if one.lanes is None else one.lanes.apart,
         }
 
 

@@ -102,7 +102,7 @@ class SumsPasses(FormPasses):
                 "reads": sorted(one.reads),
                 "is_along": one.form.along,
                 "box": "",
-                "apart": NONE,
+                "axis": NONE,
             }
             for one in self.passes
         ]

@@ -33,14 +33,14 @@ from .loops import (
     vector_width,
 )
 from .operands import NO_MEMBER, NONE, Eight, Sizes, Threads
-from .pass_selection import PassSelection, box_of, in_lanes, select_passes
+from .pass_selection import PassSelection, box_of, select_passes, shape_of_threads
 from .planning import Planning
 from .reasons import Reason
 from .rows import plan_rows
 from .scratch import rows_left, space_of
 from .separable import plan_separable
 from .sliding import plan_sliding
-from .sparse_sum import Selection, lanes_along, room_of, selection_of, selection_words
+from .sparse_sum import Selection, elements_along, room_of, selection_of, selection_words
 from .sums import SumsTile, define_sums
 from .tensors import are_native, check_span
 
@@ -145,7 +145,7 @@ def plan_passes(out: Planning, op: Definition, shader: DefinitionShader, known: 
     if shader.attention.number != NONE:
         out.define("SCRATCH_FP16", int(way.float16 != 0))
     for one in way.passes:
-        if one.apart != NONE:
+        if one.axis != NONE:
             out.define("ELEMENTS_PER_THREAD", ELEMENTS_PER_THREAD)
     out.share()
     dispatch_passes(out, op, shader, way, CommonConstants(lists, known.activations, known.elements, scalars))
@@ -212,15 +212,15 @@ def dispatch_defined(
         dispatch_selected(out, op, shader, known, selection, one, waits)
         return
     each = 1
-    if one.apart != NONE:
-        shape = in_lanes(shape, one.apart, ELEMENTS_PER_THREAD)
+    if one.axis != NONE:
+        shape = shape_of_threads(shape, one.axis, ELEMENTS_PER_THREAD)
     if one.writes & way.float16 != 0:
         out.define("STORE_FP16", 1)
         out.define("SCRATCH_VECTOR", 4)
         each = 8
     elif writes_words(op, one):
         out.define("BYTES", 1)
-        shape = in_lanes(shape, len(shape) - 1, 4)
+        shape = shape_of_threads(shape, len(shape) - 1, 4)
     elif writes_pairs(op, shader, one, shape):
         out.define("PAIRS", 1)
         each = 2
@@ -315,10 +315,10 @@ def dispatch_selected(
         dispatch_box(out, op, known, finding, table, count, first, threads, place > 0 or waits)
         first += count
     sizes = op.tensors[selected.output].sizes
-    lanes = lanes_along(sizes[selected.apart])
-    shape = in_lanes(sizes, selected.apart, lanes)
+    each = elements_along(sizes[selected.axis])
+    shape = shape_of_threads(sizes, selected.axis, each)
     count = element_count(shape)
-    out.define("ELEMENTS_PER_THREAD", lanes)
+    out.define("ELEMENTS_PER_THREAD", each)
     summing = one._replace(number=selected.number + 2)
     dispatch_box(out, op, known, summing, shape, count, 0, Threads(count, DEFINITION_THREADS), True)
 

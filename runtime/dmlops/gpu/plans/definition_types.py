@@ -28,7 +28,7 @@ class Pass(NamedTuple):
     All are as large as the first, `target`: an intermediate tensor if `writes_kept`, by number. `box` is the
     tensor with the sizes of the box that it visits instead, or NONE. `is_along`: it is part of a recurrence,
     together with the adjacent passes that have it set. A thread computes ELEMENTS_PER_THREAD elements along
-    dimension `apart`, unless that is NONE.
+    dimension `axis`, unless that is NONE.
     """
 
     number: int
@@ -39,7 +39,7 @@ class Pass(NamedTuple):
     reads: int
     is_along: bool
     box: int
-    apart: int
+    axis: int
 
 
 Passes = Annotated[list[Pass], 32]
@@ -133,13 +133,13 @@ class SeparablePass(NamedTuple):
 
 class SelectedPass(NamedTuple):
     """Passes from `number` on, or NONE, compute an output from sums of selected terms: those that pass tests
-    of the coordinates along some dimensions, for which `tested` has a bit each. Dimension `apart` is not
+    of the coordinates along some dimensions, for which `tested` has a bit each. Dimension `axis` is not
     among them. `output` is a tensor by number."""
 
     number: int
     output: int
     tested: int
-    apart: int
+    axis: int
 
 
 class DefinitionShader(NamedTuple):

@@ -103,11 +103,11 @@ def bit_of(source: Source, bit: int) -> int:
     return 0 if source.tensor == NONE else 1 << bit
 
 
-def in_lanes(sizes: Sizes, apart: int, lanes: int) -> Eight:
-    """The sizes of a tensor of which each thread computes that many elements along one dimension."""
+def shape_of_threads(sizes: Sizes, axis: int, elements: int) -> Eight:
+    """The threads along each dimension of a tensor if each computes that many elements along one of them."""
     shape: Eight = []
     shape.extend(sizes)
-    shape[apart] = ceil_div(shape[apart], lanes)
+    shape[axis] = ceil_div(shape[axis], elements)
     return shape
 
 

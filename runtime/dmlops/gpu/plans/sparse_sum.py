@@ -52,6 +52,6 @@ def selection_words(selection: Selection, first: int) -> Eight:
     return words
 
 
-def lanes_along(size: int) -> int:
+def elements_along(size: int) -> int:
     """The elements of a thread along a dimension of that size that no test depends on."""
     return power_below(size, SELECTED_LANES)
