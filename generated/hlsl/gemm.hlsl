@@ -1688,14 +1688,10 @@ void ContractRows(uint item, uint thread)
     // are 0.
     const uint begin = SPLIT_K ? part * partDepth : 0, end = min(matrixDepth, begin + partDepth);
     const uint first = begin + slice * threadStep;
-    Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, first, end);
     [loop]
     for (uint product = first; product < end; product += REDUCTION_THREADS * threadStep)
     {
-        // Prefetched while the current products are used. Not `step = next` up here: in DXIL, DXC 1.8 drops a copy
-        // whose source is overwritten before it is used.
-        const Step next = StepAt(leftBase, rowStep, rightBase, column, columnStep,
-            product + REDUCTION_THREADS * threadStep, end);
+        const Step step = StepAt(leftBase, rowStep, rightBase, column, columnStep, product, end);
         [unroll]
         for (y = 0; y < TILE_ROWS; y++)
             [unroll]
@@ -1706,7 +1702,6 @@ void ContractRows(uint item, uint thread)
                 for (e = 0; e < threadColumns; e++)
                     totals[y][e] = mad(some, ElementOf(step.right, k, e), totals[y][e]);
             }
-        step = next;
     }
 
     // Reduction in a fixed order: for each row, each thread adds up its share of one column over all slices; then the

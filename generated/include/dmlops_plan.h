@@ -825,7 +825,7 @@ typedef struct dmlops_plan_Pass {
     int64_t reads;
     int is_along;
     int64_t box;
-    int64_t apart;
+    int64_t axis;
 } dmlops_plan_Pass;
 
 typedef struct dmlops_plan_ContractionPass {
@@ -889,7 +889,7 @@ typedef struct dmlops_plan_SelectedPass {
     int64_t number;
     int64_t output;
     int64_t tested;
-    int64_t apart;
+    int64_t axis;
 } dmlops_plan_SelectedPass;
 
 typedef struct dmlops_plan_Intermediate_list {
@@ -3357,8 +3357,8 @@ DMLOPS_CALLED int64_t dmlops_plan_leading(dmlops_planning* planning, const dmlop
 DMLOPS_CALLED void dmlops_plan_passes_with(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader, const
     dmlops_plan_Sources* sources, dmlops_plan_Pass_32* result);
 DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops_plan_Source* source, int64_t bit);
-DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
-    int64_t lanes, dmlops_plan_int_8* result);
+DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
+    axis, int64_t elements, dmlops_plan_int_8* result);
 DMLOPS_CALLED void dmlops_plan_select_passes(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader, dmlops_plan_PassSelection* result);
 DMLOPS_CALLED int64_t dmlops_plan_kept_float16(dmlops_planning* planning, const dmlops_plan_DefinitionShader* shader);
@@ -3437,7 +3437,7 @@ DMLOPS_CALLED void dmlops_plan_selection_of(dmlops_planning* planning, const dml
 DMLOPS_CALLED int64_t dmlops_plan_room_of(dmlops_planning* planning, const dmlops_plan_Selection* selection);
 DMLOPS_CALLED void dmlops_plan_selection_words(dmlops_planning* planning, const dmlops_plan_Selection* selection,
     int64_t first, dmlops_plan_int_8* result);
-DMLOPS_CALLED int64_t dmlops_plan_lanes_along(dmlops_planning* planning, int64_t size);
+DMLOPS_CALLED int64_t dmlops_plan_elements_along(dmlops_planning* planning, int64_t size);
 DMLOPS_CALLED void dmlops_plan_definition(dmlops_planning* planning, const dmlops_plan_Definition* op, const
     dmlops_plan_DefinitionShader* shader);
 DMLOPS_CALLED void dmlops_plan_check_count(dmlops_planning* planning, const dmlops_plan_int_8* sizes);
@@ -8110,13 +8110,13 @@ DMLOPS_CALLED int64_t dmlops_plan_bit_of(dmlops_planning* planning, const dmlops
     return (source->tensor == -1) ? 0 : dmlops_shift(1, bit);
 }
 
-/* The sizes of a tensor of which each thread computes that many elements along one dimension. */
-DMLOPS_CALLED void dmlops_plan_in_lanes(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t apart,
-    int64_t lanes, dmlops_plan_int_8* result) {
+/* The threads along each dimension of a tensor if each computes that many elements along one of them. */
+DMLOPS_CALLED void dmlops_plan_shape_of_threads(dmlops_planning* planning, const dmlops_plan_int_8* sizes, int64_t
+    axis, int64_t elements, dmlops_plan_int_8* result) {
     result->count = 0;
     dmlops_plan_int_8_extend(planning, result, sizes->count, sizes->items);
-    result->items[dmlops_item(planning, apart, result->count)] = dmlops_plan_ceil_div(planning,
-        result->items[dmlops_item(planning, apart, result->count)], lanes);
+    result->items[dmlops_item(planning, axis, result->count)] = dmlops_plan_ceil_div(planning,
+        result->items[dmlops_item(planning, axis, result->count)], elements);
     return;
 }
 
@@ -9125,7 +9125,7 @@ DMLOPS_CALLED void dmlops_plan_selection_words(dmlops_planning* planning, const 
 }
 
 /* The elements of a thread along a dimension of that size that no test depends on. */
-DMLOPS_CALLED int64_t dmlops_plan_lanes_along(dmlops_planning* planning, int64_t size) {
+DMLOPS_CALLED int64_t dmlops_plan_elements_along(dmlops_planning* planning, int64_t size) {
     return dmlops_plan_power_below(planning, size, 16);
 }
 
@@ -9269,7 +9269,7 @@ DMLOPS_CALLED void dmlops_plan_passes(dmlops_planning* planning, const dmlops_pl
     }
     for (int64_t each_7 = 0; each_7 < way.passes.count; ++each_7) {
         const dmlops_plan_Pass* one = &way.passes.items[each_7];
-        if (one->apart != -1) {
+        if (one->axis != -1) {
             dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENTS_PER_THREAD"), 4);
         }
     }
@@ -9360,9 +9360,9 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         return;
     }
     int64_t each = 1;
-    if (one->apart != -1) {
+    if (one->axis != -1) {
         dmlops_plan_int_8 made_2;
-        dmlops_plan_in_lanes(planning, &shape, one->apart, 4, &made_2);
+        dmlops_plan_shape_of_threads(planning, &shape, one->axis, 4, &made_2);
         shape = made_2;
     }
     if ((one->writes & way->float16) != 0) {
@@ -9373,7 +9373,7 @@ DMLOPS_CALLED void dmlops_plan_dispatch_defined(dmlops_planning* planning, const
         if (dmlops_plan_writes_words(planning, op, one)) {
             dmlops_out_define(planning, "", DMLOPS_TEXT("BYTES"), 1);
             dmlops_plan_int_8 made_3;
-            dmlops_plan_in_lanes(planning, &shape, dmlops_subtract(shape.count, 1), 4, &made_3);
+            dmlops_plan_shape_of_threads(planning, &shape, dmlops_subtract(shape.count, 1), 4, &made_3);
             shape = made_3;
         } else {
             if (dmlops_plan_writes_pairs(planning, op, shader, one, &shape)) {
@@ -9520,12 +9520,12 @@ DMLOPS_CALLED void dmlops_plan_dispatch_selected(dmlops_planning* planning, cons
     }
     const dmlops_plan_int_8 * sizes = &op->tensors.items[dmlops_item(planning, selected->output,
         op->tensors.count)].sizes;
-    int64_t lanes = dmlops_plan_lanes_along(planning, sizes->items[dmlops_item(planning, selected->apart,
+    int64_t each = dmlops_plan_elements_along(planning, sizes->items[dmlops_item(planning, selected->axis,
         sizes->count)]);
     dmlops_plan_int_8 shape;
-    dmlops_plan_in_lanes(planning, sizes, selected->apart, lanes, &shape);
+    dmlops_plan_shape_of_threads(planning, sizes, selected->axis, each, &shape);
     count = dmlops_plan_element_count(planning, &shape);
-    dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENTS_PER_THREAD"), lanes);
+    dmlops_out_define(planning, "", DMLOPS_TEXT("ELEMENTS_PER_THREAD"), each);
     dmlops_plan_Pass summing;
     summing = *one;
     summing.number = dmlops_add(selected->number, 2);
