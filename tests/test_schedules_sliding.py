@@ -244,7 +244,7 @@ def test_what_is_slid() -> None:
     for name, desc in (CASES | CONVOLUTIONS | SPREAD).items():
         assert [one for one in desc.validate("6.4") if not one.advice] == [], name
         steps = gpu.plan(desc).dispatches
-        assert [("WINDOW_RANK" in step.defines) for step in steps] == [True], name
+        assert [("UNROLLED" in step.defines) for step in steps] == [True], name
 
 
 def check(device: Any, desc: Any, **special: float) -> None:
@@ -345,7 +345,7 @@ def test_a_window_of_more_taps_than_32_bits_count_does_not_slide() -> None:
         EndPadding=(0, 0),
     )
     assert desc.validate() == []
-    assert ["WINDOW_RANK" in step.defines for step in gpu.plan(desc).dispatches] == [False]
+    assert ["UNROLLED" in step.defines for step in gpu.plan(desc).dispatches] == [False]
 
 
 def test_each_of_the_channels_of_a_block_has_its_zero_point(

@@ -1,9 +1,9 @@
 """Definitions that fold a sliding window over one tensor, as poolings do.
 
-The window moves over the last dimensions; taps outside of the tensor are ignored. What is folded is a
-function of one element, or an integer element minus its zero point, which may depend on the channel. Outputs
-are functions of the result, of the place of the greatest element within the window, of whether there is any
-element at all, and of how many taps are in a box.
+The window moves over all dimensions but the first two; taps outside of the tensor are ignored. What is folded
+is a function of one element, or an integer element minus its zero point, which may depend on the channel.
+Outputs are functions of the result, of the place of the greatest element within the window, of whether there
+is any element at all, and of how many taps are in a box.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dmlgen.analysis.pattern import fit, match
 from dmlgen.expr import ir
 from dmlgen.expr.definition_queries import is_known
 from dmlgen.registry import OutputDefinitions
-from dmlgen.schedules.access import Linear, either, linear, loads_of, numbers
+from dmlgen.schedules.access import Linear, either, linear, loads_of
 from dmlgen.schedules.cases import folds_of, spelled, written
 from dmlgen.schedules.schedule import FastForm
 from dmlgen.schedules.tensor_facts import TensorFacts
 
-_TAPS = "term for w in ndindex(sizes) if in_bounds(place, WholeTensor.Sizes[head:])"
+_TAPS = "term for w in ndindex(sizes) if in_bounds(place, WholeTensor.Sizes[2:])"
 
 COUNTED = ir.Local("counted", ir.INT, varies=True)
 CHOSEN = ir.Local("chosen", ir.INTS, varies=True)
@@ -31,35 +31,27 @@ there is one."""
 
 
 @dataclass(frozen=True)
-class Frame:
-    """The coordinates of a window's taps, and the sizes of the box that must contain them (`limits`)."""
+class Box:
+    """A box of these sizes, and the coordinates of a window's taps in it."""
 
     place: Linear
-    limits: ir.Expr
-
-    @property
-    def operands(self) -> Mapping[str, ir.Expr]:
-        """Its expressions, as planners name them."""
-        place = self.place
-        return {"first": place.first, "steps": place.steps, "taps": place.taps, "limits": self.limits}
+    sizes: ir.Expr
 
 
 @dataclass(frozen=True)
 class Sliding(FastForm):
     """A faster way to compute outputs from a fold over a window of `tensor` (`schedules`).
 
-    `places` is as in `contraction.Factor`; the window, of `sizes`, moves over the dimensions after those,
-    along the output's in `axes`. `fold` is the fold as defined, `term` what is folded, as a function of the
-    local `element`, from which `less` is subtracted unless it is None, and `values` are the outputs as
-    functions of the local `total`. They may also depend on the number of taps in the box of `counted`.
+    The window, of `sizes`, moves over the dimensions of tensor and output from the third on; `place` are the
+    coordinates of its taps. `fold` is the fold as defined, `term` what is folded, as a function of the local
+    `element`, from which `less` is subtracted unless it is None, and `values` are the outputs as functions of
+    the local `total`. They may also depend on the number of taps in the box `counted`.
     """
 
     tensor: str
-    places: ir.Expr
     sizes: ir.Expr
-    axes: ir.Expr
-    window: Frame
-    counted: Frame | None
+    place: Linear
+    counted: Box | None
     fold: ir.Fold
     element: ir.Local
     term: ir.Expr
@@ -83,18 +75,18 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
     if len(loads) != 1:
         raise Unfit
     (load,) = loads
-    fit("WholeTensor[at[:head] + place]", load, **vars(found))
-    window = linear(found.place, found.w)
+    fit("WholeTensor[at[:2] + place]", load, **vars(found))
+    place = linear(found.place, found.w)
+    fit("[d + 2 for d in range(rank)]", place.axes)
     is_certain = facts.is_certain(load.tensor.name) and load.tensor.index is None
-    are_known = is_known(found.sizes) and is_known(found.head)
-    if window.axes is None or not is_certain or not are_known or (less is not None and term != load):
+    if not is_certain or not is_known(found.sizes) or (less is not None and term != load):
         raise Unfit
     element = ir.Local("element", load.type, varies=True)
     term = ir.substitute(term, {load: element})
     of_channel = ir.ONE if less is None else ir.substitute(less, {ir.at(1): ir.ZERO})
     if any(part in (found.w, ir.AT, load.tensor) for one in (term, of_channel) for part in ir.walk(one)):
         raise Unfit
-    counted: Frame | None = None
+    counted: Box | None = None
     new: dict[ir.Expr, ir.Expr] = {}
     for one in folds:
         match written(one, {}):
@@ -113,10 +105,8 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
         raise Unfit
     return Sliding(
         tensor=load.tensor.name,
-        places=numbers(ir.ZERO, found.head),
         sizes=found.sizes,
-        axes=window.axes,
-        window=Frame(window, ir.Slice(ir.Field(load.tensor, "Sizes", ir.INTS), found.head, None)),
+        place=place,
         counted=counted,
         fold=fold,
         element=element,
@@ -126,11 +116,11 @@ def recognize(defines: OutputDefinitions, facts: TensorFacts) -> Sliding | None:
     )
 
 
-def _box(condition: ir.Expr | None, w: ir.Local) -> Frame:
+def _box(condition: ir.Expr | None, w: ir.Local) -> Box:
     """The box that a condition restricts taps to; it may depend on the description."""
     if (found := match("then if test else otherwise", condition)) and is_known(found.test):
         return either(found.test, _box(found.then, w), _box(found.otherwise, w))
-    box = fit("in_bounds(place, limits)", condition)
-    if not is_known(box.limits):
+    box = fit("in_bounds(place, sizes)", condition)
+    if not is_known(box.sizes):
         raise Unfit
-    return Frame(linear(box.place, w), box.limits)
+    return Box(linear(box.place, w), box.sizes)

@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dmlgen.expr import ir
-from dmlgen.outputs.hlsl_definition.form import FormPass, lists_of
+from dmlgen.outputs.hlsl_definition.form import FormPass
 from dmlgen.outputs.hlsl_definition.functions import type_name
 from dmlgen.outputs.hlsl_definition.printer import ShaderPrinter
 from dmlgen.outputs.hlsl_tensors import Tensor
 from dmlgen.plans.params import Constant
+from dmlgen.schedules.access import Linear
 from dmlgen.schedules.contraction import Contraction
 from dmlgen.schedules.sliding import Sliding
 
 WEIGHTS = (
-    *("channels", "channelStep", "groupRows"),
+    *("channels", "groupRows"),
     *("weightsFirst", "weightsRowStep", "weightsChannelStep", "weightsGroupStep"),
 )
 """Constants of weights, as planners give them."""
@@ -67,17 +68,18 @@ class SlidingPass(FormPass):
         sliding = self.sliding
         if sliding is None:
             return {}
-        frames = {"window": sliding.window, "counted": sliding.counted}
-        return {f"sliding.{name}": getattr(sliding, name) for name in ("places", "sizes", "axes")} | {
-            f"sliding.{name}.{key}": node
-            for name, frame in frames.items()
-            if frame is not None
-            for key, node in frame.operands.items()
-        }
+        found = {"sizes": sliding.sizes} | _coordinates("window", sliding.place)
+        if (counted := sliding.counted) is not None:
+            found |= {"box": counted.sizes} | _coordinates("counted", counted.place)
+        return {f"sliding.{name}": node for name, node in found.items()}
 
     def constants(self, tensors: Sequence[Tensor]) -> Mapping[str, Sequence[Constant]]:
         weights = WEIGHTS if self.weights is not None else ()
-        return {"planeSteps": lists_of("planeSteps"), "weights": [Constant("uint", one) for one in weights]}
+        return {"weights": [Constant("uint", one) for one in weights]}
+
+
+def _coordinates(name: str, place: Linear) -> dict[str, ir.Expr]:
+    return {f"{name}.first": place.first, f"{name}.steps": place.steps, f"{name}.taps": place.taps}
 
 
 def sliding_pass(printer: ShaderPrinter, sliding: Sliding, number: int) -> SlidingPass:

@@ -182,25 +182,22 @@ class Activation(NamedTuple):
 
 class Frame(NamedTuple):
     """The taps of a window: in each dimension the coordinates at output and window coordinate 0 (`first`), at
-    output coordinate 1 (`steps`), and at window coordinate 1 (`taps`), and the sizes of the box that must
-    contain them (`limits`)."""
+    output coordinate 1 (`steps`), and at window coordinate 1 (`taps`)."""
 
     first: Sizes
     steps: Sizes
     taps: Sizes
-    limits: Sizes
 
 
 class Sliding(NamedTuple):
-    """A window of `sizes` over the last dimensions of a tensor, along the output's dimensions in `axes`; no
-    sizes if there is none. `places` is as for the factors of a contraction. The taps in the box of
-    `counted` are counted."""
+    """A window of `sizes` over the dimensions of a tensor from the third on; no sizes if there is none. The
+    taps at the coordinates `counted` that are inside of a `box` of these sizes are counted, unless it is
+    empty."""
 
-    places: Sizes
     sizes: Sizes
-    axes: Sizes
     window: Frame
     counted: Frame
+    box: Sizes
 
 
 class View(NamedTuple):

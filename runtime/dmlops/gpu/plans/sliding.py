@@ -27,7 +27,6 @@ from .loops import (
     element_count,
     extents,
     grid,
-    padded,
     times,
 )
 from .operands import NONE, Eight, Tensor
@@ -59,6 +58,9 @@ SLIDING_CHANNELS = 8  # NVIDIA H200: 2 to 7 times as fast as tiles with 4 and 8,
 SLIDING_PRODUCTS = 16777216  # NVIDIA H200: 1.1 to 3 times as fast as tiles, with 29 million 0.8 to 1.1
 "products in total up to which a convolution slides windows although it has enough rows for tiles"
 
+ROW_AXIS = 1
+"""The output's dimension of the rows of weights."""
+
 
 class WindowAxis(NamedTuple):
     """A window along one of its dimensions: its taps, the coordinate of the first one for element 0, how far
@@ -76,9 +78,7 @@ class WindowAxis(NamedTuple):
     elements: int
     weightsStep: int
     countFirst: int
-    "of the box whose taps are counted, like the window's"
-    countStep: int
-    countTap: int
+    "first and limit in the box whose taps are counted"
     countLimit: int
 
 
@@ -126,11 +126,10 @@ class Block(NamedTuple):
 class SlidingParams(NamedTuple):
     windowAxes: Annotated[Axes, "WINDOW_RANK"]
     windowSizes: Annotated[Dimensions, "WINDOW_RANK"]
-    blocks: Annotated[Dimensions, "OUTPUT_RANK"]
+    blocks: Annotated[Dimensions, "RANK"]
     "along the dimensions of the output"
-    planeSteps: Eight
-    "strides of the tensor along the dimensions of the output; lists fill two vectors"
     lists: Lists
+    "which fill two vectors each"
     activations: Annotated[list[int], 32]
     elements: Words
     "of two words each, which must not straddle vectors"
@@ -142,43 +141,37 @@ class SlidingParams(NamedTuple):
     scalars: Words
 
 
-def sliding_of(op: Definition, shader: DefinitionShader) -> Sliding:
+def sliding_of(op: Definition) -> Sliding:
     """The window: the definition's own, or that of a contraction."""
-    factors = op.factors
-    if len(factors.window.sizes) == 0:
+    window = op.factors.window
+    if len(window.sizes) == 0:
         return op.sliding
-    window = factors.window
-    tensor = op.tensors[shader.sliding.tensor]
-    behind = len(tensor.sizes) - len(window.sizes)
-    limits: Eight = [size for d, size in enumerate(tensor.sizes) if d >= behind]
-    frame = Frame(window.right_first, window.right_steps, window.right_taps, limits)
-    return Sliding(factors.right, window.sizes, window.axes, frame, op.sliding.counted)
+    frame = Frame(window.right_first, window.right_steps, window.right_taps)
+    return Sliding(window.sizes, frame, op.sliding.counted, op.sliding.box)
 
 
-def window_axes(op: Definition, shader: DefinitionShader, sliding: Sliding) -> Axes:
+def window_axes(op: Definition, shader: DefinitionShader) -> Axes:
     """The window along each of its dimensions."""
+    sliding, window = sliding_of(op), op.factors.window
     tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
-    window, frame, box = op.factors.window, sliding.window, sliding.counted
-    is_weighted, is_counted = len(window.sizes) > 0, len(box.first) > 0
+    frame = sliding.window
+    is_weighted, is_counted = len(window.sizes) > 0, len(sliding.box) > 0
     axes: Axes = []
     for d, taps in enumerate(sliding.sizes):
         first = frame.first[d]
-        box_first = box.first[d] if is_counted else 0
         axes.append(
             WindowAxis(
                 taps=taps,
                 first=first,
                 step=frame.steps[d] - first,
                 tap=frame.taps[d] - first,
-                limit=frame.limits[d],
-                stride=tensor.strides[len(tensor.sizes) - len(sliding.sizes) + d],
+                limit=tensor.sizes[d + 2],
+                stride=tensor.strides[d + 2],
                 divisor=window.right_divisors[d] if is_weighted else 1,
-                elements=output.sizes[sliding.axes[d]],
+                elements=output.sizes[d + 2],
                 weightsStep=weights_step(op, shader, d) if is_weighted else 0,
-                countFirst=box_first,
-                countStep=box.steps[d] - box_first if is_counted else 0,
-                countTap=box.taps[d] - box_first if is_counted else 0,
-                countLimit=box.limits[d] if is_counted else 0,
+                countFirst=sliding.counted.first[d] if is_counted else 0,
+                countLimit=sliding.box[d] if is_counted else 0,
             )
         )
     return axes
@@ -193,8 +186,6 @@ def axis_words(out: Planning, axis: WindowAxis) -> WindowAxis:
         tap=counted(out, axis.tap),
         weightsStep=axis.weightsStep % 2**32,
         countFirst=counted(out, axis.countFirst),
-        countStep=counted(out, axis.countStep),
-        countTap=counted(out, axis.countTap),
         countLimit=counted(out, axis.countLimit),
     )
 
@@ -210,26 +201,21 @@ def slide_of(op: Definition, shader: DefinitionShader) -> Slide:
     """The window of a description, and what else decides how threads work on it. Neighbors follow the last
     dimension unless elements are closer along another one that the window does not move along: the channels
     of channels-last tensors."""
-    sliding, factors = sliding_of(op, shader), op.factors
-    tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
+    factors, tensor = op.factors, op.tensors[shader.sliding.tensor]
+    output = op.tensors[shader.sliding.output]
     last = len(output.sizes) - 1
-    groups, rows, row_axis = 1, 1, NONE
-    if factors.applies:
-        row_axis = factors.left[row_dimension(factors, output)]
-        groups = max(factors.window.groups, 1)
-        rows = output.sizes[row_axis] // groups
+    groups = max(factors.window.groups, 1)
     adjacent, channels = last, 1
-    vector = whole_vectors(tensor, len(tensor.sizes) - 1)
-    for place, axis in enumerate(sliding.places):
-        is_group = axis == last + 1 and groups > 1  # channels are summed, but groups of them follow the rows
-        d = row_axis if is_group else axis
-        is_output = d <= last - len(sliding.sizes) and output.sizes[d] > 1 and output.strides[d] == 1
-        if adjacent == last and is_output and tensor.strides[place] < tensor.strides[-1]:
-            is_own = not is_group or (rows == 1 and factors.depth == 1)
-            adjacent, vector = d, whole_vectors(tensor, place)
+    vector = whole_vectors(tensor, last)
+    for d in range(2):
+        is_summed = factors.applies and d == 1  # channels are, but groups of them follow the rows
+        is_output = output.sizes[d] > 1 and output.strides[d] == 1 and (groups > 1 or not is_summed)
+        if adjacent == last and is_output and tensor.strides[d] < tensor.strides[-1]:
+            is_own = not is_summed or (output.sizes[ROW_AXIS] == groups and factors.depth == 1)
+            adjacent, vector = d, whole_vectors(tensor, d)
             channels = gcd(vector, output.sizes[d]) if is_own else 1
     return Slide(
-        axes=window_axes(op, shader, sliding),
+        axes=window_axes(op, shader),
         depth=factors.depth if factors.applies else 0,
         outputs=element_count(output.sizes),
         is_shared=factors.applies or not has_others(op, shader),
@@ -261,7 +247,7 @@ def unrolled_axis(slide: Slide, from_end: int, unrolled: int) -> WindowAxis:
     """The window along one of its last dimensions, counted from 0; a single tap if that is not unrolled."""
     if from_end < unrolled:
         return slide.axes[len(slide.axes) - 1 - from_end]
-    return WindowAxis(1, 0, 1, 1, 1, 0, 1, 1, 0, 0, 0, 0, 0)
+    return WindowAxis(1, 0, 1, 1, 1, 0, 1, 1, 0, 0, 0)
 
 
 def layers_of(slide: Slide, unrolled: int) -> int:
@@ -354,14 +340,19 @@ def priced(slide: Slide, block: Block) -> Block:
 
 def is_slid(op: Definition, shader: DefinitionShader) -> bool:
     """Whether the shader can slide the window of this description."""
-    sliding = sliding_of(op, shader)
+    sliding, factors = sliding_of(op), op.factors
     output = op.tensors[shader.sliding.output]
-    is_straight = len(sliding.sizes) > 0 and not op.is_double
-    for d, axis in enumerate(sliding.axes):
-        is_straight = is_straight and axis == len(output.sizes) - len(sliding.sizes) + d
-    box = sliding.counted
-    for first, tap in zip(box.first, box.taps, strict=True):
-        is_straight = is_straight and tap > first
+    is_straight = len(sliding.sizes) > 0 and not op.is_double and len(sliding.sizes) + 2 == len(output.sizes)
+    if factors.applies:
+        is_straight = is_straight and factors.left[row_dimension(factors, output)] == ROW_AXIS
+        is_straight = is_straight and factors.right[0] == 0
+        for d, axis in enumerate(factors.window.axes):
+            is_straight = is_straight and axis == d + 2
+    frame, counted = sliding.window, sliding.counted
+    for d, first in enumerate(counted.first):  # taps move apart, alike in the box in which they are counted
+        step, tap = frame.steps[d] - frame.first[d], frame.taps[d] - frame.first[d]
+        is_straight = is_straight and tap > 0 and counted.taps[d] - first == tap
+        is_straight = is_straight and counted.steps[d] - first == step
     return is_straight
 
 
@@ -384,18 +375,6 @@ def suits_sliding(op: Definition, shader: DefinitionShader, found: Matrices, lea
     return is_unrolled(slide, unrolled, alike(down), alike(across), 1)
 
 
-def plane_steps(sliding: Sliding, tensor: Tensor, output: Tensor) -> Eight:
-    """The tensor's strides along the dimensions of the output, except those that the window moves along."""
-    steps: Eight = []
-    for d, size in enumerate(output.sizes):
-        step = 0
-        for number, place in enumerate(sliding.places):
-            if place == d and size > 1:
-                step += tensor.strides[number]
-        steps.append(step)
-    return padded(steps)
-
-
 def weights_words(op: Definition, shader: DefinitionShader) -> Words:
     """The addressing of weights, apart from their steps along the window, in the order of the shader's
     constants; empty if there are none."""
@@ -403,14 +382,13 @@ def weights_words(op: Definition, shader: DefinitionShader) -> Words:
     if shader.sliding.weights == NONE:
         return words
     factors, weights = op.factors, op.tensors[shader.sliding.weights]
-    tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
+    output = op.tensors[shader.sliding.output]
     groups, counts_rows = max(factors.window.groups, 1), row_dimension(factors, output)
     first = 0
     for d, place in enumerate(factors.window.left_first):
         first += place * weights.strides[len(weights.strides) - len(factors.window.sizes) + d]
     words.append(factors.depth)
-    words.append(tensor.strides[1])
-    words.append(max(output.sizes[factors.left[counts_rows]] // groups, 1))
+    words.append(max(output.sizes[ROW_AXIS] // groups, 1))
     words.append(first % 2**32)
     words.append(weights.strides[counts_rows])
     words.append(weights.strides[1 - counts_rows])
@@ -449,8 +427,7 @@ def plan_sliding(out: Planning, op: Definition, shader: DefinitionShader, known:
     """One dispatch; False if windows do not fit."""
     if not is_slid(op, shader):
         return False
-    sliding, slide = sliding_of(op, shader), slide_of(op, shader)
-    tensor, output = op.tensors[shader.sliding.tensor], op.tensors[shader.sliding.output]
+    slide, output = slide_of(op, shader), op.tensors[shader.sliding.output]
     block = block_of(slide)
     layers = layers_of(slide, block.unrolled)
     if layers >= COUNT_LIMIT // 2:
@@ -463,22 +440,17 @@ def plan_sliding(out: Planning, op: Definition, shader: DefinitionShader, known:
     down, across = unrolled_axis(slide, 1, block.unrolled), unrolled_axis(slide, 0, block.unrolled)
     counts: Eight = []
     for d, size in enumerate(output.sizes):
-        rows = block.rows if d == sliding.axes[0] + len(axes) - 2 and len(axes) > 1 else 1
-        columns = block.columns if d == sliding.axes[0] + len(axes) - 1 else 1
+        rows = block.rows if d == len(axes) and d > 1 else 1
+        columns = block.columns if d == len(axes) + 1 else 1
         channels = block.channels if d == slide.adjacent else 1
         counts.append(ceil_div(size, rows * columns * channels))
     groups = grid(out, times(element_count(counts), block.shares), SLIDING_THREADS, 1)
     out.define("PASS", shader.sliding.number)
     out.define("NUM_THREADS", SLIDING_THREADS)
-    out.define("OUTPUT_RANK", len(output.sizes))
-    out.define("WINDOW_RANK", len(axes))
-    out.define("WINDOW_AXIS", sliding.axes[0])
     out.define("ADJACENT_AXIS", slide.adjacent)
     if slide.depth > 0:
-        row_axis = op.factors.left[row_dimension(op.factors, output)]
-        out.define("ROW_AXIS", row_axis)
         out.define("DIVIDED", int(any(axis.divisor > 1 for axis in axes[: len(axes) - block.unrolled])))
-        by_channel = layers == 1 and slide.adjacent == row_axis and are_adjacent(op, shader, axes)
+        by_channel = layers == 1 and slide.adjacent == ROW_AXIS and are_adjacent(op, shader, axes)
         out.define("WEIGHTS_VECTOR", block.channels if by_channel else 1)
     out.define("WINDOW_VECTOR", block.vector)
     out.define("OUTPUT_VECTOR", block.stored)
@@ -491,9 +463,8 @@ def plan_sliding(out: Planning, op: Definition, shader: DefinitionShader, known:
     out.define("LEAD", lead(across, block.vector) if slide.is_across else 0)
     params = SlidingParams(
         [axis_words(out, axis) for axis in axes],
-        extents(sliding.sizes),
+        extents([axis.taps for axis in axes]),
         extents(counts),
-        plane_steps(sliding, tensor, output),
         known.lists,
         known.activations,
         known.elements,
